@@ -17,7 +17,7 @@ pub trait Vocabulary: DeserializeOwned + Described {
     /// wins.
     ///
     /// # Errors
-    /// Everything that the target does not support.
+    /// If the target does not support some of the settings. All of these are returned.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 
@@ -96,7 +96,8 @@ impl Dialect {
     /// its place in the text.
     ///
     /// # Errors
-    /// Everything that is wrong with the tree, or that the target does not support, with line and column.
+    /// If something is wrong with the tree, or if the target does not support some of the settings. All of this is
+    /// returned, with line and column.
     pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;
         let found = caught(|| (self.settings)(&tree));

@@ -57,7 +57,7 @@ impl<'a> Emitted<'a> {
     /// everything.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The errors of the inner sink.
     pub fn finish(self) -> Result<(), TargetError> {
         let mut kept = self.kept.iter();
         kept.try_for_each(|(path, content)| self.sink.bytes(path, content))

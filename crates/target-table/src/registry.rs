@@ -303,7 +303,7 @@ impl Registry {
     /// meaning.
     ///
     /// # Errors
-    /// A table with errors, a form without its kernel, an id that two targets have.
+    /// If a table has errors, a form has no kernel, or two targets have the same id.
     pub fn builtin() -> Result<Registry, RegistryError> {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
@@ -357,7 +357,7 @@ impl Registry {
     /// Adds a target that is a table in a file. The host's kernels compute its forms.
     ///
     /// # Errors
-    /// A file that cannot be read, a table with errors, an id that another target has.
+    /// If the file cannot be read, the table has errors, or another target has the same id.
     pub fn add_file(&mut self, path: &Path) -> Result<&Entry, RegistryError> {
         let table = read_table(path)?;
         self.add_table(Origin::File(table.name().to_owned()), table)
@@ -366,7 +366,7 @@ impl Registry {
     /// Adds a target that is only a table. The host's kernels compute its forms.
     ///
     /// # Errors
-    /// An id that another target has, a table that needs code.
+    /// If another target has the same id, or the table needs code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
         let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
@@ -384,7 +384,7 @@ impl Registry {
     /// the target. If `emits` is set, the target writes a package.
     ///
     /// # Errors
-    /// A table with errors, or one that needs code that the library does not have; an id that another target has.
+    /// If the table has errors or needs code that the library does not have, or if another target has the same id.
     pub fn add_library(
         &mut self,
         origin: Origin,
@@ -454,7 +454,7 @@ impl Registry {
 /// Reads the table in a file. Tables that it extends are read from the same folder.
 ///
 /// # Errors
-/// A file that cannot be read, a table with errors.
+/// If a file cannot be read or a table has errors.
 pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
     let own = text(path).map_err(|message| RegistryError::File {
         path: path.display().to_string(),

@@ -8,7 +8,7 @@ use strait_core::Term;
 /// A copy of each row with its name, for each term that the row is for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
-    /// For each term its rows, in the order of their names.
+    /// For each term, the rows that are for it, in the order of their names.
     rows: Vec<Vec<(String, OpRow)>>,
 }
 

@@ -6,35 +6,36 @@ use super::{Fidelity, FormRow, TargetSpec};
 use std::fmt;
 use strait_requantize::Requantization;
 
-/// A row that decides bits.
+/// A row of the table that decides the bits of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row<'a> {
-    /// `[quantize]`: what happens at the border between real numbers and codes.
+    /// `[quantize]`, which says how real numbers become codes.
     Quantize,
     /// The line of `[accumulator]` for this type of activations.
     Accumulator(Integer),
-    /// `[op.NAME]`, by its name.
+    /// The row `[op.NAME]` with this name.
     Op(&'a str),
-    /// `[form.NAME]`, by its name.
+    /// The row `[form.NAME]` with this name.
     Form(&'a str),
     /// The row of `[[fusion]]` with this name.
     Fusion(&'a str),
 }
 
-/// Evidence for a row.
+/// The evidence for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Support<'a> {
-    /// The row.
+    /// The row that the evidence is for.
     pub row: Row<'a>,
-    /// Evidence that the row says what `oracle` computes.
+    /// The kind of evidence that the row describes what `oracle` computes.
     pub evidence: Evidence,
-    /// The reference whose results these are.
+    /// The reference, whose results the row describes.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator for which equality was shown; `None` for all.
+    /// The smallest and the largest accumulator for which the results were shown to be equal; `None` if for all
+    /// accumulators.
     pub holds: Option<[i64; 2]>,
-    /// The numbers of axes of the first operand for which equality was shown; empty for all.
+    /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.
     pub ranks: &'a [u8],
-    /// The row's remark.
+    /// The remark that the table has for the row.
     pub note: Option<&'a str>,
 }
 

@@ -20,7 +20,7 @@ use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, 
 use super::check::CODE;
 use super::{FORMATS, SCHEMA};
 
-/// The longest table that is read, in bytes.
+/// The most bytes of a table. Longer tables are refused.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
 
 /// The most tables in the chain that a table extends.
@@ -42,11 +42,11 @@ pub struct Extends {
 /// A table that another one extends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Its id.
+    /// Id of the extended table.
     pub id: String,
-    /// Its version.
+    /// Version of the extended table.
     pub version: String,
-    /// SHA-256 of its text, as hexadecimal digits.
+    /// SHA-256 of the extended table's text, as hexadecimal digits.
     pub sha256: String,
     /// The path and the text of the file.
     pub(super) text: Arc<SourceText>,
@@ -105,11 +105,12 @@ impl Head {
     }
 }
 
-/// The tree of a text, merged over the tables that it extends, and these tables, the nearest first.
+/// Reads the tree of a table and merges it over the trees of the tables that it extends. Returns the merged tree and
+/// these tables, the nearest first.
 ///
 /// # Errors
-/// A text that is too long or not TOML; an extended table that is missing, has another digest, makes the chain too
-/// long, extends itself, or has the id of one above it.
+/// If the text is too long or is not TOML, or if an extended table is missing, has another digest, makes the chain too
+/// long, extends itself, or has the id of a table above it.
 pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node, Vec<Base>), Diagnostics> {
     let tree = parsed(text, 0)?;
     if tree.find(&KeyPath::of(&["extends"])).is_none() {

@@ -7,13 +7,13 @@ use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Grids, Ideal, best};
 use strait_requantize::{FormKind, Narrowing, Requantization, form};
 
-/// A requantization within a row's limits.
+/// A requantization that was built within a row's limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The integers, or the scales of the kinds that have these.
+    /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// Distance of the integers from the ideal function. `None` if nobody asked for it, or if no bounds of the accumulators
-    /// are known.
+    /// How far the form is from the ideal function. `None` if this was not asked for, or if no bounds of the
+    /// accumulators are known.
     pub nearness: Option<Nearness>,
 }
 

@@ -6,52 +6,54 @@ use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
 
-/// Distance of a requantization from the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, with the tie
-/// rule of its form, on all accumulators that can occur.
+/// How far a requantization is from the ideal function `sat(round(s (x - z_x)) + z)`, where s is the exact factor. Ties
+/// are rounded as the form rounds them. All accumulators that can occur are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
-    /// Its integers are free, and the compiler chose them.
+    /// The integers of the requantization are free, and the compiler has chosen them.
     Chosen {
-        /// Says if it is proved that no integers within the row's limits are nearer.
+        /// Whether it is proved that no integers within the row's limits are closer to the ideal function.
         found: Optimality,
-        /// Distance of the integers from the ideal; `None` where the results are too many to be compared.
+        /// Distance of the integers from the ideal function; `None` if there are too many results to compare.
         distance: Option<Distance>,
     },
-    /// The runtime makes its integers, or its scale, from the scales of the grids.
+    /// The target's runtime computes the integers, or the scale, of the requantization from the scales of the tensors.
     Derived {
-        /// Distance of the runtime's integers from the ideal.
+        /// Distance of the runtime's integers from the ideal function.
         runtime: Distance,
-        /// Gain of other integers; `None` for a form without integers.
+        /// How much closer other integers would be; `None` for a form without integers.
         gain: Option<PossibleGain>,
     },
-    /// As `Derived`, with results that are too many to be compared.
+    /// As `Derived`, but there are too many results to compare.
     Unknown,
 }
 
-/// Distance of a requantization from the ideal, over its channels. Parameters of the whole tensor count as one channel.
+/// The distance of a requantization from the ideal function, over all channels. If there is one set of parameters for
+/// the whole tensor, it counts as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// The largest difference in any channel, in units of the result.
+    /// The largest difference of a result in any channel, in units of the last place.
     pub max_lsb: u32,
-    /// The largest part of a channel's accumulators for which there is one.
+    /// The fraction of a channel's accumulators for which the results differ, in the channel where it is largest.
     pub share: f64,
-    /// The number of accumulators for which there is one, in all channels together.
+    /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,
     /// The number of accumulators that can occur, in all channels together.
     pub accumulators: u64,
 }
 
-/// Gain of the best integers within a form's limits over those that its runtime makes.
+/// How much closer the best integers within a form's limits are to the ideal function than those that the runtime
+/// computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PossibleGain {
-    /// Distance of the best integers from the ideal.
+    /// Distance of the best integers from the ideal function.
     pub best: Distance,
-    /// In how many channels they are nearer than the runtime's.
+    /// The number of channels in which the best integers are closer than the runtime's.
     pub better: usize,
     /// The number of channels.
     pub channels: usize,
-    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice gives
-    /// the ideal function, so the search looks at one rounding only.
+    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice
+    /// gives exactly the ideal function, so only integers that are rounded once are searched.
     pub rounds_once: bool,
 }
 

@@ -10,35 +10,35 @@ use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
-/// The text of a table that was checked with each of its overlays.
+/// A table that was read and checked with each of its overlays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
     digest: [u8; 32],
-    /// The tables that it extends, the nearest first.
+    /// The tables that this table extends, the nearest first.
     bases: Vec<Base>,
     /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
-    /// Findings about features that need code of a target's crate: all of them, and those that remain if there is code that
-    /// writes a package.
+    /// Findings about features that need code of a target's crate. The first list has all of them. The second one has
+    /// those that remain if there is code that writes a package.
     code: [Vec<Diagnostic>; 2],
 }
 
-/// Reason why a table and values for its options do not make a target.
+/// Why no target can be made from a table and values of its options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// The table's author's fault.
+    /// The table is wrong. Its author is at fault.
     #[error(transparent)]
     Table(#[from] Diagnostics),
-    /// The configuration's fault.
+    /// A value of an option is wrong. The configuration is at fault.
     #[error("target `{target}`: option `{option}`: {message}")]
     Option {
         /// The target's id.
         target: String,
-        /// The option.
+        /// Name of the option.
         option: String,
-        /// The error in the value, and the values that are allowed.
+        /// What is wrong with the value, and which values are allowed.
         message: String,
     },
 }
@@ -209,9 +209,10 @@ impl Table {
 
 /// A table to which no overlay has been applied. It has the options and their defaults.
 struct Plain {
-    /// As it was parsed, without its overlays. An overlay is merged into a copy of it.
+    /// The tree of the table before it was read, without the overlays. To apply an overlay, it is merged into a copy of
+    /// this tree.
     parsed: Node,
-    /// As it was read: it knows the place of each key.
+    /// The tree after the table was read from it. It knows the place of each key.
     tree: Node,
     spec: TargetSpec,
 }

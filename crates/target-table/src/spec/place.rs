@@ -6,29 +6,29 @@ use std::collections::BTreeMap;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
-/// An operand as limits see it.
+/// What limits need to know about an operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
-    /// Element type and shape.
+    /// Element type and shape of the operand.
     pub ty: &'a TensorType,
-    /// True if the operand is a tensor of the model.
+    /// True if the operand is a constant tensor of the model.
     pub constant: bool,
 }
 
 /// The name of the quantity that depends on the codes of the weights.
 pub(super) const WEIGHT_SUM: &str = "weight_sum";
 
-/// An op where it stands; absent optional operands are `None`.
+/// An op with its operands and its result. Optional operands that are absent are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OpSite<'a> {
     /// The op.
     pub op: &'a Op,
-    /// Its operands.
+    /// The operands of the op.
     pub operands: &'a [Option<Operand<'a>>],
-    /// Its first result.
+    /// The type of the op's first result.
     pub result: &'a TensorType,
-    /// The largest Σ |code − zero point| over the weights of one output. `None` while the weights have no codes: limits of it
-    /// hold then.
+    /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes.
+    /// Limits of this sum hold then.
     pub weight_sum: Option<u64>,
 }
 

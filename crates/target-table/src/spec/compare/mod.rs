@@ -35,39 +35,41 @@ words! {
     }
 }
 
-/// One difference.
+/// One difference between two tables.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Change {
-    /// Its consequence.
+    /// The effect of the difference.
     pub effect: Effect,
-    /// The option value with which it occurs; none if it occurs with the defaults.
+    /// The value of an option with which the difference occurs; absent if it occurs with the defaults.
     pub option: Option<String>,
-    /// The row of the table: `op.conv`, `form.scale31`, `types`.
+    /// The row of the table, such as `op.conv`, `form.scale31` or `types`.
     pub row: String,
-    /// The key in the row; none where the whole row is only in one of the tables.
+    /// The key in the row; absent if the whole row is in only one of the tables.
     pub key: Option<String>,
-    /// The value in the old table; none where it has none.
+    /// The value in the old table; absent if the old table has none.
     pub old: Option<String>,
-    /// The value in the new table; none where it has none.
+    /// The value in the new table; absent if the new table has none.
     pub new: Option<String>,
 }
 
-/// The differences of two tables for one target.
+/// The differences between two tables for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// The version of the old table.
     pub old_version: String,
     /// The version of the new table.
     pub new_version: String,
-    /// All differences but that of the version, the gravest first.
+    /// All differences except that of the version. Those with the gravest effect come first.
     pub changes: Vec<Change>,
-    /// The part of the version that the gravest difference raises: `none`, `patch`, `minor` or `major`.
+    /// The part of the version that has to be raised because of the gravest difference: `none`, `patch`, `minor` or
+    /// `major`.
     pub needs: Raise,
-    /// The part that is raised: `none`, `patch`, `minor` or `major`; `lowered` where the new version is below the old one.
+    /// The part of the version that was raised: `none`, `patch`, `minor` or `major`. `lowered` if the new version is
+    /// lower than the old one.
     pub says: Raise,
-    /// The least version that is raised enough for the differences.
+    /// The lowest version that is high enough for the differences.
     pub least: String,
-    /// True if the version is raised enough for the differences.
+    /// True if the new version is high enough for the differences.
     pub agrees: bool,
 }
 
