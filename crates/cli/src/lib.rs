@@ -31,7 +31,7 @@ use clap::{
 use arguments::Arguments;
 use exit::Exit;
 
-/// Records when the system refuses memory, so that this cause of an abort can be told from others.
+/// Records when the system refuses memory, so that an abort for this reason can be distinguished from others.
 #[global_allocator]
 static MEMORY: strait_signals::Memory = strait_signals::Memory;
 

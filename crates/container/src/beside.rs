@@ -14,7 +14,7 @@ const RANDOM: usize = 6;
 /// How often making a new file is tried. Another run that cleans up may remove the file before it is locked.
 const ATTEMPTS: usize = 16;
 
-/// A file that is not yet in its place.
+/// A file that is being written and has not been moved to its destination yet.
 ///
 /// The file is removed when this value is dropped, or by [`remove_leftovers`](crate::remove_leftovers). If a run is
 /// killed before either happens, the next run that writes to the folder removes the file. The file is locked for as

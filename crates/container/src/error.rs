@@ -62,7 +62,7 @@ pub enum ArtifactError {
         /// How the file differs from the manifest.
         reason: String,
     },
-    /// Another artifact took this one's place while it was read. Nobody is at fault, and the caller can try again.
+    /// Another artifact took the place of this one while it was read. Nobody is at fault, and the caller can try again.
     #[error("{} was replaced while it was read; try again", .path.display())]
     Replaced {
         /// The artifact's folder.

@@ -69,7 +69,7 @@ pub struct FileEntry {
 pub struct Sources {
     /// Digest of the configuration, including the keys that the command line overrode.
     pub config: Digest,
-    /// Digests of the samples, by what they are used for: `calibration`, `evaluation`, ….
+    /// Digests of the samples. The key is what the samples are used for, such as `calibration` or `evaluation`.
     pub data: BTreeMap<String, Digest>,
     /// Digest of the model, including its external data.
     pub model: Digest,

@@ -52,7 +52,7 @@ impl Staging {
             if matches!(lock.as_file().try_lock(), Err(TryLockError::WouldBlock)) || !lock.path().exists() {
                 continue;
             }
-            // The folder has the lock's name without its extension.
+            // The folder has the name of the lock file, without the extension.
             let folder = lock.path().with_extension("");
             let leftovers = [Leftover::new(&folder), Leftover::new(lock.path())];
             fs::create_dir(&folder)?;

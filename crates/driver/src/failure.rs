@@ -167,7 +167,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         .help(help)
 }
 
-/// A remark that the batch was set to 1 because nothing else was said about it.
+/// A remark that the batch was set to 1 because the configuration does not set it.
 pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
     names.sort_unstable();

@@ -24,7 +24,7 @@ pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         return Ok(Inspected::model(module, pattern)?);
     }
     let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
-        // A folder with only one of the two files is a damaged artifact.
+        // A folder that has a manifest or a container file, but cannot be opened, is a damaged artifact.
         Some(found)
             if [MANIFEST_FILE, MODEL_FILE]
                 .iter()

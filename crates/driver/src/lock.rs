@@ -40,7 +40,7 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     for entry in tables(target.and_then(|target| target.get_mut("file"))) {
         locked.extend(pin(entry, folder).map_err(failed)?);
     }
-    // The file is written with the line ends that it had.
+    // The new text keeps the line ends that the file had.
     let mut written = document.to_string();
     if text.contains("\r\n") {
         written = written.replace("\r\n", "\n").replace('\n', "\r\n");

@@ -15,7 +15,7 @@ use crate::{
     session::Session,
 };
 
-/// Adds the target of a plugin to the registry, The library has to be pinned by its digest, unless the configuration
+/// Adds the target of a plugin to the registry. The library has to be pinned by its digest, unless the configuration
 /// allows otherwise.
 ///
 /// # Errors

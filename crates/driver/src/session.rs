@@ -30,7 +30,7 @@ pub trait Progress: Sync {
         let _ = (phase, total);
     }
 
-    /// This many steps of the phase are done.
+    /// Called when `done` steps of the phase are done.
     fn advance(&self, done: usize) {
         let _ = done;
     }

@@ -225,7 +225,8 @@ impl fmt::Display for Rereading {
 }
 
 impl Witness {
-    /// The witness for a value that an arithmetic does not produce, with the place of its output in the file.
+    /// Makes the witness for a value that an arithmetic does not produce. It contains the place of the output in the
+    /// file.
     pub(crate) fn of(
         layer: &RecordedLayer,
         channel: usize,

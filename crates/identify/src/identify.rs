@@ -17,7 +17,7 @@ use strait_requantize::Requantization;
 /// If more zero points are possible for the layer than can be tried. The message names `file`.
 pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
-    // If a constant of any size is added in each channel, it can hide a wrong zero point.
+    // If a constant of any size is added in each channel, the constant can hide a wrong zero point.
     let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
     if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());

@@ -12,7 +12,7 @@ use strait_requantize::Rounding;
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {
-            // With these roundings, the function is the same as with half up and another constant.
+            // If a constant is added, these roundings compute the same functions as half up, with other constants.
             (Family::Before, Rounding::Floor | Rounding::Ceil | Rounding::HalfDown) => Rounding::HalfUp,
             (_, rounding) => rounding,
         },

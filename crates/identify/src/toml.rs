@@ -71,7 +71,7 @@ pub fn json(answers: &[Answer], tolerated: Tolerance) -> Value {
     json!({ "layers": answers.iter().map(layer).collect::<Vec<_>>() })
 }
 
-/// Layers for which at least one arithmetic explains all of them.
+/// A group of layers that can all be explained by the same arithmetic.
 struct Group<'a> {
     layers: Vec<&'a Answer>,
     /// The arithmetics that explain all layers of the group, each with the smallest width that is enough.

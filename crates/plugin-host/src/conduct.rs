@@ -36,7 +36,7 @@ pub enum Misdeed {
     Accumulators,
     /// The library writes into the form or the tile.
     Structs,
-    /// The library does not write one of the codes.
+    /// The library leaves one of the codes unwritten.
     Unwritten {
         /// Index of the code within its tile.
         at: u64,
@@ -66,7 +66,7 @@ pub enum Misdeed {
     },
 }
 
-/// The state of a library's process, as far as calls may have changed it.
+/// The parts of the state of a library's process that calls may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
     /// True if the system provides this information.

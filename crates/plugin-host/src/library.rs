@@ -325,7 +325,8 @@ impl Library {
         time: Duration,
         ask: impl FnOnce(&mut Session, u32, &Clock) -> Result<T, Trouble>,
     ) -> Result<T, PluginError> {
-        // While `call` runs, the worker is taken out, so that a panic does not leave it behind in an unknown state.
+        // While `call` runs, the worker is taken out, so that a panic cannot leave a worker in an unknown state for
+        // later calls.
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
@@ -465,8 +466,7 @@ impl Library {
                     (Answer::Piece { path }, piece) => {
                         if let Err(error) = sink.append(&path, &piece) {
                             refused = Some(error);
-                            // The worker would continue to send pieces of files that nobody wants any more, so it
-                            // cannot be used again.
+                            // The worker would continue to send pieces of the refused file, so it cannot be used again.
                             return Err(senseless());
                         }
                     }

@@ -26,7 +26,7 @@ impl Program {
     /// # Errors
     /// If the system does not tell where the program is.
     pub fn this() -> io::Result<Program> {
-        // This works even if the program's file has been replaced or removed meanwhile.
+        // This path works even if the program's file has been replaced or removed meanwhile.
         if cfg!(target_os = "linux") {
             return Ok(Program::at("/proc/self/exe"));
         }

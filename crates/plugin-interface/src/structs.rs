@@ -123,7 +123,7 @@ layout! {
 }
 
 layout! {
-    /// An option that the table declares, with its value.
+    /// An option of the target's table, with its value.
     pub struct OptionEntry = "strait_option" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,

@@ -247,7 +247,7 @@ impl<'m> Export<'m> {
 
     fn first_result(&self, id: NodeId) -> ValueId {
         let node = self.out.main().node(id);
-        // The node was just added with one result, so it has one.
+        // The node was just added with one result, so the fallback is never used.
         node.and_then(|node| node.outputs.first().copied())
             .unwrap_or(ValueId::new(0))
     }

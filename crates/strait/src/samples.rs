@@ -169,7 +169,7 @@ fn digest_of_all(samples: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
     sha256(&samples.flatten().collect::<Vec<u8>>()).0
 }
 
-/// Where a tensor is in the temporary file, and what it is.
+/// The place of a tensor in the temporary file, and its type and shape.
 struct SpooledTensor {
     elem: Elem,
     shape: Vec<usize>,

@@ -279,7 +279,7 @@ pub enum RegistryError {
     Unknown {
         /// The id that was asked for.
         id: String,
-        /// The nearest id, or all of them.
+        /// Advice that names the id that was probably meant, or all ids.
         help: String,
     },
     /// The file of a table cannot be read.

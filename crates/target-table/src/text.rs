@@ -22,7 +22,8 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
     /// Reads a document from its text.
     ///
     /// # Errors
-    /// The first error in the text, with its bytes: wrong syntax, or a field that does not fit the type.
+    /// If the syntax is wrong or a field does not fit the type. The first such error is returned, with its place in the
+    /// text.
     pub fn read(text: &'a str) -> Result<Written<'a, T>, TargetError> {
         let source = Arc::new(Source {
             text: Arc::new(SourceText {

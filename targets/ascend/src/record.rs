@@ -202,7 +202,7 @@ impl RecordedLayer<'_> {
         }
     }
 
-    /// A scale as f32, rounded only once, from its decimal digits in the document.
+    /// Converts a scale to f32. It is rounded only once, directly from the decimal digits in the document.
     fn scale(&self, field: &str, index: Option<usize>, scale: f64) -> Result<f32, TargetError> {
         let digits = self.written.as_written(&self.path(field, index));
         let scale = digits.trim_end_matches(['f', 'F']).parse().unwrap_or(scale as f32);

@@ -27,7 +27,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
     (
         "driver",
         &[
-            // These are other crates, which the driver re-exports under these names.
+            // Modules with these names are other crates, which the driver re-exports.
             &["config", "diagnostic", "report"],
             &["machine", "model", "stop", "table"],
             &["limits", "recognise", "shown"],

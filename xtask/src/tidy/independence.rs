@@ -10,7 +10,7 @@ use super::{Findings, Repository};
 /// Modules and functions of `requantize` that make decisions, with the names that occur in paths and imports.
 const DECISIONS: &[&str] = &["decide", "range", "compare", "compose", "thresholds", "to_steps"];
 
-/// Names of such things that are unique, so that they are found even without a path.
+/// Names of `requantize` that make decisions and occur in no other crate, so that they are found even without a path.
 const NAMES: &[&str] = &["Thresholds", "DecideError", "least_reaching", "is_identity"];
 
 /// Functions that the verifier may not call although it may use their types as data.

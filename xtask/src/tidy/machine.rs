@@ -1,4 +1,5 @@
-//! Check that nothing in the repository tells on which machine it was written, or where its packages came from.
+//! Check that nothing in the repository shows on which machine it was written, or from where its packages were
+//! downloaded.
 
 use super::{Findings, Repository};
 

@@ -65,7 +65,7 @@ pub fn verify_files<P: DeserializeOwned>(
     loop {
         attempts -= 1;
         match files_of(folder, registry, expect, watch) {
-            // Another artifact has taken this one's place, so that one is verified.
+            // Another artifact has taken the place of this one, so the new one is verified.
             Err(Error::Container(ArtifactError::Replaced { .. })) if attempts > 0 => {}
             done => return done,
         }

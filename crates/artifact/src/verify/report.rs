@@ -31,7 +31,7 @@ pub struct Verification {
     /// How many layers the target's own model of its arithmetic computed, and how many the host computed in its place.
     /// Absent if the target's own model was not asked for.
     pub own_model: Option<Shares>,
-    /// The fusions, grouped by the row of the target's table that their certificates name.
+    /// The fusions, grouped by the row of the target's table that is named in their certificates.
     pub fusions: Vec<FusionLine>,
     /// Which samples the graphs were run on.
     pub runs: Runs,

@@ -255,7 +255,7 @@ impl Subjected<'_> {
         channels: &[Vec<i64>],
         counts: &mut Counts,
     ) -> Result<Option<Fault>, Fault> {
-        // There is only one form with many channels for each type, so it is called more often.
+        // There is only one form with many channels for each type, so this form is called more often.
         let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));

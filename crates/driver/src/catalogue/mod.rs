@@ -125,8 +125,7 @@ pub struct PassLines {
     pub activation: Vec<String>,
     /// For each kind of op, which operands and results share a scale and zero point.
     pub alignment: BTreeMap<&'static str, String>,
-    /// True if a result is written directly with the scale and zero point that its readers use, where they all use the
-    /// same.
+    /// True if a result is written directly with the scale and zero point of its readers, if all readers use the same.
     pub simplify: bool,
     /// True if the scale and zero point of an aligned operand are imposed on its other readers, too.
     pub force_overlap: bool,

@@ -242,7 +242,7 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
                 kept.drain(..kept.len() - most);
             }
         }
-        // Sending fails if nobody waits for the output any more because the command was stopped.
+        // Sending fails if the command was stopped, since nobody waits for the output then.
         let _ = send.send(kept);
     };
     // If the thread cannot be started, the channel is closed, and the output counts as empty.

@@ -38,7 +38,8 @@ impl Side {
         })
     }
 
-    /// The outputs in the order of the graph, as metrics see them: an output of codes counts as one of real numbers.
+    /// The outputs in the order of the graph, as metrics see them: if the model computes codes for an output, the
+    /// output is described as real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {

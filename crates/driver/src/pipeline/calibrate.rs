@@ -97,7 +97,7 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// Writes the statistics of the calibration samples, or of a share of them, to `out`. Without `out`, the file is
+/// Writes the statistics of the calibration samples, or of a share of the samples, to `out`. Without `out`, the file is
 /// written to the cache, where a compilation looks for the statistics of all samples. A file that already exists is
 /// reused.
 ///

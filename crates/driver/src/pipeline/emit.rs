@@ -236,7 +236,7 @@ fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, P
     Ok(module)
 }
 
-/// Has the target write its package.
+/// Lets the target write its package.
 fn package(
     job: &Job<'_>,
     lowered: &Lowered,

@@ -34,7 +34,7 @@ pub(super) struct Job<'a> {
     pub(super) record: Option<&'a Arc<SourceText>>,
     /// Which rules are switched off.
     pub(super) switches: &'a Switches,
-    /// The batch dimensions that nobody has set.
+    /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: &'a [FreeDimension],
     /// How many outputs each convolution of the source model has.
     pub(super) outputs: &'a Outputs,

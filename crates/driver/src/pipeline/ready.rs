@@ -29,7 +29,7 @@ pub(super) struct Ready {
     pub(super) switches: (Switches, Option<Digest>),
     /// The model's files.
     pub(super) model: ModelFiles,
-    /// The batch dimensions that nobody has set.
+    /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: Vec<FreeDimension>,
     /// Remarks on the model, which have already been shown.
     pub(super) remarks: Vec<Diagnostic>,

@@ -36,7 +36,7 @@ const LOST: f64 = 30.0;
 const MOST: usize = 8;
 
 impl Reference<'_> {
-    /// The lints without those that affect no output.
+    /// Returns the lints, except those that do not affect any output.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -75,7 +75,7 @@ impl Reference<'_> {
     }
 
     /// True if an output improves when the layers of these lints get more bits. Also true if the configuration does not
-    /// allow to run these layers in float, since the simulation cannot be made then.
+    /// allow these layers to run in float, since the simulation cannot be made then.
     fn gains(
         &self,
         lints: &[&Lint],

@@ -74,7 +74,7 @@ pub(crate) struct Subject<'a> {
     /// The float graph with its quantization configs.
     pub(crate) annotated: &'a Module,
     pub(crate) spec: &'a TargetSpec,
-    /// The integer graph as it runs.
+    /// The integer graph in the form in which it runs.
     pub(crate) integer: &'a Module,
     pub(crate) loops: &'a dyn LoopsFor,
     /// Annotates the float graph again, with additional rules.

@@ -132,8 +132,8 @@ impl Channel<'_> {
         })
     }
 
-    /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line that
-    /// explains all values that are left then.
+    /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line for all
+    /// values that have not been left out then.
     fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, RecordedValue)> = self
@@ -225,8 +225,8 @@ fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
-    // This finds the longest non-decreasing subsequence. For each length, `last` has the last value of the subsequence
-    // that ends with the lowest output. `before` has the predecessor of each value.
+    // This finds the longest non-decreasing subsequence. Of all such subsequences of one length, the one that ends with
+    // the lowest output is remembered: `last` has its last value. `before` has the predecessor of each value.
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {

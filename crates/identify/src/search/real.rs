@@ -81,7 +81,7 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
-    // These are the patterns closest to the middle, on either side, in which the last `spare` bits are 0.
+    // These are the two patterns closest to the middle, one on either side, whose last `spare` bits are 0.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));

@@ -41,7 +41,7 @@ pub struct InputZero {
     pub weights: Arc<[i64]>,
 }
 
-/// A pair of an accumulator and the output that was recorded for it.
+/// A recorded pair of an accumulator and its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordedValue {
     /// Accumulator of the value.

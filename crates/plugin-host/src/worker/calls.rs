@@ -431,7 +431,7 @@ unsafe extern "C" fn write(
         // SAFETY: the plugin promises that `bytes` points to `size` bytes.
         unsafe { slice::from_raw_parts(bytes, size) }
     };
-    // A file is sent even if it is empty.
+    // An empty file is sent as one empty piece.
     let empty = bytes.is_empty().then_some(bytes);
     for piece in empty.into_iter().chain(bytes.chunks(MOST_PIECE as usize)) {
         let answer = Answer::Piece { path: path.to_owned() };

@@ -21,8 +21,8 @@ const NEARLY: (u64, u64) = (3, 4);
 /// Sets the limits, which cannot be raised again.
 pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     if let Some(bytes) = allowance.memory {
-        // This limits memory that may be written, not memory that is only reserved. Some systems do not support this
-        // limit.
+        // The limit is for memory that may be written, and not for memory that is only reserved. Some systems do not
+        // support this limit.
         let _ = lower(Resource::Data, bytes);
     }
     lower(Resource::Fsize, allowance.file)?;
@@ -63,7 +63,7 @@ pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     is_nearly_all(most_memory(Whose::Own), allowance).then_some(Used::Memory)
 }
 
-/// True if a child that has ended had used nearly all memory that it was allowed.
+/// True if a child that has ended had used nearly all memory that it was allowed to use.
 pub(super) fn was_refused_memory(allowance: &Allowance) -> bool {
     is_nearly_all(most_memory(Whose::Children), allowance)
 }

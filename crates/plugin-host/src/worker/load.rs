@@ -40,7 +40,7 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     // SAFETY: the library's constructors run here. They can only harm this worker. All symbols are bound at once, so
     // that a missing symbol is found now.
     let library = unsafe { Library::open(Some(&private), RTLD_NOW | RTLD_LOCAL) };
-    // The library is never unloaded, even if it is refused, since its destructors would run.
+    // The library is never unloaded, even if it is refused, since unloading would run its destructors.
     let library = ManuallyDrop::new(library.map_err(|error| LoadError::Open(whole(&error)))?);
     // SAFETY: the symbol has this type in every version of the interface.
     let entry: Result<Symbol<Entry>, _> = unsafe { library.get(ENTRY.as_bytes()) };

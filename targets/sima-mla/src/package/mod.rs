@@ -96,7 +96,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
     #[test]
     fn the_network_names_its_arrays_and_keeps_the_integers() {
         let files = files(TEXT);
-        // The archive does not compress its members, so their text appears in it as it is.
+        // The archive does not compress its members, so the text of the members can be searched in the archive.
         let sima = &files["model.sima"];
         let node = r#"          - name: "c"
             sources: ["c"]

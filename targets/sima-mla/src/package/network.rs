@@ -18,7 +18,7 @@ pub(super) struct Network<'a> {
     pub(super) graph: &'a Graph,
     /// The archive with the arrays, each as an `.npy` member.
     pub(super) arrays: Pack,
-    /// For each value, true if it is a constant whose node has been written.
+    /// For each value of the graph, true if the value is a constant whose node has been written.
     written: Vec<bool>,
     /// Number of nodes with arrays that have been written. The keys of arrays contain this number and not the node's
     /// name, since a name in the model may be any text.

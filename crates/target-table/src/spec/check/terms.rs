@@ -1,4 +1,4 @@
-//! The names of ops and of what can be limited about them.
+//! The names of ops, and the names of the quantities that a table can limit.
 
 use super::super::place::WEIGHT_SUM;
 use strait_core::{Kind, Op, Term};
