@@ -1,7 +1,7 @@
 //! Measures how long it takes to read and check a table with all its overlays, on one thread.
 //!
 //! `cargo bench -p strait-target` prints one line for each table. It ends with an error if a table takes longer than
-//! [`SECONDS`].
+//! `SECONDS`.
 
 use std::{hint::black_box, process::ExitCode, time::Instant};
 use strait_target::Table;
