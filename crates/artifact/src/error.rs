@@ -45,7 +45,7 @@ pub enum Error {
     /// The pattern matches no layer.
     #[error("no layer is called `{pattern}`")]
     NoLayer {
-        /// The pattern.
+        /// The pattern that matches no layer.
         pattern: String,
         /// Names of layers that are similar to the pattern.
         near: Vec<String>,

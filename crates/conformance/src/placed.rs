@@ -13,7 +13,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Room for `count` results, filled with the byte `fill`.
+    /// Makes room for `count` results, filled with the byte `fill`.
     pub(crate) fn new(out: IntType, count: usize, fill: u8) -> Placed {
         let size = count * width(out);
         let mut all = vec![!fill; size + 2 * MARGIN];

@@ -417,7 +417,7 @@ impl Run {
         )
     }
 
-    /// Name of the loop.
+    /// Name of the loop that is called.
     pub(crate) fn name(&self) -> &'static str {
         let [narrow, wide] = match self.kind {
             Kind::Requantize { .. } => ["requantize", "requantize in 64 bits"],
@@ -435,12 +435,12 @@ impl Run {
         }
     }
 
-    /// Number of results.
+    /// Number of results of the call.
     pub(crate) fn len(&self) -> usize {
         self.accumulators.len()
     }
 
-    /// Number of channels: one more than the highest channel of a result.
+    /// Number of channels, which is one more than the highest channel of a result.
     pub(crate) fn channels(&self) -> usize {
         let last = self.accumulators.iter().map(|(channel, _)| *channel).max();
         last.map_or(0, |last| last + 1)

@@ -12,17 +12,17 @@ pub enum ArtifactError {
     /// fault.
     #[error("{}: {source}", .path.display())]
     Io {
-        /// The file or folder in question.
+        /// The file or folder that the error is about.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The folder is not an artifact that Strait has written. The caller, who named the folder, is at fault.
     #[error("{} is not an artifact: {reason}", .path.display())]
     NotAnArtifact {
-        /// The folder in question.
+        /// The folder that is not an artifact.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// What is missing in the folder, or wrong with it.
         reason: String,
     },
     /// The artifact has a version that this program does not read.

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// The memory in bytes; `None` if the system does not tell.
+/// The memory that this process may use, in bytes; `None` if the system does not tell.
 pub(crate) fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let all = [

@@ -1,4 +1,4 @@
-//! The only wrapper around a memory map.
+//! Maps files into memory. Only this file uses memory maps directly.
 
 use crate::read_part;
 use bytes::Bytes;

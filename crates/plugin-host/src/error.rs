@@ -117,7 +117,7 @@ pub enum PluginError {
     Worker {
         /// Path of the library.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system, as text.
         message: String,
     },
 }

@@ -24,7 +24,7 @@ const MAY_STAY: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words after which the name follows of something that a file defines.
+/// The words that stand before the name in a definition.
 const DEFINES: &[&str] = &[
     "struct",
     "enum",

@@ -12,7 +12,7 @@ use strait_requantize::Requantization;
 pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
     let name = part.name();
     let mut steady = true;
-    // One fault for each line of the report is enough.
+    // Only the first fault for each line of the report is kept.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known| known.subject != fault.subject) {
             faults.push(fault);

@@ -148,7 +148,7 @@ const FILLS: [u8; 2] = [0x5a, 0xa5];
 
 /// Compares the results of two calls with each other and with the definition.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
-    // One fault for each line of the report is enough.
+    // Only the first fault for each line of the report is kept.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known: &Fault| known.subject != fault.subject) {
             faults.push(fault);

@@ -5,7 +5,7 @@ use crate::table;
 use super::{Card, List, OpLine, Sheet};
 
 impl List {
-    /// The list as text. Lines have at most `width` characters if words allow it.
+    /// The list of targets as text. Lines have at most `width` characters if words allow it.
     pub fn text(&self, width: usize) -> String {
         let line = |card: &Card| {
             let cells = [
@@ -24,7 +24,7 @@ impl List {
 }
 
 impl Sheet {
-    /// The table as text, with lines as for [`List::text`].
+    /// The target's table as text, with lines as for [`List::text`].
     pub fn text(&self, width: usize) -> String {
         let card = &self.target;
         let accumulators = self.accumulators.iter().map(|line| {

@@ -40,7 +40,7 @@ use super::{
 };
 use crate::pipeline::job::Job;
 
-/// An artifact that was written.
+/// An artifact that a compilation has written.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// Id of the target that it was compiled for.

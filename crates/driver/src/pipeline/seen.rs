@@ -42,7 +42,7 @@ pub struct SeenSamples {
     pub most: Option<NonZeroU32>,
 }
 
-/// What was written.
+/// The files that were written, and the numbers in them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
     /// The folder that was written to.

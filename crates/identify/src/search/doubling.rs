@@ -22,7 +22,7 @@ pub(super) fn search(edges: &[Edge], zero: i64) -> Option<Scalar> {
     (1..=MAX_SHIFT).find_map(of)
 }
 
-/// The multiplier in the middle of an interval.
+/// The multiplier in the middle of an interval, with its shift.
 pub(super) fn scalar(interval: Interval, shift: u8) -> Scalar {
     Scalar {
         // The multiplier has 31 bits, so no bits are lost in the cast.

@@ -1,4 +1,4 @@
-//! Asks the library about nodes.
+//! Asks the library, through `admits` of the C interface, about nodes.
 
 #![allow(unsafe_code, reason = "the C interface")]
 

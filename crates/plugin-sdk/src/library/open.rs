@@ -1,4 +1,4 @@
-//! Makes a target with values for its options.
+//! Implements `open` of the C interface: makes a target with values for its options.
 
 use std::ffi::c_void;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Computes the codes of a tile with the target's own loops.
+//! Implements `requantize` of the C interface: computes the codes of a tile with the target's own loops.
 
 use crate::library::opened::{Opened, Prepared};
 use std::collections::BTreeMap;
