@@ -22,15 +22,15 @@ use std::fmt::Display;
 use strait_document::words;
 
 words! {
-    /// Effect of a difference on a model that the old table compiles, the mildest first.
+    /// The effect of a difference on a model that was compiled with the old table. The mildest effect comes first.
     Effect {
-        /// None: words, references, and the evidence for them.
+        /// No effect. The difference is in texts, in references, or in the evidence.
         Text = "text",
-        /// The new table takes nodes that the old one leaves to the host or refuses. All else stays.
+        /// The new table accepts nodes that the old one leaves to the host or refuses. Everything else stays the same.
         AcceptsMore = "accepts_more",
-        /// The new table leaves some nodes to the host, or refuses them, that the old one takes.
+        /// The new table leaves some nodes to the host, or refuses them, although the old one accepts them.
         AcceptsLess = "accepts_less",
-        /// Results or parameters become other integers.
+        /// Results or parameters of the model become other integers.
         OtherBits = "other_bits",
     }
 }

@@ -1,20 +1,20 @@
-//! Versions of tables, and which part of one is raised.
+//! Versions of tables, and which part of a version is raised.
 
 use super::Effect;
 use strait_document::words;
 
 words! {
-    /// The part of a version that is raised, the mildest first.
+    /// The part of a version that is raised. The mildest change comes first.
     Raise {
-        /// It is below the version before.
+        /// The new version is lower than the old one.
         Lowered = "lowered",
-        /// None.
+        /// No part is raised.
         None = "none",
-        /// The third number.
+        /// The third number is raised.
         Patch = "patch",
-        /// The second one.
+        /// The second number is raised.
         Minor = "minor",
-        /// The first one.
+        /// The first number is raised.
         Major = "major",
     }
 }
