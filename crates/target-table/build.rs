@@ -1,4 +1,5 @@
-//! Does nothing: cargo takes `links` from packages with a build script only.
+//! This build script does nothing. It exists because cargo accepts the key `links` only in packages that have a build
+//! script.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

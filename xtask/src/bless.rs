@@ -1,4 +1,5 @@
-//! `cargo xtask bless`: rewrites expectations after the code was changed on purpose.
+//! `cargo xtask bless`: rewrites the expected results of tests and the generated documents after the code was changed
+//! on purpose.
 
 use crate::{Command, Outcome, process, workspace};
 
@@ -18,7 +19,7 @@ Usage: cargo xtask bless [TEST NAME]
 
 fn run(arguments: &[String]) -> Outcome {
     let mut cargo = process::cargo();
-    // trybuild has its own variable for this.
+    // trybuild has its own variable for rewriting expectations.
     cargo
         .current_dir(workspace::root())
         .env("STRAIT_BLESS", "1")

@@ -1,7 +1,7 @@
 //! The repository's own commands, started as `cargo xtask COMMAND`.
 //!
-//! This crate has no dependencies at all, neither in the workspace nor elsewhere. It starts cargo, the built `strait`
-//! binary and Python, and it reads files. Each command has a module.
+//! This crate has no dependencies at all, neither on other packages of the workspace nor on others. It starts cargo,
+//! the program `strait` and Python, and it reads files. Each command has a module.
 
 mod accuracy;
 mod bench;
@@ -17,11 +17,11 @@ mod workspace;
 
 use std::process::ExitCode;
 
-/// Why a command did not succeed: a message for people, or an exit code whose reason has already been printed.
+/// Why a command did not succeed. It is a message for people, or an exit code if the reason has already been printed.
 pub(crate) enum Stop {
-    /// Something went wrong here; the text says what and, where known, what to do.
+    /// Something went wrong in this crate. The text says what went wrong and, if possible, what to do.
     Failed(String),
-    /// A process that we started ended with this code, having printed why.
+    /// A process that this command started ended with this exit code, and has printed the reason.
     Code(u8),
     /// The command line does not make sense.
     Usage(String),
@@ -73,7 +73,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         return Err(Stop::Usage(format!("there is no command `{name}`\n\n{}", overview())));
     };
-    // The arguments after `--` belong to another program, and so does a `--help` among them.
+    // Arguments after `--` are for another program, and so is a `--help` among them.
     if rest
         .iter()
         .take_while(|a| *a != "--")

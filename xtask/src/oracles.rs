@@ -1,4 +1,5 @@
-//! `cargo xtask oracles`: runs the programs whose results we claim to equal, and compares.
+//! `cargo xtask oracles`: runs the programs whose results Strait claims to reproduce, and compares their results with
+//! Strait's.
 
 use crate::{Outcome, Stop, process, python, workspace};
 use std::path::Path;
@@ -101,12 +102,12 @@ fn run(arguments: &[String]) -> Outcome {
     process::run(&mut script)
 }
 
-/// Has the programs write what they compute, and compares our forms with it.
+/// Lets the programs write what they compute to files, and compares the forms of Strait with it.
 fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     let work = workspace::target().join("oracles-forms");
     let vectors = work.join("vectors");
     if vectors.is_dir() {
-        // Remove old files, since kernels may have been renamed.
+        // Old files are removed, since kernels may have been renamed.
         std::fs::remove_dir_all(&vectors).map_err(|error| format!("{}: {error}", vectors.display()))?;
     }
     for (interpreter, name) in [
@@ -129,10 +130,10 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     Ok(())
 }
 
-/// The heading at which the part of the page about Q/DQ files begins.
+/// The heading of the part of docs/oracles.md that is about Q/DQ files.
 const FILES: &str = "\n## Q/DQ files\n";
 
-/// The two parts of docs/oracles.md.
+/// The two parts of docs/oracles.md: the one before the heading [`FILES`], and the one from there on.
 fn page() -> Result<[String; 2], Stop> {
     let text = read(&workspace::root().join(PAGE))?;
     let (forms, files) = text.split_at(text.find(FILES).unwrap_or(text.len()));
@@ -149,8 +150,8 @@ fn write(text: &str) -> Result<(), String> {
     std::fs::write(workspace::root().join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another. Before that, scripts
-/// write them to the target folder, once for each version of the packages.
+/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another. Scripts write the
+/// tests and models to the target folder first, once for each version of the packages.
 fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
     let runner = workspace::build_example("node_tests")?;
     for (script, folder, list) in [
@@ -165,8 +166,8 @@ fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Runs graphs of single operators and real graphs. Before that, scripts write them to the target folder with what
-/// TensorFlow computes for them, once for each version of the packages.
+/// Runs TensorFlow graphs of single operators and real graphs, and compares the results with TensorFlow's. Scripts
+/// write the graphs and TensorFlow's results to the target folder first, once for each version of the packages.
 fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
     let runner = workspace::build_example("graphs")?;
     let list = workspace::root().join("tests").join("tensorflow").join("operators.txt");
@@ -188,10 +189,10 @@ fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Compares our TFLite schema with LiteRT's. Runs models of single operators and real float models, after scripts have
-/// written them to the target folder with what LiteRT computes for them, once for each version of the packages. Then
-/// compiles quantized models and compares results byte by byte. With `--converted`, TensorFlow's converter makes more
-/// of these.
+/// Compares Strait's schema of TFLite with LiteRT's. Then runs models of single operators and real float models, and
+/// compares the results with LiteRT's. Scripts write these models and LiteRT's results to the target folder first, once
+/// for each version of the packages. Then compiles quantized models and compares the results byte by byte. With
+/// `--converted`, there are more quantized models, which TensorFlow's converter makes.
 fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     let is_converted = |argument: &String| argument == "--converted";
     let rest: Vec<&String> = arguments.iter().filter(|argument| !is_converted(argument)).collect();
@@ -237,7 +238,8 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     process::run(&mut models)
 }
 
-/// Compares Q/DQ files with the runtimes that they are for: a few of them, or `all` of the real models.
+/// Runs Q/DQ files in the runtimes that they are written for, and compares the results. This is done for a few of the
+/// real models, or for all if `all` is set.
 fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     let mut script = python::start(interpreter, "qdq_files")?;
     for program in ["values", "rewrite"] {
@@ -282,7 +284,8 @@ fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     outcome
 }
 
-/// The script that compares our reader and writer of ONNX, with the two small programs by which it runs them.
+/// The command for the script that tests Strait's reader and writer of ONNX. It gets the paths of two small programs
+/// that run the reader and the writer.
 fn onnx_files(interpreter: &Path) -> Result<Command, Stop> {
     let mut script = python::script(interpreter, "onnx_files.py");
     for program in ["types", "rewrite"] {

@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The cargo that started us, so that a toolchain override also applies to child processes.
+/// The cargo that started this program, so that a toolchain override also applies to child processes.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// True if there is a program of this name that answers to these arguments, such as `--version`.
+/// True if there is a program of this name that succeeds with these arguments, such as `--version`.
 pub(crate) fn exists(program: impl AsRef<OsStr>, arguments: &[&str]) -> bool {
     let status = Command::new(program)
         .args(arguments)
@@ -20,20 +20,21 @@ pub(crate) fn exists(program: impl AsRef<OsStr>, arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Runs a program to its end with our own input and output. If it fails, its exit code is kept.
+/// Runs a program to its end. It uses the standard input and output of this process. If it fails, its exit code is
+/// returned.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let status = command
         .status()
         .map_err(|error| format!("cannot start {}: {error}", name(command)))?;
     match status.code() {
         Some(0) => Ok(()),
-        // On Windows exit codes need not fit into a byte, but those that matter to us do.
+        // On Windows exit codes need not fit into a byte, but the ones that have a meaning here do.
         Some(code) => Err(Stop::Code(u8::try_from(code).unwrap_or(1))),
         None => Err(Stop::Failed(format!("{} was ended by a signal", name(command)))),
     }
 }
 
-/// Runs a program to its end and returns what it printed. Its standard error is shown.
+/// Runs a program to its end and returns what it printed. What it writes to standard error is shown.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = name(command);
     let output = command

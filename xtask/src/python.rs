@@ -1,35 +1,38 @@
-//! The Python for comparisons: a virtual environment in the target folder, which is made when it is first needed.
+//! The Python that runs comparisons. It is a virtual environment in the target folder, which is made when it is first
+//! needed.
 
 use crate::{Outcome, Stop, process, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of our scripts.
+/// The folder with the Python scripts of this crate.
 fn scripts() -> PathBuf {
     workspace::root().join("xtask").join("python")
 }
 
-/// A command that runs one of our scripts in the environment.
+/// The command that runs a Python script of this crate with this interpreter.
 pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
     let mut command = Command::new(interpreter);
     command.arg(scripts().join(name));
     command
 }
 
-/// The interpreter of `target/venv`, with the package versions of `requirements.txt`. It is made again when those
-/// change. On a machine without a network, `STRAIT_PYTHON` can name another interpreter that has the packages.
+/// The interpreter of `target/venv`, with the package versions of `requirements.txt`. The environment is made again
+/// when these versions change. On a machine without a network, `STRAIT_PYTHON` can name another interpreter that has
+/// the packages.
 pub(crate) fn interpreter() -> Result<PathBuf, Stop> {
     environment("venv", "requirements.txt", "STRAIT_PYTHON")
 }
 
-/// The interpreter with the packages of `requirements-tosa.txt`, which need older versions of others.
-/// `STRAIT_PYTHON_TOSA` can name another one.
+/// The interpreter with the packages of `requirements-tosa.txt`, which need older versions of other packages.
+/// `STRAIT_PYTHON_TOSA` can name another interpreter.
 pub(crate) fn tosa_interpreter() -> Result<PathBuf, Stop> {
     environment("venv-tosa", "requirements-tosa.txt", "STRAIT_PYTHON_TOSA")
 }
 
-/// The interpreter with the packages of `requirements-tensorflow.txt`, half a gigabyte that only one command needs.
-/// `STRAIT_PYTHON_TENSORFLOW` can name another one. This version of TensorFlow needs Python 3.9 to 3.11.
+/// The interpreter with the packages of `requirements-tensorflow.txt`, which take half a gigabyte and are only needed
+/// by one command. `STRAIT_PYTHON_TENSORFLOW` can name another interpreter. This version of TensorFlow needs Python 3.9
+/// to 3.11.
 pub(crate) fn tensorflow_interpreter() -> Result<PathBuf, Stop> {
     environment(
         "venv-tensorflow",
@@ -74,7 +77,7 @@ fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf
     ])
     .arg(&requirements);
     process::run(&mut pip)?;
-    // The stamp is written last, so that an interrupted installation does not count.
+    // The stamp is written last, so that an interrupted installation is made again.
     std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
     Ok(python)
 }
@@ -83,7 +86,7 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs `NAME.py`, which measures the built binary on the real models. Its files go to `target/NAME`.
+/// Runs `NAME.py`, which measures the built binary on the real models. The script writes its files to `target/NAME`.
 pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
     let Some(shared) = workspace::shared_data() else {
         println!("skipped: {NO_DATA}");
@@ -101,7 +104,7 @@ pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
 
 pub(crate) const NO_DATA: &str = "there are no models and data (a folder `shared/data` beside the repository)";
 
-/// A command that runs `NAME.py` with the arguments that every such script needs.
+/// The command that runs `NAME.py` with the arguments that every script needs that measures the built binary.
 pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
     let mut script = script(interpreter, &format!("{name}.py"));
     script
@@ -113,8 +116,9 @@ pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
     Ok(script)
 }
 
-/// The models' data as arrays, made when it is first needed. It is not in cargo's target folder, which may be
-/// elsewhere: the configurations in configs/models expect it here.
+/// The folder with the data of the real models as arrays. The arrays are made when they are first needed. They are
+/// always in the folder `target` of the repository, even if cargo's target folder is another one, because the
+/// configurations in configs/models expect them there.
 pub(crate) fn prepared_data(interpreter: &Path, shared: &Path) -> Result<PathBuf, Stop> {
     let data = workspace::root().join("target").join("data");
     process::run(script(interpreter, "prepare.py").arg(shared).arg(&data))?;

@@ -4,14 +4,14 @@ use crate::process;
 use crate::{Outcome, Stop};
 use std::path::{Path, PathBuf};
 
-/// The top folder of the repository. It is known from where this crate was compiled, so that commands work in any
-/// folder.
+/// The top folder of the repository. The path is derived from the folder in which this crate was compiled, so that
+/// commands work in any folder.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Cargo's target folder. We also use it for a Python environment, prepared data and results.
+/// Cargo's target folder. It is also used for Python environments, prepared data and results.
 pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder), // an absolute path stays as it is
@@ -20,18 +20,18 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// The folder `shared/data` beside the repository, with the real models and data. They are not part of the repository.
-/// Without them, commands that need them say what they skip.
+/// If the folder is missing, commands that need it say what they skip.
 pub(crate) fn shared_data() -> Option<PathBuf> {
     let folder = root().parent()?.join("shared").join("data");
     folder.is_dir().then_some(folder)
 }
 
 /// Arguments that make cargo choose the same features of dependencies as for the tests: all packages, and a target that
-/// has dev-dependencies. With other arguments, most of the workspace would be compiled a second time.
+/// has dev-dependencies. If cargo chose other features, most of the workspace would be compiled a second time.
 const AS_TESTED: [&str; 2] = ["--workspace", "--examples"];
 
-/// Builds the program `strait` and returns its path. It uses this profile unless the variable `STRAIT_BUILD_PROFILE`
-/// names another one.
+/// Builds the program `strait` and returns its path. It is built with this profile unless the environment variable
+/// `STRAIT_BUILD_PROFILE` names another one.
 pub(crate) fn build_strait(profile: &str) -> Result<PathBuf, Stop> {
     let profile = std::env::var("STRAIT_BUILD_PROFILE").unwrap_or_else(|_| profile.into());
     let mut cargo = process::cargo();
@@ -64,7 +64,7 @@ pub(crate) fn build_example(example: &str) -> Result<PathBuf, Stop> {
     Ok(target().join("debug").join("examples").join(name))
 }
 
-/// Refuses arguments for the commands that take none.
+/// Returns an error if there are arguments, for commands that take none.
 pub(crate) fn no_arguments(arguments: &[String]) -> Outcome {
     match arguments.first() {
         None => Ok(()),

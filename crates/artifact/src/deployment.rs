@@ -12,8 +12,8 @@ pub const DEPLOYMENT_FILE: &str = "deployment.json";
 /// Schema version of the file.
 pub const DEPLOYMENT_SCHEMA: u32 = 1;
 
-/// Contents of the file. `P` is the type that describes an input's preprocessing; whoever writes the artifact chooses
-/// it.
+/// Contents of the file. `P` is the type that describes an input's preprocessing; the code that writes the artifact
+/// chooses the type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deployment<P> {
@@ -41,7 +41,8 @@ pub struct DeployedInput<P> {
     pub range: Option<[i64; 2]>,
 }
 
-/// Which part of a model is read, and with which sizes. It can be applied to another file of the same model.
+/// Which part of a model is read, and with which sizes. These settings can also be applied to another file of the same
+/// model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelReading {

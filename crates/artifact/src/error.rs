@@ -1,4 +1,4 @@
-//! Errors of opening, verifying or inspecting an artifact, by whose fault they are.
+//! Errors when an artifact is opened, verified or inspected. There is a variant for each party that can be at fault.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use strait_core::codes;
 use strait_execute::ExecuteError;
 use strait_target::RegistryError;
 
-/// Why nothing can be said about an artifact.
+/// Why an artifact cannot be opened, verified or inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder cannot be read, or it is not an artifact.
     #[error(transparent)]
     Container(#[from] ArtifactError),
-    /// A JSON file in the artifact differs from what this version would write.
+    /// A JSON file in the artifact does not have the contents that this version of the program writes.
     #[error("{}: {file} {fault}", .folder.display())]
     Json {
         /// The artifact's folder.
@@ -27,11 +27,11 @@ pub enum Error {
     /// The artifact's target is registered, but cannot be made with the artifact's options.
     #[error(transparent)]
     Target(#[from] RegistryError),
-    /// A run failed or needed too much, the user interrupted it, or we have a bug.
+    /// A run failed or needed more than the limits allow, the user interrupted it, or Strait has a bug.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The artifact is sound according to the host's kernels, but the target's own kernels compute something else.
-    /// There is a sentence for each layer.
+    /// There is a sentence for each layer at which they differ.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
     /// A sample that the user gave cannot be used.
@@ -45,7 +45,7 @@ pub enum Error {
     /// The pattern matches no layer.
     #[error("no layer is called `{pattern}`")]
     NoLayer {
-        /// The pattern.
+        /// The pattern that matches no layer.
         pattern: String,
         /// Names of layers that are similar to the pattern.
         near: Vec<String>,

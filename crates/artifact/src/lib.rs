@@ -1,10 +1,10 @@
-//! The artifact: the integer model for one target with everything that is known about it. This crate connects the
-//! compiler, which makes the model, and the folder in which it is stored.
+//! The artifact: the integer model for one target, together with everything that is known about the model. This crate
+//! connects the compiler, which makes the model, and the folder in which it is stored.
 //!
 //! [`write()`] makes an artifact from a compiled model. [`Opened`] is an artifact that was read and can be run.
-//! [`verify_files`] and [`Verification::with_model`] find out what in it is wrong, and [`inspect`] shows what it
-//! consists of. All results are data: this crate has no configuration and no console, and touches no files but those of
-//! artifacts.
+//! [`verify_files`] and [`Verification::with_model`] find out what is wrong with an artifact, and [`inspect`] shows
+//! what an artifact consists of. All results are plain data. This crate knows no configuration and prints nothing, and
+//! it reads and writes only the files of artifacts.
 
 mod deployment;
 mod error;

@@ -12,28 +12,30 @@ use strait_verify::Ranges;
 
 use crate::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, Deployment, Error, write::recorded};
 
-/// An artifact that is ready to run. `P` is the type that describes an input's preprocessing; whoever wrote the
-/// artifact chose it.
+/// An artifact that is ready to run. `P` is the type that describes an input's preprocessing; the code that wrote the
+/// artifact chose the type.
 pub struct Opened<P> {
     /// The files of the artifact.
     pub artifact: Artifact,
-    /// The graphs, with the bodies of control flow inlined.
+    /// The graphs of the artifact, with the bodies of control flow inlined.
     pub model: Model,
     /// The bodies of control flow that are inlined in the main graph of [`Opened::module`].
     pub bodies: Bodies,
-    /// The module as it runs, with bodies as graphs of their own. Only set if there are bodies.
+    /// The module in the form in which it runs, with bodies of control flow as graphs of their own. Only set if there
+    /// are bodies.
     whole: Option<Module>,
     /// What is needed to run the model on stored samples.
     pub deployment: Deployment<P>,
     /// The kernels that compute the artifact's requantizations.
     pub loops: Box<dyn LoopsFor>,
-    /// Whose kernels [`Opened::loops`] are.
+    /// Who computes the requantizations when [`Opened::loops`] is used.
     pub computed: Computed,
-    /// True if the user asked for the target's own kernels. Then nothing else may compute in their place.
+    /// True if the user asked for the target's own kernels. Then it is an error if other kernels would have to be used.
     pub own_kernels: bool,
-    /// If the target's own model computes: how many layers it computes, and how many the host computes in its place.
+    /// How many layers the target's own model of its arithmetic computes, and how many the host computes in its place.
+    /// Only set if the target's own model was asked for.
     pub own_model: Option<Shares>,
-    /// Where the registered target comes from, if the artifact was made with a target from elsewhere.
+    /// Where the registered target comes from, if the artifact was made with a target of another origin.
     pub elsewhere: Option<String>,
 }
 
@@ -45,7 +47,7 @@ pub enum Computed {
     Target,
     /// The target's own model of its arithmetic, from the plugin's library.
     OwnModel,
-    /// The host, by the definition of the forms, with the reason why.
+    /// The host, which follows the definition of the forms. The text says why the target's kernels are not used.
     Host(String),
 }
 
@@ -53,8 +55,8 @@ impl<P: DeserializeOwned> Opened<P> {
     /// Opens the artifact in a folder.
     ///
     /// If the target is registered with the same table that the artifact was made with, its kernels compute the
-    /// requantizations. Otherwise the host does. The bits are the same, since the artifact itself defines what each
-    /// requantization computes.
+    /// requantizations. Otherwise the host computes them. The results have the same bits in both cases, since the
+    /// artifact itself defines what each requantization computes.
     ///
     /// # Errors
     /// If the folder is not an artifact, or the artifact is damaged.
@@ -64,7 +66,7 @@ impl<P: DeserializeOwned> Opened<P> {
         Opened::new(artifact, model, registry)
     }
 
-    /// Prepares an artifact for running whose graphs have already been read.
+    /// Prepares an artifact, whose graphs have already been read, for running.
     ///
     /// # Errors
     /// If `deployment.json` is damaged.
@@ -117,12 +119,12 @@ impl<P> Opened<P> {
         &self.model.module
     }
 
-    /// The integer module as it runs, with the bodies of control flow as graphs of their own.
+    /// The integer module in the form in which it runs, with the bodies of control flow as graphs of their own.
     pub fn whole(&self) -> &Module {
         self.whole.as_ref().unwrap_or(&self.model.module)
     }
 
-    /// The ranges of integers that random inputs are drawn from.
+    /// For each input of integers, the range from which random inputs are drawn.
     pub fn ranges(&self) -> Ranges {
         let inputs = self.deployment.inputs.iter();
         Ranges(

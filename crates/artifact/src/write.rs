@@ -14,7 +14,7 @@ use strait_target::{Origin, TargetSpec, spec::Base};
 
 use crate::{DEPLOYMENT_FILE, Deployment};
 
-/// What the files are made from that every artifact has.
+/// The data for those files that every artifact has.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonParts<'a, P> {
     /// The integer model, and the annotated graph that it was made from.
@@ -42,9 +42,11 @@ impl<P: Serialize> CommonParts<'_, P> {
     }
 }
 
-/// Writes an artifact and moves it to its destination once it is complete. Returns the digest that identifies it.
+/// Writes an artifact and moves it to its destination once it is complete. Returns the digest that identifies the
+/// artifact.
 ///
-/// `others` adds the files that the target asks for. It runs at the same time if there are threads for it.
+/// `others` adds the files that the target asks for. It runs at the same time as the rest of the work if there are
+/// threads for it.
 ///
 /// # Errors
 /// If the folder cannot be written, or `others` fails.
@@ -56,7 +58,7 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     threads: NonZeroUsize,
     others: impl FnOnce(&ArtifactWriter) -> Result<T, E>,
 ) -> Result<(Digest, T), E> {
-    // Reserve these names before `others` can use them.
+    // The names are reserved first, so that `others` cannot use them.
     let names = [
         writer.reserve(REPORT_FILE)?,
         writer.reserve(QUANTIZATION_FILE)?,
@@ -80,8 +82,8 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     Ok((manifest.digest(), others))
 }
 
-/// A target's origin in the form that manifests record it, with the tables that the target's table extends. Paths are
-/// left out, since they differ from machine to machine.
+/// A target's origin in the form in which a manifest records it, with the tables that the target's table extends. Paths
+/// are left out, since they differ from machine to machine.
 pub(crate) fn recorded(origin: &Origin, bases: &[Base]) -> Option<TargetOrigin> {
     let extended = |base: &Base| ExtendedTable {
         id: base.id.clone(),

@@ -1,5 +1,5 @@
-//! Measures the cost of a plugin in a library. `cargo bench -p strait-cli --bench library` prints milliseconds, the
-//! best of several runs. It needs a C compiler.
+//! Measures the cost of a plugin in a library. `cargo bench -p strait-cli --bench library` prints the time of the
+//! fastest of several runs, in milliseconds. The benchmark needs a C compiler.
 #![allow(clippy::unwrap_used, reason = "it serves nobody but its reader")]
 
 #[cfg(not(unix))]
@@ -59,7 +59,8 @@ mod unix {
         println!("{what:<58} {:>9.3} ms", time.as_secs_f64() * 1e3);
     }
 
-    /// Writes a configuration for the model in the repository, with these lines added. Returns its path.
+    /// Writes a configuration for the model `digits` of this repository, with the lines `more` added. Returns the path
+    /// of the configuration.
     fn configuration(folder: &Path, name: &str, target: &str, more: &str) -> PathBuf {
         let digits = repository("models/digits");
         let digits = digits.display();

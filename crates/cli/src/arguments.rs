@@ -45,7 +45,7 @@ pub(crate) enum Command {
 }
 
 impl Arguments {
-    /// Refuses a command if arguments are missing that it needs together with others.
+    /// Refuses a command if an argument is missing that it needs because of other arguments.
     pub(crate) fn complete(self) -> Result<Arguments, clap::Error> {
         let (command, missing) = match &self.command {
             Command::Compile(arguments) => ("compile", arguments.missing()),
@@ -127,7 +127,7 @@ pub(crate) struct Instead {
 }
 
 impl Instead {
-    /// The replacements in the order in which they apply: for the same key, the last one wins.
+    /// The replacements in the order in which they apply: if several set the same key, the last one wins.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
         let model = self.model.as_ref().map(Override::model);
         let calibration = self.calibration.as_ref().map(Override::calibration);
@@ -183,7 +183,7 @@ pub(crate) struct Compile {
 }
 
 impl Compile {
-    /// The configuration's file; `None` if the other arguments say everything.
+    /// The configuration's file; `None` if there is none, because the other arguments say everything.
     pub(crate) fn configuration(&self) -> Option<&Path> {
         self.file.as_deref().or(self.config.as_deref())
     }

@@ -8,13 +8,13 @@ use strait_driver::{failure::codes, stop::Stop};
 
 use crate::exit::Exit;
 
-/// Shown if Strait itself is at fault.
+/// The text that is shown if Strait itself is at fault.
 pub(crate) const DEFECT: &str = "\
 This is a defect in Strait, not in your files. Please report it with the command that you ran, what is said above, and, \
 if you can share them, the configuration and the model.";
 
-/// Width of a line on standard output, in characters: the terminal's, or elsewhere the largest that is still easy to
-/// read.
+/// Width of a line on standard output, in characters. On a terminal, this is the terminal's width. Elsewhere, it is a
+/// width that is still easy to read.
 pub(crate) fn width() -> usize {
     match terminal_size::terminal_size_of(io::stdout()) {
         // Some terminals do not know their own width.
@@ -25,7 +25,7 @@ pub(crate) fn width() -> usize {
 
 const ELSEWHERE: usize = 120;
 
-/// Writes a result. If nobody reads it any more, that is not an error.
+/// Writes a result. If standard output was closed by its reader, this is not an error.
 pub(crate) fn print(text: &str) -> Exit {
     let mut out = io::stdout().lock();
     let text = printable(text.strip_suffix('\n').unwrap_or(text));
@@ -39,8 +39,8 @@ pub(crate) fn print(text: &str) -> Exit {
     }
 }
 
-/// Makes text from files safe to print. Control characters are shown as escapes such as `\u{1b}`, so that the terminal
-/// does not obey them.
+/// Makes text from files safe to print. Control characters are shown as escapes such as `\u{1b}`, so that they have no
+/// effect on the terminal.
 fn printable(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
@@ -62,7 +62,7 @@ pub(crate) fn print_json(value: &Value) -> Exit {
     print(&format!("{value:#}"))
 }
 
-/// Writes a message to standard error. If that is closed, nothing happens.
+/// Writes a message to standard error. If standard error is closed, nothing happens.
 pub(crate) fn explain(text: &str) {
     let _ = writeln!(
         io::stderr().lock(),
@@ -71,12 +71,13 @@ pub(crate) fn explain(text: &str) {
     );
 }
 
-/// Writes a finding that has been rendered with colours. Rendering has already escaped what it quotes.
+/// Writes a finding that has been rendered with colours. Rendering has already escaped the text that it quotes from
+/// files.
 pub(crate) fn rendered(finding: &str) {
     let _ = writeln!(io::stderr().lock(), "{finding}");
 }
 
-/// Reports why the work ended, on standard error and, with `--json`, as JSON.
+/// Reports why the work ended, on standard error and, with `--json`, also as JSON on standard output.
 pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     let (exit, kind, found) = match stop {
         Stop::Found(found) => {

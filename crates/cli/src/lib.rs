@@ -1,6 +1,7 @@
 //! The command line of Strait.
 //!
-//! A vendor's own binary has the same three lines as ours, and one more line that links the crate of its target:
+//! The program `strait` consists of these three lines. A vendor's program has one more line, which links the crate of
+//! the vendor's target:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -30,13 +31,13 @@ use clap::{
 use arguments::Arguments;
 use exit::Exit;
 
-/// Records when the system refuses memory, so that this cause of an abort can be told from others.
+/// Records when the system refuses memory, so that an abort for this reason can be distinguished from others.
 #[global_allocator]
 static MEMORY: strait_signals::Memory = strait_signals::Memory;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    // The same program also serves as the worker for plugins in libraries.
+    // This program is also started as the worker for plugins in libraries.
     if std::env::args_os()
         .nth(1)
         .is_some_and(|first| first == strait_plugin_host::ARGUMENT)
@@ -47,7 +48,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with these arguments. The first one is its name.
+/// Runs the program with these arguments, of which the first one is the program's name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let given = &arguments;
@@ -62,13 +63,13 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return Exit::Usage;
         }
         Err(error) if error.kind() == ErrorKind::DisplayVersion => return console::print(&arguments::version()),
-        // Help that was asked for goes to standard output, like any result.
+        // If the user asked for help, it is printed to standard output, like any result.
         Err(error) => return console::print(&error.to_string()),
     };
     guarded(|| commands::run(&arguments))
 }
 
-/// A message that says which argument is not UTF-8, and which option it belongs to.
+/// A message that says which argument is not UTF-8, and to which option it belongs.
 fn not_text(arguments: &[OsString]) -> String {
     let bad = arguments.iter().position(|argument| argument.to_str().is_none());
     let shown = |at: usize| {
@@ -86,7 +87,7 @@ fn not_text(arguments: &[OsString]) -> String {
     )
 }
 
-/// If a file is given where a command is expected, adds which commands take such a file.
+/// If a file is given where a command is expected, adds to the error which commands take such a file.
 fn with_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
@@ -106,9 +107,9 @@ fn with_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Runs a command. A panic counts as a bug of ours and ends the program as one.
+/// Runs a command. A panic counts as a bug in Strait, and the program ends with the exit code for bugs.
 fn guarded(command: impl FnOnce() -> Exit) -> Exit {
-    // The command has no state that is used afterwards, so it does not matter if a panic left it inconsistent.
+    // No state of the command is used afterwards, so it does not matter if a panic left it inconsistent.
     let result = panic::catch_unwind(panic::AssertUnwindSafe(command));
     result.unwrap_or_else(|_| {
         console::explain(console::DEFECT);

@@ -1,10 +1,12 @@
 //! Shows the progress of the work, and handles signals that ask the program to end.
 //!
 //! On a terminal, work that takes longer than a second gets a progress bar. Elsewhere there is a line every ten
-//! seconds. A separate thread looks at the time, so that the work only has to count.
+//! seconds. A separate thread checks the time and shows the progress, so that the work itself only has to count its
+//! steps.
 //!
-//! A signal to end (an interrupt, a hangup or a termination) asks the work to stop between two steps. If it does not
-//! stop, or a second signal comes, the process ends at once. In both cases nothing incomplete is left behind.
+//! A signal to end (an interrupt, a hangup or a termination) asks the work to stop between two steps. If the work does
+//! not stop within some seconds, or if a second signal arrives, the process ends at once. In both cases nothing
+//! incomplete is left behind.
 
 use std::{
     io::IsTerminal,
@@ -27,7 +29,7 @@ use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
 use crate::console;
 
-/// How often the thread checks.
+/// The time between two checks by the thread.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Work that ends sooner than this is not shown on a terminal.
@@ -36,7 +38,7 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Time between two lines if there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// How long the work may take to stop by itself.
+/// How long the work may take to stop by itself after a signal.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The signals that ask the program to end. Windows has no hangup.
@@ -60,7 +62,7 @@ struct Shared {
     phase: Mutex<Option<Phase>>,
     done: AtomicUsize,
     over: AtomicBool,
-    /// True if a signal has arrived that the thread has not handled yet.
+    /// True if a signal has arrived which the thread has not handled yet.
     signalled: Arc<AtomicBool>,
     interrupted: AtomicBool,
     terminal: bool,
@@ -89,11 +91,11 @@ impl Watch {
         let ticking = shared.clone();
         let ticker = std::thread::Builder::new()
             .name("progress".into())
-            // Set the size here, so that RUST_MIN_STACK has no influence.
+            // The size of the stack is set here, so that RUST_MIN_STACK has no influence.
             .stack_size(1 << 20)
             .spawn(move || ticking.tick())
             .ok();
-        // Without the thread nothing is shown, and a signal ends the process as it does by default.
+        // If the thread cannot be started, nothing is shown, and a signal ends the process as it does by default.
         let signals = ticker.as_ref().map_or_else(Vec::new, |_| listen(&shared.signalled));
         Watch {
             shared,
@@ -111,7 +113,7 @@ fn listen(signalled: &Arc<AtomicBool>) -> Vec<SigId> {
         .collect()
 }
 
-/// The signals to end, without those that the parent process wants to be ignored (`nohup`).
+/// The signals that ask the program to end, except those that the parent process wants to be ignored (`nohup`).
 fn heeded() -> Vec<i32> {
     let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status));
     let heeded = ENDS.iter().copied();
@@ -125,7 +127,7 @@ fn ignored_in(status: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// Ends the process in the middle of its work.
+/// Ends the process in the middle of its work, after its temporary files have been removed.
 fn give_up() -> ! {
     strait_driver::stop::leave_nothing();
     console::explain("interrupted");

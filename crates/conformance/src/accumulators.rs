@@ -4,9 +4,10 @@ use crate::near_ties::near_ties;
 use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
-/// `count` accumulators from the form's domain that fit the type which carries them. They are where the result changes,
-/// at the ends, zero, next to exact halves, and others of any size. Their order is random, so that neighbours in a
-/// vector differ. A form that is not legal has none.
+/// Chooses `count` accumulators of one channel. They lie in the form's domain and fit the type that carries
+/// accumulators. Among them are those where the result changes, the ends of the domain, zero, those whose exact result
+/// lies next to a half, and others of every magnitude. Their order is random, so that neighbours in a vector differ.
+/// The list is empty if the form is not legal.
 pub(crate) fn accumulators(
     form: &Requantization,
     channel: usize,
@@ -21,7 +22,7 @@ pub(crate) fn accumulators(
     let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
     let inside = |x: i64| x.clamp(low, high);
-    // These take long to find, and a few channels are enough.
+    // Accumulators next to halves take long to find, so they are only searched in a few channels.
     let near = match channel {
         ..CHANNELS if count > 1 => near_ties(&scalars, (low, high)),
         _ => Vec::new(),
@@ -30,7 +31,8 @@ pub(crate) fn accumulators(
     (0..count)
         .map(|index| match index % 4 {
             0 => {
-                // The first accumulator with some result, or one next to it: this hits ties and their neighbours.
+                // A random code is chosen, and the first accumulator with this code or the one next to it. Such
+                // accumulators are ties or lie beside one.
                 let code = numbers.between(out.min().into(), out.max().into());
                 let step = scalars.least_reaching(code);
                 inside(step.saturating_add(numbers.between(-2, 1)))
@@ -45,5 +47,5 @@ pub(crate) fn accumulators(
         .collect()
 }
 
-/// For how many channels accumulators next to exact halves are searched.
+/// The number of channels in which accumulators next to exact halves are searched.
 pub(crate) const CHANNELS: usize = 6;

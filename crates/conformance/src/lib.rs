@@ -1,13 +1,13 @@
 //! Checks that a target's kernels compute what its table says.
 //!
-//! [`check`] takes each form of the table and makes requantizations within its limits, first the extremes, then others.
-//! It asks the target for their loops and compares every result with `strait-requantize`, which defines the forms. The
-//! accumulators are those where a result changes and their neighbours, the ends of the domain, and others of every
-//! magnitude. Forms that are defined beyond 32 bits are also tested with sums of 64 bits from codes of 16. All
-//! instruction sets of the machine have to give the same bits.
+//! [`check`] takes each form of the table and makes requantizations within its limits, first with extreme parameters
+//! and then with others. For each requantization, the check asks the target for its loops and compares every result
+//! with `strait-requantize`, which defines the forms. It uses accumulators where a result changes and their neighbours,
+//! the ends of the domain, and others of every magnitude. Forms that are defined for accumulators of more than 32 bits
+//! are also tested with 64-bit sums of 16-bit codes. All instruction sets of the machine have to give the same bits.
 //!
-//! Everything works through the target's interface. So a target that is only a table, one with its own kernels and one
-//! in a library are all tested in the same way.
+//! Everything works through the target's interface. So all targets are tested in the same way: those that are only a
+//! table, those with their own kernels, and those in a library.
 
 mod accumulators;
 mod kit;
@@ -36,7 +36,8 @@ pub fn check(target: &dyn Target) -> Report {
     };
     for (name, row) in &spec.form {
         let mut form = FormReport::new(name);
-        // Each form has its own random numbers, so that adding a form changes nothing for the others.
+        // Each form has its own sequence of random numbers, so that adding a form does not change the tests of the
+        // others.
         let mut numbers = Numbers::new(name);
         for (requantization, clamp) in samples::samples(row, &mut numbers) {
             if let Err(reason) = row.accepts(&requantization, clamp) {
@@ -61,7 +62,7 @@ fn requantize(
 ) {
     let loops = match target.loops(requantization, clamp) {
         Ok(loops) => loops,
-        // The check that every command makes when loops are prepared.
+        // This error comes from the check that every command makes when it prepares loops.
         Err(TargetError::Wrong {
             channel,
             accumulator,
@@ -131,7 +132,7 @@ fn requantize(
     }
 }
 
-/// What the definition gives for each accumulator of a run.
+/// The results for all accumulators of a run, by the definition of the form.
 fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result<Vec<i32>, OutsideDomain> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();

@@ -1,23 +1,24 @@
-//! Finds accumulators whose exact results lie next to a half without being one. There, floating-point arithmetic goes
-//! wrong first.
+//! Finds accumulators whose exact results lie close to a half but are not exactly a half. At these accumulators,
+//! floating-point arithmetic goes wrong first.
 //!
 //! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) lies d/2^s below
-//! a half. In `f64` it looks like the half itself once the product has more than 53 bits and d is less than half a unit
-//! in its last place. An accumulator with d = 1 is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s), if it is in range. The
-//! nearest ones within a range of accumulators are found by a variant of Euclid's algorithm.
+//! a half. If the product has more than 53 bits and d is less than half a unit in its last place, the sum is rounded to
+//! exactly the half in `f64`. An accumulator with d = 1 is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s), if this x is in
+//! range. The accumulators with the smallest d in a range are found by a variant of Euclid's algorithm.
 
 use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// Into how many parts the range is divided. The nearest accumulators are searched in each part.
+/// The number of parts into which the range of accumulators is divided. In each part, the accumulators whose results
+/// are closest to a half are searched.
 const PARTS: i64 = 4;
 
-/// The nearest accumulators below and above a half, for each part of the range between `ends` in which results are not
-/// saturated.
+/// For each part of the range, the accumulators whose results are closest below and closest above a half. The range is
+/// the part of `ends` in which results are not saturated.
 pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     let (factor, addend, shift) = match channel.arithmetic() {
         Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),
-        // For a form with two roundings, this is the half at the first one.
+        // A form with two roundings uses the half of the first rounding.
         Arithmetic::Doubling(d) => (d.factor, d.addend, 31),
         _ => return Vec::new(),
     };
@@ -59,12 +60,13 @@ struct Line {
 }
 
 impl Line {
-    /// The accumulator in `from ..= to` whose value is nearest below a half, or above one; nearly the nearest.
+    /// The accumulator in `from ..= to` whose value is closest below a half, or above a half if `below` is false. It
+    /// may be only nearly the closest.
     fn nearest(&self, from: i64, to: i64, below: bool) -> Option<i64> {
         let modulus = self.modulus.cast_signed();
         let first = i128::from(from) * self.factor.cast_signed() + self.addend;
         let count = i128::from(to) - i128::from(from);
-        // Values modulo a power of two are spread evenly, so one is usually found within this distance.
+        // Values modulo a power of two are spread evenly, so there is usually a value within this distance of a half.
         let mut distance = (modulus / (count + 1) / 64).max(1);
         while distance < modulus / 2 {
             let half = modulus / 2 - first;
@@ -86,7 +88,7 @@ impl Line {
     }
 }
 
-/// The smallest t for which t · a mod m lies in the window. The window may wrap around 0.
+/// The smallest t for which t · a mod m lies in the window `[low, high]`. The window may wrap around 0.
 fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if low == 0 || low > high {
         return Some(0);
@@ -98,25 +100,28 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if a * steps <= high {
         return Some(steps);
     }
-    // No multiple of a lies in the window. How often to wrap around is the same problem modulo a.
+    // No multiple of a lies in the window before the first wrap around m. The number of wraps is the solution of the
+    // same problem modulo a.
     let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
     Some((low + m * rounds).div_ceil(a))
 }
 
-/// How many factors are tried to find sharp ones for results of more than 8 bits. One in a few thousand is sharp.
+/// How many factors are tried in the search of [`sharp_factors`] for results of more than 8 bits. One factor in a few
+/// thousand is sharp.
 const TRIES: usize = 1 << 16;
 
-/// The largest distance to a half that arithmetic in `f64` cannot see.
+/// Distances to a half below this limit are lost by arithmetic in `f64`. The distance is counted in units of the exact
+/// product.
 const UNSEEN: u64 = 8;
 
-/// A shift at which a product of 57 bits gives a result of this many bits.
+/// The shift that turns a product of 57 bits into a result of `bits` bits.
 pub(crate) fn sharp_shift(bits: u8) -> u8 {
     58 - bits.min(32)
 }
 
 /// Pairs of a shift and an odd 31-bit factor for which `f64` arithmetic gives a wrong 8-bit code for some 32-bit
-/// accumulator. Only one factor in some millions is like that, so they were searched for once; the test in this file
-/// checks them against such arithmetic.
+/// accumulator. Only one factor in some millions has this property, so these factors were searched for once. The test
+/// in this file checks them against `f64` arithmetic.
 const OF_8_BITS: [(u8, i32); 8] = [
     (47, 1_673_353_097),
     (48, 1_931_815_843),
@@ -128,9 +133,9 @@ const OF_8_BITS: [(u8, i32); 8] = [
     (54, 1_277_686_061),
 ];
 
-/// Odd factors in `least ..= most` for which the product with some 32-bit accumulator lies so little below a half that
-/// `f64` arithmetic does not see it. They are rare. For small shifts there are none, since `f64` arithmetic is right
-/// there.
+/// Sharp factors in `least ..= most`. A factor is sharp if it is odd and its product with some 32-bit accumulator lies
+/// so little below a half that `f64` arithmetic takes it for the half. Sharp factors are rare. For small shifts there
+/// are none, since `f64` arithmetic is exact enough for them.
 pub(crate) fn sharp_factors(
     count: usize,
     (least, most): (i64, i64),
@@ -147,7 +152,7 @@ pub(crate) fn sharp_factors(
     }
     let mut found = Vec::new();
     if shift <= 32 {
-        // Accumulators have every remainder, so every odd factor will do.
+        // If the shift is small, accumulators have every remainder, so every odd factor will do.
         found.extend((0..count).map(|_| (numbers.between(least, most) | 1) as i32));
         return found;
     }
@@ -157,14 +162,15 @@ pub(crate) fn sharp_factors(
             continue;
         };
         let inverse = inverse(factor.unsigned_abs().into());
-        // x · factor is an odd number of halves, minus a distance.
+        // x is chosen so that x · factor is a multiple of `half`, minus the distance. The multiple has to be odd.
         let is_sharp = |distance: u64| {
             let x = distance.wrapping_neg().wrapping_mul(inverse) & (half - 1);
-            // Both have 31 bits; if not, the result is not used.
+            // x and factor have at most 31 bits. If x is larger, the condition below rejects it, whatever the product
+            // is.
             let product = x.wrapping_mul(factor.unsigned_abs().into());
             x < 1 << 31 && product >= 1 << 56 && (product / half).is_multiple_of(2) && product / half < results
         };
-        // Half a unit in the last place of a 57-bit product is 8.
+        // In `f64`, half a unit in the last place of a 57-bit product is 8.
         if (1..UNSEEN).step_by(2).any(is_sharp) {
             found.push(factor);
             if found.len() == count {
@@ -177,7 +183,7 @@ pub(crate) fn sharp_factors(
 
 /// The inverse of an odd number modulo 2^64.
 fn inverse(odd: u64) -> u64 {
-    // The start is right to 3 bits, and each step doubles that.
+    // The first value is right in its lowest 3 bits, and each step doubles the number of right bits.
     (0..5).fold(odd, |inverse, _| {
         inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
     })

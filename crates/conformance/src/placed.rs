@@ -2,7 +2,7 @@
 
 use strait_requantize::IntType;
 
-/// Number of guard bytes on each side. It is the size of several vectors and a multiple of every alignment.
+/// Number of guard bytes on each side. 256 bytes are the size of several vectors and a multiple of every alignment.
 const MARGIN: usize = 256;
 
 /// Memory for results, with guard bytes around it.
@@ -13,7 +13,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Room for `count` results, filled with the byte `fill`.
+    /// Makes room for `count` results, filled with the byte `fill`.
     pub(crate) fn new(out: IntType, count: usize, fill: u8) -> Placed {
         let size = count * width(out);
         let mut all = vec![!fill; size + 2 * MARGIN];

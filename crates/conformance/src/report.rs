@@ -5,7 +5,7 @@ use strait_core::Attribute;
 use strait_kernels::Isa;
 use strait_requantize::{IntType, Requantization};
 
-/// What was found, form by form, sorted by name.
+/// What the checks found for each form of a target. The forms are sorted by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Id of the target.
@@ -14,7 +14,7 @@ pub struct Report {
     pub forms: Vec<FormReport>,
 }
 
-/// What was found about one form.
+/// What the checks found for one form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormReport {
     /// Name of the form.
@@ -43,11 +43,12 @@ pub struct KitFinding {
 /// What is wrong with one requantization.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wrong {
-    /// The form's own limits refuse it. This is a bug in these checks, or in what the table means.
+    /// The limits of the form's row refuse the requantization. Then the checks have a bug, or the code that interprets
+    /// the table has one.
     NotAccepted(String),
-    /// The target has no loops for it.
+    /// The target has no loops for the requantization.
     NoLoops(String),
-    /// The loops write another type than the form's.
+    /// The type of the loops' results is not the form's type. It is given here.
     Output(IntType),
     /// A loop failed.
     Run {
@@ -66,9 +67,9 @@ pub enum Wrong {
         channel: usize,
         /// Accumulator that was requantized.
         accumulator: i64,
-        /// What the definition gives.
+        /// The result by the definition of the form.
         expect: i32,
-        /// What the kernel gives.
+        /// The result of the kernel.
         found: i32,
     },
 }

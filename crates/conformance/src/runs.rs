@@ -1,5 +1,5 @@
-//! Calls each loop with operands that lead to chosen accumulators: operands of 8 bits with sums of 32, and operands of
-//! 16 bits with sums of 64 for forms that are defined beyond 32 bits.
+//! Calls each loop with operands that lead to chosen accumulators. Operands have 8 bits and sums 32 bits. For forms
+//! that are defined for more than 32 bits, there are also operands of 16 bits with sums of 64 bits.
 
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
@@ -11,7 +11,7 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// One call of one loop: its operands, and the accumulators that these lead to by our own sums.
+/// One call of one loop: its operands, and the accumulators that this module computes from the operands.
 pub(crate) struct Run {
     kind: Kind,
     widths: Widths,
@@ -45,7 +45,7 @@ impl Widths {
         }
     }
 
-    /// A sum, wrapped as in the type that carries it.
+    /// A sum, wrapped around as it would be in the type that carries it.
     fn wrapped(self, sum: i64) -> i64 {
         match self.carrier {
             Carrier::I32 => (sum as i32).into(),
@@ -75,7 +75,7 @@ enum Kind {
     Requantize {
         extents: [usize; 3],
         sums: Vec<i64>,
-        /// The accumulators as 32-bit elements, if sums have 32 bits.
+        /// The bytes of the accumulators as 32-bit elements. Only used if sums have 32 bits.
         input: Vec<u8>,
     },
     Gemm {
@@ -112,14 +112,14 @@ enum Kind {
 
 /// How many accumulators each channel has in an accumulator array.
 const INNER: usize = 67;
-/// How many thresholds of a channel are tested if there are too many.
+/// How many thresholds of a channel are tested if there are too many to test all.
 pub(crate) const SPREAD: i64 = 255;
-/// Number of rows of a matrix product, and of positions in an image. It is not a multiple of a tile's size.
+/// Number of rows of a matrix product, and of positions in an image. The number is not a multiple of a tile's size.
 const ROWS: usize = 7;
 
 impl Run {
-    /// A run of each loop. Loops with two operands have a single channel, so they are only used for forms with one set
-    /// of parameters.
+    /// One run for each loop. Loops with two operands have a single channel, so there are runs of them only for forms
+    /// with one set of parameters.
     pub(crate) fn all(form: &Requantization, numbers: &mut Numbers) -> Vec<Run> {
         let channels = form.channels().unwrap_or(3);
         let is_wide = (0..channels).all(|channel| {
@@ -147,7 +147,7 @@ impl Run {
         for run in &mut runs {
             run.out = form.out();
         }
-        // Sums outside of the form's domain need not be right.
+        // Results for sums outside of the form's domain need not be right, so runs with such sums are left out.
         let most = runs.iter().map(Run::channels).max().unwrap_or(0);
         let domains: Vec<_> = (0..most).map(|channel| form.domain(channel)).collect();
         runs.retain(|run| {
@@ -177,7 +177,7 @@ impl Run {
         Run::of_accumulators(widths, channels, accumulators)
     }
 
-    /// A run on equally many accumulators of each channel, which are given channel by channel.
+    /// A run with the same number of accumulators for each channel. They are given channel by channel.
     fn of_accumulators(widths: Widths, channels: usize, accumulators: Vec<(usize, i64)>) -> Run {
         let sums: Vec<i64> = accumulators.iter().map(|(_, sum)| *sum).collect();
         let input = match widths.carrier {
@@ -188,9 +188,10 @@ impl Run {
         Run::new(widths, Kind::Requantize { extents, sums, input }, accumulators)
     }
 
-    /// A run on the thresholds of each channel and their predecessors, within 32 bits. For results of 8 bits or less
-    /// these are all thresholds; for 16 bits, too, if there is one channel and no clamp. Otherwise they are [`SPREAD`]
-    /// evenly spaced thresholds of each channel, different ones for each.
+    /// A run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
+    /// predecessors. If results have at most 8 bits, all thresholds are tested. The same holds for 16 bits if there is
+    /// one channel and no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
+    /// different ones in each channel.
     pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);
         let [least, most] = form.range().map(i64::from);
@@ -200,7 +201,7 @@ impl Run {
             ..=16 if one => 1,
             _ => (most - least) / SPREAD + 1,
         };
-        // If the whole tensor has the same integers, all channels are equal, and one is enough if there are many
+        // If the form has one set of parameters, all channels are equal. So one channel is enough if there are many
         // thresholds.
         let of_each = if step == 1 && form.out().bits() > 8 {
             1
@@ -214,7 +215,7 @@ impl Run {
             let (low, high) = NARROW.ends();
             let (low, high) = (low.max(*domain.start()), high.min(*domain.end()));
             let codes = (least + 1..=most).step_by(usize::try_from(step).ok()?);
-            // Each channel begins at another code, and all have equally many.
+            // Each channel begins at a different code, and all channels have the same number of codes.
             let offset = channel as i64 * step / channels as i64;
             for code in codes.map(|code| (code + offset).min(most)) {
                 let first = scalars.least_reaching(code);
@@ -335,8 +336,8 @@ impl Run {
         )
     }
 
-    /// Sum pooling over pairs of neighbours in the rows of two images. Each position of the output is a channel of its
-    /// own.
+    /// Sum pooling over pairs of neighbours in the rows of two images. Each position of the output counts as a channel
+    /// of its own.
     fn sum_pool_by_position(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (images, width) = (2, channels + 1);
         let x = widths.codes(images * width, numbers);
@@ -373,7 +374,7 @@ impl Run {
         let interest = accumulators(form, 0, 256, widths.ends(), numbers);
         let mut tables = Box::new([[0; 256]; 2]);
         for code in 0..256 {
-            // The two halves of an accumulator are added where both operands have the same code.
+            // Where both operands have the same code, the loop adds the two halves of one accumulator.
             let acc = interest.get(code).and_then(|&acc| i32::try_from(acc).ok());
             let Some(acc) = acc else { continue };
             tables[0][code] = acc >> 1;
@@ -416,7 +417,7 @@ impl Run {
         )
     }
 
-    /// Name of the loop.
+    /// Name of the loop that is called.
     pub(crate) fn name(&self) -> &'static str {
         let [narrow, wide] = match self.kind {
             Kind::Requantize { .. } => ["requantize", "requantize in 64 bits"],
@@ -434,12 +435,12 @@ impl Run {
         }
     }
 
-    /// Number of results.
+    /// Number of results of the call.
     pub(crate) fn len(&self) -> usize {
         self.accumulators.len()
     }
 
-    /// Number of channels: one more than the highest channel of a result.
+    /// Number of channels, which is one more than the highest channel of a result.
     pub(crate) fn channels(&self) -> usize {
         let last = self.accumulators.iter().map(|(channel, _)| *channel).max();
         last.map_or(0, |last| last + 1)
@@ -450,12 +451,13 @@ impl Run {
         self.accumulators[at]
     }
 
-    /// What the loop computes.
+    /// Calls the loop and returns its results.
     pub(crate) fn results(&self, loops: &dyn Loops, cx: &Context) -> Result<Vec<i32>, KernelError> {
         Ok(self.placed(loops, cx, 0)?.results())
     }
 
-    /// What the loop computes, in memory that was filled with `fill` and is surrounded by guard bytes.
+    /// Calls the loop and returns the memory with its results. Before the call, the memory is filled with `fill` and
+    /// surrounded by guard bytes.
     pub(crate) fn placed(&self, loops: &dyn Loops, cx: &Context, fill: u8) -> Result<Placed, KernelError> {
         let mut placed = Placed::new(self.out, self.len(), fill);
         self.write(loops, cx, placed.bytes_mut())?;
@@ -465,7 +467,7 @@ impl Run {
     fn write(&self, loops: &dyn Loops, cx: &Context, out: &mut [u8]) -> Result<(), KernelError> {
         let Widths { element, carrier } = self.widths;
         let narrow = |sums: &[i64]| sums.iter().map(|&sum| sum as i32).collect::<Vec<i32>>();
-        // The sums fit the type that carries them, so the casts lose nothing.
+        // The sums fit the type that carries them, so no bits are lost in the casts.
         let (narrow_bias, wide_bias) = match &self.kind {
             Kind::Gemm { bias, .. } | Kind::Conv { bias, .. } => (narrow(bias), bias.as_slice()),
             _ => (Vec::new(), [].as_slice()),
@@ -545,7 +547,8 @@ fn biases(widths: Widths, form: &Requantization, channels: usize, numbers: &mut 
     (0..channels).map(one).collect()
 }
 
-/// Codes from -4 to 3. Added to a bias, they reach the thresholds around it.
+/// Random codes from -4 to 3. When they are added to a bias, the sums lie on both sides of the thresholds near the
+/// bias.
 fn small(count: usize, numbers: &mut Numbers) -> Vec<i32> {
     (0..count).map(|_| numbers.between(-4, 3) as i32).collect()
 }

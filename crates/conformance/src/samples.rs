@@ -11,13 +11,15 @@ use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftL
 /// A requantization and the clamp after it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// Numbers of channels: one, no multiple of a vector, more than one vector, more than two, more than a cache line has
-/// bytes, and more than fit in a byte.
+/// The numbers of channels that are tested: one, a number that is no multiple of a vector's size, more than one vector
+/// has, more than two vectors have, more than the bytes of a cache line, and more than a byte can count.
 const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
-/// Up to this many channels, there is a requantization for each round and clamp. For more channels there is one.
+/// Up to this many channels, there is a requantization for each round and clamp. For more channels there is only one
+/// requantization.
 pub(crate) const FEW: usize = 19;
-/// How many requantizations there are for each output type and number of channels: the two extremes, a power of two,
-/// factors that floating-point arithmetic gets wrong, then others.
+/// How many requantizations there are for each output type and number of channels. The first two have the smallest and
+/// the largest parameters, the third has powers of two as factors, the fourth has factors for which floating-point
+/// arithmetic gives wrong results, and the rest have random parameters.
 const ROUNDS: usize = 8;
 /// The round in which factors are powers of two.
 const POWERS: usize = 2;
@@ -26,8 +28,8 @@ const SHARP: usize = 3;
 /// The round that is used for many channels.
 const ANY: usize = 4;
 
-/// The requantizations for each output type, with one set of parameters and with some numbers of channels, and with
-/// clamps, as the row allows.
+/// The requantizations for the row of a form: for each output type, with one set of parameters and with several numbers
+/// of channels, and with and without clamps, as the row allows.
 pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     let mut samples = Vec::new();
     let per_tensor = row.per.contains(&Granularity::Tensor).then_some(None);
@@ -48,13 +50,13 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     samples
 }
 
-/// Chooses parameters. Round 0 takes the smallest of everything, round 1 the largest, the others anything between. In
-/// round 2 factors are powers of two, so that accumulators lie exactly halfway between results. In round 3 accumulators
-/// lie next to halves.
+/// Chooses the parameters of one round. In round 0, every parameter is the smallest possible one, and in round 1 the
+/// largest. In later rounds, parameters are random. But in round 2, factors are powers of two, so that some exact
+/// results are ties. In round 3, factors are such that some exact results lie next to a half.
 struct Pick<'a> {
     round: usize,
     numbers: &'a mut Numbers,
-    /// The factors of round 3. Channels take them in turn.
+    /// The factors of round 3. Channels use them in turn.
     sharp: Vec<i32>,
 }
 
@@ -88,7 +90,7 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
     let mut pick = Pick { round, numbers, sharp };
     let shift = |pick: &mut Pick<'_>| match pick.round {
         SHARP => sharp_shift.into(),
-        // Shift by a few bits more than the factor has, if such shifts are allowed.
+        // The shift is a few bits more than the factor has, if such shifts are allowed.
         POWERS => (i64::from(bits) + pick.numbers.between(2, 10)).clamp(min.into(), max.into()),
         _ => pick.one(min.into(), max.into()),
     };
@@ -105,7 +107,7 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
         SHARP => 0,
         _ => pick.one(-(1 << 40), 1 << 40),
     };
-    // Zero points of wide results stay small, since sums on a common grid have none.
+    // Zero points of 32-bit results stay small, since real ones are 0: such results are summed on a common scale.
     let (low, high) = if out == IntType::I32 {
         (-1000, 1000)
     } else {
@@ -139,7 +141,7 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
         }),
         FormKind::Gemmlowp => Requantization::Gemmlowp(form::Gemmlowp {
             multiplier: pick.per(channels, factor),
-            // A right shift is a negative exponent.
+            // A shift to the right is a negative exponent.
             exponent: pick.per(channels, |p| -shift(p) as i8),
             zp,
             roundings: row.roundings(),
@@ -177,7 +179,7 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
         }
         FormKind::AscendRequant => Requantization::AscendRequant(form::AscendRequant {
             scale: scales(&mut pick, channels, bits),
-            // The offset has nine bits.
+            // The offset has nine bits, including the sign.
             offset: zp.clamp(-256, 255),
             relu: pick.round % 2 == 1,
             out,
@@ -216,8 +218,8 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
     }
 }
 
-/// Normal float numbers with this many significant bits. Their products with accumulators may be anything from zero to
-/// infinity.
+/// Normal float numbers with this many significant bits. Their products with accumulators cover all magnitudes,
+/// including results that are zero or infinite.
 fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());
@@ -233,7 +235,7 @@ fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     })
 }
 
-/// No clamp, and one or two clamps that the form allows.
+/// The clamps to test: none, and one or two that the form allows.
 fn clamps(set: ClampSet, out: IntType, zero: i32, numbers: &mut Numbers) -> Vec<Option<[i32; 2]>> {
     let relu = Some([zero, out.max()]);
     match set {

@@ -16,17 +16,17 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_mapped::{MappedFile, read_part};
 
-/// How often opening is tried when another process replaces the artifact meanwhile.
+/// How often an artifact is opened again if another process replaces it meanwhile.
 const ATTEMPTS: usize = 16;
 
-/// How many files stay open with an artifact, besides the container file. Most artifacts have fewer. A process may only
-/// have some hundred files open.
+/// How many files of an artifact stay open, besides the container file. Most artifacts have fewer files. The number is
+/// limited because a process may only have some hundred files open.
 const MOST_HELD: usize = 64;
 
 /// An artifact whose manifest has been read.
 ///
-/// Its folder and files stay open. So all that is read later belongs to the same artifact, even if another one has been
-/// put in its place meanwhile.
+/// Its folder and files stay open. So everything that is read later belongs to the same artifact, even if another
+/// artifact has been put in its place meanwhile.
 #[derive(Clone, Debug)]
 pub struct Artifact {
     folder: Arc<Held>,
@@ -40,7 +40,7 @@ pub struct Artifact {
 pub enum FileFinding {
     /// A file that the manifest lists is missing or cannot be read.
     Missing(String),
-    /// A file has other contents than the manifest says.
+    /// A file does not have the contents that the manifest states.
     Changed(String),
     /// A file is in the folder, but the manifest does not list it.
     Unlisted(String),
@@ -69,10 +69,11 @@ impl Artifact {
     /// Opens the artifact in a folder.
     ///
     /// The cost does not depend on the artifact's size: only the header and the section table of the container file are
-    /// read. They hold the checksums of everything else in that file.
+    /// read. The section table has the checksums of everything else in that file.
     ///
     /// # Errors
-    /// - [`ArtifactError::NotAnArtifact`]: the folder has no manifest of ours, and no `model.strait` either.
+    /// - [`ArtifactError::NotAnArtifact`]: the folder has neither a manifest that Strait has written nor a
+    ///   `model.strait`.
     /// - [`ArtifactError::Damaged`]: the manifest or the container file is missing, cut off, changed, or belongs to
     ///   another artifact.
     /// - [`ArtifactError::Schema`]: the artifact has another version.
@@ -85,7 +86,7 @@ impl Artifact {
             })?;
             let held = Arc::new(held);
             let opened = Artifact::of(held.clone());
-            // A writer that has put another folder in this one's place removes this one, file by file. Then opening is
+            // A writer that replaces the artifact removes the old folder file by file. If that has begun, opening is
             // tried again.
             if opened.as_ref().is_ok_and(Artifact::is_whole) || held.is_current() {
                 return opened;
@@ -112,7 +113,7 @@ impl Artifact {
         Ok(artifact)
     }
 
-    /// True if every listed file that should stay open could be opened.
+    /// True if all files in the manifest that should stay open could be opened.
     fn is_whole(&self) -> bool {
         self.files.len() == (self.manifest.files.len() - 1).min(MOST_HELD)
     }
@@ -129,8 +130,8 @@ impl Artifact {
 
     /// Reads the graphs and the certificates.
     ///
-    /// With [`Integrity::Full`] the whole file is read and compared with its checksums. Otherwise the tensors stay in
-    /// the mapped file and are not read yet.
+    /// With [`Integrity::Full`], the whole container file is read and compared with its checksums. Otherwise the
+    /// tensors stay in the mapped file and are only read when they are used.
     pub fn model(&self, integrity: Integrity) -> Result<Model, ArtifactError> {
         let bytes = match integrity {
             Integrity::Full => self.content(MODEL_FILE, &self.model)?,
@@ -191,7 +192,7 @@ impl Artifact {
         Ok(findings)
     }
 
-    /// Calls a function with a file: the one that is kept open, or one opened for the call.
+    /// Calls a function with the file `name`. If the file is not kept open, it is opened for the call.
     fn with_file<T>(
         &self,
         name: &str,
@@ -209,7 +210,7 @@ impl Artifact {
         }
     }
 
-    /// Reads a whole file, whose length must be the one that the manifest states.
+    /// Reads a whole file. The file must have the length that the manifest states.
     fn content(&self, name: &str, file: &File) -> Result<Bytes, ArtifactError> {
         let length = self.check_length(name, file)?;
         let length =
@@ -274,7 +275,7 @@ fn not_an_artifact(folder: &Path, reason: String) -> ArtifactError {
 
 fn read_manifest(folder: &Held) -> Result<Manifest, ArtifactError> {
     let not = |reason: String| not_an_artifact(folder.path(), reason);
-    // If there is a container file, the folder is an artifact, whatever happened to its manifest.
+    // A folder with a container file is an artifact, even if its manifest is missing or damaged.
     let is_ours = || folder.file(MODEL_FILE).is_ok();
     let damaged = |reason: String| damaged(folder.path(), MANIFEST_FILE, reason);
     let bytes = folder

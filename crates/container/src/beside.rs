@@ -11,24 +11,24 @@ const PREFIX: &str = ".strait-";
 /// Number of random letters between the prefix and the suffix of a name.
 const RANDOM: usize = 6;
 
-/// How often a new file is made. Another run that cleans up may remove the file before it is locked.
+/// How often making a new file is tried. Another run that cleans up may remove the file before it is locked.
 const ATTEMPTS: usize = 16;
 
-/// A file that is not yet in its place.
+/// A file that is being written and has not been moved to its destination yet.
 ///
-/// It is removed when this value is dropped, or by [`remove_leftovers`](crate::remove_leftovers). If a run is killed
-/// before it can do either, the next run in the folder removes the file. The file is locked for as long as its run
-/// lives, so that no other run removes it too early.
+/// The file is removed when this value is dropped, or by [`remove_leftovers`](crate::remove_leftovers). If a run is
+/// killed before either happens, the next run that writes to the folder removes the file. The file is locked for as
+/// long as its run lives, so that no other run removes it too early.
 #[derive(Debug)]
 pub struct Beside {
     path: TempPath,
     _leftover: Leftover,
-    /// The last field, so that the file's name is removed before the lock is released.
+    /// This is the last field, so that the file is removed before the lock is released.
     _lock: File,
 }
 
 impl Beside {
-    /// Makes an empty file in `folder`, readable by whoever may read the folder. Its name ends with `suffix`.
+    /// Makes an empty file in `folder`, which everybody may read who may read the folder. Its name ends with `suffix`.
     ///
     /// # Errors
     /// If no file can be made in the folder.
@@ -36,13 +36,14 @@ impl Beside {
         sweep(folder);
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
-        // The user's umask still applies.
+        // The system still removes those rights that the user's umask excludes.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         for _ in 0..ATTEMPTS {
             let (lock, path) = builder.tempfile_in(folder)?.into_parts();
             let leftover = Leftover::new(&path);
-            // On a file system without locks nothing is swept away either.
+            // On a file system without locks, files are not removed by other runs either, so a file without a lock can
+            // be used.
             if !is_taken(&lock) && path.exists() {
                 return Ok(Beside {
                     path,
@@ -68,8 +69,8 @@ impl Beside {
     }
 }
 
-/// Locks a file and tells whether another process had locked it already. On Windows nothing is locked, since others
-/// could not write to a locked file there.
+/// Locks a file and tells whether another process had locked it already. On Windows nothing is locked, since a locked
+/// file could not be written through another handle there.
 fn is_taken(file: &File) -> bool {
     cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
@@ -86,7 +87,7 @@ fn sweep(folder: &Path) {
             && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {
-            // The lock is held until the file is gone.
+            // The lock is held until the file has been removed.
             let _ = fs::remove_file(entry.path());
         }
     }

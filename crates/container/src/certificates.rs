@@ -8,7 +8,7 @@ use strait_core::CertificateRecord;
 /// Largest size of the certificates' section in bytes: four kilobytes for each of 65536 channels.
 const MAX_BYTES: usize = 1 << 28;
 
-/// Contents of the section. It is JSON, since it is small and people want to read it.
+/// Contents of the section. They are stored as JSON, since they are small and people want to read them.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content<'a> {

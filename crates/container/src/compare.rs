@@ -32,7 +32,7 @@ impl fmt::Display for Difference {
 
 /// The files in which two artifacts differ, sorted by name. An empty list means that they are equal byte for byte.
 ///
-/// It reads the files themselves and does not rely on the manifests. A damaged artifact is refused.
+/// This function reads the files themselves and does not rely on the manifests. A damaged artifact is refused.
 pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, ArtifactError> {
     let mut differences = Vec::new();
     let both = [first, second].map(|artifact| &artifact.manifest().files);
@@ -44,7 +44,7 @@ pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, A
             [true, true] => content(name, &first.file(name)?, &second.file(name)?),
         });
     }
-    // Equal manifests have equal bytes, so encoding them again gives the bytes of the files.
+    // A manifest is always encoded in the same way, so encoding it again gives the bytes of its file.
     let manifests = [first, second].map(|artifact| {
         let encoded = artifact.manifest().encode().map_err(std::io::Error::from);
         encoded.map_err(ArtifactError::io(&artifact.folder().join(MANIFEST_FILE)))

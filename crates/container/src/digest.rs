@@ -41,7 +41,7 @@ pub(crate) fn of_file(file: &File) -> io::Result<(u64, Digest)> {
     Ok((bytes, digest))
 }
 
-/// A writer that passes bytes on to another writer, and counts and hashes them.
+/// A writer that passes bytes on to another writer and computes their number and their digest.
 #[derive(Debug)]
 pub(crate) struct Hashing<W> {
     inner: W,

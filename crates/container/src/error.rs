@@ -12,17 +12,17 @@ pub enum ArtifactError {
     /// fault.
     #[error("{}: {source}", .path.display())]
     Io {
-        /// The file or folder in question.
+        /// The file or folder that the error is about.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The folder is not an artifact of ours. The caller, who named it, is at fault.
+    /// The folder is not an artifact that Strait has written. The caller, who named the folder, is at fault.
     #[error("{} is not an artifact: {reason}", .path.display())]
     NotAnArtifact {
-        /// The folder in question.
+        /// The folder that is not an artifact.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// What is missing in the folder, or wrong with it.
         reason: String,
     },
     /// The artifact has a version that this program does not read.
@@ -35,12 +35,13 @@ pub enum ArtifactError {
         /// The version that this program reads.
         known: u64,
     },
-    /// The output folder holds something that writing an artifact there would remove.
+    /// The output folder contains something else than an artifact, which would be lost if an artifact were written
+    /// there.
     #[error("{} is not replaced: {reason}", .path.display())]
     Occupied {
         /// The output folder.
         path: PathBuf,
-        /// What was found in it.
+        /// What was found in the folder.
         reason: String,
     },
     /// The manifest lists no file of this name.
@@ -51,17 +52,17 @@ pub enum ArtifactError {
         /// Name of the file that was asked for.
         name: String,
     },
-    /// A file differs from what the manifest says about it.
+    /// A file of the artifact differs from what the manifest says about the file.
     #[error("{}: {name} is damaged: {reason}", .path.display())]
     Damaged {
         /// The artifact's folder.
         path: PathBuf,
-        /// Name of the file in it.
+        /// Name of the file that differs.
         name: String,
-        /// What differs.
+        /// How the file differs from the manifest.
         reason: String,
     },
-    /// Another artifact took this one's place while it was read. Nobody is at fault: try again.
+    /// Another artifact took the place of this one while it was read. Nobody is at fault, and the caller can try again.
     #[error("{} was replaced while it was read; try again", .path.display())]
     Replaced {
         /// The artifact's folder.
@@ -83,13 +84,13 @@ pub enum ArtifactError {
         /// The rule that the name breaks.
         fault: NameError,
     },
-    /// The manifest would be too long to be read again, since what it says about the artifact's origin takes too much
-    /// room.
+    /// The manifest would be longer than manifests that are read, because what it says about the artifact's origin is
+    /// too long.
     #[error("the manifest of {} would have {bytes} bytes, and {most} are the most that are read", .path.display())]
     LongManifest {
         /// The artifact's folder.
         path: PathBuf,
-        /// Length of its manifest in bytes.
+        /// Length that the manifest would have, in bytes.
         bytes: u64,
         /// Longest manifest that is read, in bytes.
         most: u64,
@@ -100,8 +101,8 @@ impl ArtifactError {
     /// The stable code by which programs recognize the error.
     pub fn code(&self) -> &'static str {
         match self {
-            // The manifest has a version that this program reads, so the file it lists should be readable too: it is
-            // damaged.
+            // This program reads the manifest's version, so it should be able to read the listed files, too. If it
+            // cannot, the artifact is damaged.
             ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
                 codes::DAMAGED
             }
@@ -109,7 +110,7 @@ impl ArtifactError {
         }
     }
 
-    /// Makes an error from what the operating system said about a path.
+    /// Makes an error from an error of the operating system that concerns `path`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> ArtifactError {
         move |source| ArtifactError::Io {
             path: path.into(),
@@ -127,10 +128,10 @@ pub enum ModelError {
     /// When reading: the IR bytes are damaged or have another version. When writing: the module cannot be stored.
     #[error(transparent)]
     Graphs(#[from] BytesError),
-    /// The section of certificates is damaged.
+    /// The section with the certificates is damaged.
     #[error("section `certificates`: {0}")]
     Certificates(serde_json::Error),
-    /// The section of certificates is too long.
+    /// The section with the certificates is too long.
     #[error("section `certificates` has {0} bytes, which is more than is read")]
     TooManyCertificates(usize),
     /// No model was added to the artifact. The caller is at fault.

@@ -8,11 +8,12 @@ use std::path::Path;
 /// How often the exchange is tried when other writers interfere.
 const ATTEMPTS: usize = 100;
 
-/// Moves the folder `staged` to `destination`. What was there is at `staged` or `displaced` afterwards.
+/// Moves the folder `staged` to `destination`. The folder that was at `destination` is at `staged` or `displaced`
+/// afterwards.
 ///
-/// Some systems can exchange two names in one step. Then there is always an artifact at `destination`. On others the
-/// previous artifact is at `displaced` for a moment; [`crate::staging`] describes what happens to it after an
-/// interruption.
+/// Some systems can exchange two names in one step. Then there is always an artifact at `destination`. On other systems
+/// the previous artifact is at `displaced` for a moment. [`crate::staging`] describes what happens to it if the process
+/// is interrupted then.
 pub(crate) fn put_in_place(staged: &Path, displaced: &Path, destination: &Path) -> Result<()> {
     put_in_place_by(exchange, staged, displaced, destination)
 }
@@ -24,7 +25,7 @@ fn put_in_place_by(
     destination: &Path,
 ) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        // This only works if nothing is there, or an empty folder.
+        // A rename only succeeds if there is nothing or an empty folder at the destination.
         match fs::rename(staged, destination) {
             Ok(()) => return Ok(()),
             Err(error) if !destination.is_dir() && error.kind() != ErrorKind::NotFound => return Err(error),
@@ -33,7 +34,7 @@ fn put_in_place_by(
         match exchange(staged, destination) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
-            // Another writer has moved the destination away and not yet put its own folder there.
+            // Another writer has moved the destination away and has not yet put its own folder there.
             Err(error) if error.kind() == ErrorKind::NotFound && staged.is_dir() => continue,
             Err(error) => return Err(error),
         }
@@ -44,7 +45,7 @@ fn put_in_place_by(
         }
         match fs::rename(staged, destination) {
             Ok(()) => return Ok(()),
-            // Put the previous artifact back, unless another writer was faster.
+            // The previous artifact is put back, unless another writer has already put a folder there.
             Err(_) => match fs::rename(displaced, destination) {
                 Ok(()) => {}
                 Err(_) if destination.is_dir() => remove(displaced)?,
@@ -55,7 +56,7 @@ fn put_in_place_by(
     Err(Error::other("other processes keep writing to this folder"))
 }
 
-/// Exchanges two folders in one step. Returns `false` if the operating system or the file system cannot do that.
+/// Exchanges two folders in one step. Returns `false` if the operating system or the file system does not support this.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(a: &Path, b: &Path) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

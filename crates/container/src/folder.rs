@@ -16,7 +16,7 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(File::open(path)?, limit)
 }
 
-/// Reads all bytes of a file that has at most `limit`.
+/// Reads all bytes of a file that has at most `limit` bytes.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -26,11 +26,11 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The artifact that contains `place`, or that `place` itself is: nothing else may be written there. `place` need not
-/// exist yet.
+/// The folder of the artifact that contains `place`, or `place` if it is an artifact itself. Only the artifact's own
+/// files may be in such a folder. `place` need not exist yet.
 pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(place).ok()?;
-    // Take the nearest folder above that exists: whatever is made later will be below it.
+    // The nearest folder above that exists is used, since everything that is made later will be inside it.
     let there = absolute.ancestors().find_map(|folder| fs::canonicalize(folder).ok())?;
     let is_artifact = |folder: &&Path| {
         let manifest = read_file(&folder.join(MANIFEST_FILE), MAX_BYTES);
@@ -39,7 +39,8 @@ pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     there.ancestors().find(is_artifact).map(Path::to_path_buf)
 }
 
-/// Refuses a destination that holds anything but an artifact, since replacing the folder removes everything in it.
+/// Refuses a destination that contains anything else than an artifact, since replacing the folder removes everything in
+/// it.
 pub(crate) fn check_replaceable(folder: &Path) -> Result<(), ArtifactError> {
     let occupied = |reason: String| {
         Err(ArtifactError::Occupied {

@@ -1,7 +1,7 @@
 //! A folder that is held open, so that it stays the same folder even if it is renamed or replaced.
 //!
-//! A writer replaces the whole folder of an artifact at once. Somebody who opens the files one by one by path could
-//! then read files of two artifacts. All files that are opened through a held folder belong to the same artifact.
+//! A writer replaces the whole folder of an artifact at once. A reader that opens the files one by one by path could
+//! then get files of two artifacts. All files that are opened through a held folder belong to the same artifact.
 
 #[cfg(not(unix))]
 use std::fs;
@@ -10,11 +10,12 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use strait_file_names::{MOST_FILES, MOST_PARTS};
 
-/// How many entries of a folder are looked at. An artifact has far fewer, so files that do not belong to it are found.
+/// How many entries of a folder are listed at most. An artifact has far fewer, so files that do not belong to the
+/// artifact are still found.
 const MAX_ENTRIES: usize = 100_000;
 const _: () = assert!(MOST_FILES < MAX_ENTRIES);
 
-/// A folder that is held open; see the module.
+/// A folder that is held open, so that it stays the same folder even if it is renamed or replaced.
 #[derive(Debug)]
 pub(crate) struct Held {
     path: PathBuf,
@@ -57,7 +58,7 @@ impl Held {
     }
 }
 
-/// Refuses a file that cannot be part of an artifact: only regular files can.
+/// Refuses everything that is not a regular file, since only regular files can be part of an artifact.
 fn regular(file: File) -> Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -65,7 +66,8 @@ fn regular(file: File) -> Result<File> {
     }
 }
 
-/// The error for a link: it could lead outside the artifact, so it is no file of it.
+/// The error for a link. A link is not accepted as a file of an artifact, since it could lead to a place outside the
+/// artifact.
 fn link() -> Error {
     Error::new(ErrorKind::InvalidData, "it is a link, not a file of the artifact")
 }
@@ -75,7 +77,7 @@ impl Held {
     /// Opens the folder at this path. A link to a folder is followed.
     pub(crate) fn open(path: &Path) -> Result<Held> {
         use rustix::fs::{Mode, OFlags, open};
-        // Open it only to reach what is below it: that needs no right to list the folder.
+        // The folder is opened only to reach the files in it. This needs no right to list the folder.
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         #[cfg(not(target_os = "linux"))]
@@ -86,12 +88,12 @@ impl Held {
         })
     }
 
-    /// Opens a regular file in the folder; a link to one is refused. The name is a path relative to the folder, with
+    /// Opens a regular file in the folder; a link to a file is refused. `name` is a path relative to the folder, with
     /// `/`.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
         use rustix::io::Errno;
-        // Opening must not block: a pipe would wait for somebody to write into it.
+        // Opening must not block. Without this flag, opening a pipe would wait until some process writes to the pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match openat(&self.folder, name, flags, Mode::empty()) {
             Ok(file) => regular(file.into()),
@@ -145,7 +147,7 @@ impl Held {
         }
     }
 
-    /// Opens a regular file in the folder; a link to one is refused. The name is a path relative to the folder, with
+    /// Opens a regular file in the folder; a link to a file is refused. `name` is a path relative to the folder, with
     /// `/`.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         let path = crate::path::place(&self.path, name);

@@ -1,7 +1,8 @@
 //! Temporary files and folders that must be gone when the process ends.
 //!
-//! A process that ends normally removes them by itself. A process may also have to end at once, because the user
-//! interrupted it twice or because its work does not respond. It then calls [`remove_leftovers`] first.
+//! In a process that ends normally, they are removed when the values that own them are dropped. A process may also have
+//! to end at once, because the user interrupted it twice or because its work does not respond. Such a process calls
+//! [`remove_leftovers`] just before it ends.
 
 use std::fs;
 use std::io::{ErrorKind, Result};
@@ -11,7 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn names() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A panic elsewhere cannot leave the list half changed, so a poisoned lock is fine.
+    // The list is complete after every statement, so it can be used even if another thread panicked while it held the
+    // lock.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -36,8 +38,7 @@ impl Drop for Leftover {
     }
 }
 
-/// Removes everything that is registered. Call it just before the process ends: whoever still works with those files
-/// fails.
+/// Removes everything that is registered. Call it just before the process ends: code that still uses these files fails.
 pub fn remove_leftovers() {
     for name in names().drain(..) {
         // What cannot be removed now is removed by the next run that writes to the same place.
@@ -45,7 +46,7 @@ pub fn remove_leftovers() {
     }
 }
 
-/// Runs `work` while nothing may be removed.
+/// Runs `work`. Until it returns, [`remove_leftovers`] waits and removes nothing.
 pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     let _names = names();
     work()
@@ -68,14 +69,15 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// True if [`remove`] should be able to remove a folder of ours, judging by the access rights of its folders.
+/// True if [`remove`] should be able to remove a folder that Strait has made, judging by the access rights of the
+/// folders in it.
 pub(crate) fn is_removable(folder: &Path) -> bool {
     #[cfg(unix)]
     {
         use rustix::fs::{Access, access};
         let may_change = |folder: &Path| {
-            // Only the owner of a folder may set its rights, even to what they already are. So this tells whether we
-            // own it.
+            // Only the owner of a folder may set its access rights, even to what they already are. So this call
+            // succeeds only if the folder belongs to the user.
             let owned =
                 |folder| fs::symlink_metadata(folder).and_then(|m| fs::set_permissions(folder, m.permissions()));
             access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() || owned(folder).is_ok()
@@ -109,7 +111,7 @@ fn unlock(folder: &Path) -> Result<()> {
     })
 }
 
-/// Visits a folder and all folders in it. An artifact has only a few. Links are not followed.
+/// Visits a folder and all folders in it. An artifact has only a few folders. Links are not followed.
 fn each_folder(folder: &Path, visit: impl Fn(&Path) -> Result<()>) -> Result<()> {
     let mut open = vec![folder.to_path_buf()];
     while let Some(folder) = open.pop() {

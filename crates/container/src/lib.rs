@@ -1,10 +1,10 @@
-//! The artifact on disk. A compilation writes one; running, evaluating and verifying start from one.
+//! The artifact on disk. A compilation writes an artifact, and commands read it to run, evaluate or verify the model.
 //!
 //! An artifact is a folder with these files:
 //! - `model.strait` is the container file with the graphs, their tensors and the certificates of the fusions
 //!   ([`model`], over the plain container of [`mod@format`]).
 //! - `report.json` and the files that the target wrote.
-//! - `manifest.json` lists all others with their digests and says what they were made from ([`Manifest`]).
+//! - `manifest.json` lists all other files with their digests and says what the artifact was made from ([`Manifest`]).
 //!
 //! Nothing in an artifact depends on when, where or by whom it was made: the same input gives the same bytes.
 //!

@@ -1,7 +1,7 @@
 //! `manifest.json`: which files the artifact has, and what it was made from.
 //!
-//! The manifest has a digest of every other file and one of itself, and the same contents are always written in the
-//! same way. So no bit of an artifact can change unnoticed.
+//! The manifest has a digest of every other file and a digest of itself. The same contents are always written as the
+//! same bytes. So every changed bit of an artifact is noticed.
 
 use crate::digest::sha256;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::fmt;
 use strait_file_names::{MOST_BYTES, MOST_FILES, check};
 use strait_requantize::certificate::Digest;
 
-/// Value of `format` by which we recognize a manifest of ours.
+/// The value of the key `format`, by which a manifest that Strait has written is recognized.
 pub(crate) const FORMAT: &str = "strait-artifact";
 
 /// The version of the manifest's keys.
@@ -19,22 +19,23 @@ pub(crate) const SCHEMA: u64 = 3;
 /// The longest manifest that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
 
-/// The most bytes that one file takes in the manifest: its name, and 200 for its length, its digest and their keys.
+/// The most bytes that the entry of one file takes in the manifest: the bytes of its name, and 200 bytes for its
+/// length, its digest and their keys.
 const MAX_FILE_BYTES: u64 = MOST_BYTES as u64 + 200;
 
-// The largest number of files takes at most half of the manifest, so there is room for everything else.
+// If there are as many files as possible, they take at most half of the manifest. So there is room for everything else.
 const _: () = assert!(MOST_FILES as u64 * MAX_FILE_BYTES <= MAX_BYTES / 2);
 
-/// Where the line with the manifest's own digest begins, behind the opening brace, and where it ends, in bytes.
+/// The range of bytes with the line that states the manifest's own digest. It begins after the opening brace.
 const DIGEST_LINE: std::ops::Range<usize> = 2..82;
 
-/// Contents of `manifest.json`, with keys in alphabetical order. It has no time and no host name: the same input gives
-/// the same manifest.
+/// Contents of `manifest.json`, with keys in alphabetical order. A manifest contains no time and no host name, so the
+/// same input gives the same manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Digest of the manifest. It is the first field so that its line can be cut out of the text before that is hashed:
-    /// see [`Manifest::digest`].
+    /// Digest of the manifest. This is the first field, so that its line has a fixed place and can be cut out of the
+    /// text before the text is hashed: see [`Manifest::digest`].
     digest: Digest,
     /// Every file of the artifact except the manifest itself, by its path with `/`.
     pub files: BTreeMap<String, FileEntry>,
@@ -54,8 +55,8 @@ pub struct Manifest {
 pub struct FileEntry {
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// For the container file: the digest of its header and section table. When the artifact is opened, this shows at
-    /// once whether the container file belongs to it. Other files have none.
+    /// For the container file: the digest of its header and section table. When the artifact is opened, this digest
+    /// shows at once whether the container file belongs to the artifact. Absent for other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Digest>,
     /// SHA-256 digest of the file.
@@ -66,16 +67,17 @@ pub struct FileEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sources {
-    /// Digest of the configuration, including what the command line overrode.
+    /// Digest of the configuration, including the keys that the command line overrode.
     pub config: Digest,
-    /// Digests of the samples, by what they are used for: `calibration`, `evaluation`, ….
+    /// Digests of the samples. The key is what the samples are used for, such as `calibration` or `evaluation`.
     pub data: BTreeMap<String, Digest>,
     /// Digest of the model, including its external data.
     pub model: Digest,
     /// Why the artifact must not be deployed; absent if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_deployment: Option<String>,
-    /// Name and version of the image reader, for samples that are images, by what they are used for.
+    /// For samples that are images: name and version of the code that read the images. The key is what the samples are
+    /// used for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readers: BTreeMap<String, String>,
 }
@@ -86,8 +88,8 @@ pub struct Sources {
 pub struct TargetVersion {
     /// Id of the target.
     pub id: String,
-    /// The code that the target comes with, or the tables that its own table extends. Absent if the target is a single
-    /// table in a file.
+    /// The code that belongs to the target, or the tables that the target's table extends. Absent if the target is a
+    /// single table in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<TargetOrigin>,
     /// Digest of the target's table.
@@ -122,11 +124,11 @@ pub enum TargetOrigin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtendedTable {
-    /// Id of that table.
+    /// Id of the extended table.
     pub id: String,
     /// SHA-256 digest of the table's text, as 64 hexadecimal digits.
     pub sha256: String,
-    /// Version of that table.
+    /// Version of the extended table.
     pub version: String,
 }
 
@@ -175,7 +177,8 @@ pub struct Provenance {
     pub tool: ToolVersion,
 }
 
-/// The keys that identify a manifest and its version. They are read first, whatever else the manifest says.
+/// The keys that identify a manifest and its version. They are read first, so that manifests of other versions are
+/// recognized, too.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -184,7 +187,7 @@ struct Head {
 
 /// Why a text is not a manifest that this program reads.
 pub(crate) enum ManifestError {
-    /// The text is no manifest of ours.
+    /// The text is not a manifest that Strait has written.
     Not(String),
     /// The manifest has another schema version, which is given here.
     Schema(u64),
@@ -210,7 +213,7 @@ impl Manifest {
 
     /// The digest that identifies the whole artifact: SHA-256 of `manifest.json` without the line that states it.
     ///
-    /// That text has the digests of every other file and of everything that the artifact was made from. So artifacts
+    /// This text has the digests of every other file and of everything that the artifact was made from. So artifacts
     /// with the same digest are equal byte for byte.
     pub fn digest(&self) -> Digest {
         self.digest
@@ -256,7 +259,8 @@ fn digest_of(encoded: &[u8]) -> Digest {
     sha256(&[before, behind].concat())
 }
 
-/// The files that a manifest of ours lists, whatever its schema version. `None` if it is not a manifest of ours.
+/// The files that a manifest of any schema version lists. `None` if the bytes are not a manifest that Strait has
+/// written.
 pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Listing {

@@ -10,9 +10,10 @@ use strait_core::{CertificateRecord, Module, TensorData};
 
 /// Section with the IR bytes of the module.
 const GRAPHS: &str = "graphs";
-/// Section that says where each tensor of the IR bytes is in [`TENSORS`]: its offset and length, as two 64-bit numbers.
+/// Section that says where each tensor of the IR bytes is in [`TENSORS`]: the offset and the length of each, as two
+/// 64-bit numbers.
 const TENSOR_TABLE: &str = "tensor-table";
-/// Section with the elements of the tensors, each aligned. Equal tensors are stored once.
+/// Section with the elements of the tensors, each of which starts at an aligned offset. Equal tensors are stored once.
 const TENSORS: &str = "tensors";
 /// Section with the certificates; see [`CertificateRecord`].
 const CERTIFICATES: &str = "certificates";
@@ -37,7 +38,7 @@ pub struct Model {
 pub struct EncodedModel {
     graphs: Vec<u8>,
     tensor_table: Vec<u8>,
-    /// The tensors that are stored. Of equal ones only the first is.
+    /// The tensors that are stored. If several tensors are equal, only the first one is stored.
     tensors: Vec<TensorData>,
     certificates: Vec<u8>,
 }
@@ -75,7 +76,8 @@ impl EncodedModel {
         let section = |name, critical, parts| NewSection { name, critical, parts };
         let sections = [
             section(GRAPHS, true, vec![&self.graphs[..]]),
-            // Readers may skip this section: the graphs mean the same without it. Only `verify` needs it.
+            // Readers may skip the certificates, since the graphs mean the same without them. Only `strait verify`
+            // needs them.
             section(CERTIFICATES, false, vec![&self.certificates]),
             section(TENSOR_TABLE, true, vec![&self.tensor_table]),
             section(TENSORS, true, self.tensors.iter().map(|t| t.bytes().as_ref()).collect()),
@@ -115,7 +117,7 @@ fn read_tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError
         let (offset, length) = (number(&entry[..8]), number(&entry[8..]));
         let end = offset.checked_add(length).filter(|end| *end <= content.len() as u64);
         match end {
-            // The offset and the end both fit, since they lie inside a slice.
+            // Both bounds fit a `usize`, since they lie inside a slice.
             Some(end) if offset.is_multiple_of(ALIGNMENT) => Ok(content.slice(offset as usize..end as usize)),
             _ => Err(damaged(format!(
                 "{length} bytes at {offset} are not a place for a tensor"

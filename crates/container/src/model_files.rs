@@ -8,7 +8,7 @@ use crate::digest::{of_files, sha256};
 
 /// The files of a model: the model's own file, and the data files that hold its tensors.
 ///
-/// They may be mapped and not copied. Then the tensors change if another program writes to a file;
+/// The files may be mapped into memory and not copied. Then the tensors change if another program writes to a file.
 /// [`unchanged`](ModelFiles::unchanged) detects that.
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
@@ -27,14 +27,14 @@ pub struct ModelChanged {
 }
 
 impl ModelChanged {
-    /// Advice for the user.
+    /// The advice for the user if a file of the model has changed.
     pub const HELP: &str =
         "run it again when nothing writes to the model; replace its file by a rename, and not in place";
 }
 
 impl ModelFiles {
-    /// Computes the digests of the files. Errors call the model's own file `name`. `others` are its data files with
-    /// their names.
+    /// Computes the digests of the files. `name` is how errors call the model's own file. `others` are the model's data
+    /// files with their names.
     pub fn new(name: impl Into<String>, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
         let file = sha256(&bytes);
         ModelFiles {
@@ -56,7 +56,7 @@ impl ModelFiles {
         self.digest
     }
 
-    /// Computes the digests again. Call this before a result is stored under the digest.
+    /// Computes the digests again. Call this before a result is stored under one of these digests.
     ///
     /// # Errors
     /// If a file has changed.

@@ -1,5 +1,5 @@
-//! `quantization.json`: how each operand and each result is quantized. An artifact has no annotated graph, so this is
-//! where the configs are kept, as plain data.
+//! `quantization.json`: how each operand and each result is quantized. An artifact has no annotated graph, so this file
+//! keeps the quantization configs, as plain data.
 
 use std::io;
 
@@ -28,14 +28,14 @@ pub struct Quantization {
     pub layers: Vec<QuantizedLayer>,
 }
 
-/// A quantization scheme: policy, type, range and rounding.
+/// A quantization scheme: how scales are chosen, the type and range of codes, and the rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemeReport {
     /// Type of the codes, such as `int8`; for small floats `e4m3` and the like.
     #[serde(rename = "type")]
     pub codes: String,
-    /// Smallest and largest code; none for small floats.
+    /// Smallest and largest code; absent for small floats.
     pub range: Option<[i64; 2]>,
     /// True if the zero point is always 0.
     pub symmetric: bool,
@@ -67,24 +67,26 @@ pub struct QuantizedLayer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigReport {
-    /// Which one it is: `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
+    /// Which operand or result the config is for: `operand N` or `result N` of a layer, `input N` or `output N` of the
+    /// model, counted from 0.
     pub port: String,
     /// Name of the tensor at this operand or result.
     pub tensor: String,
     /// Index of the config's scheme in [`Quantization::schemes`].
     pub scheme: usize,
-    /// State of the config.
+    /// State of the config, such as whether it has its own scale.
     pub state: String,
     /// Who chose the scale and zero point; absent while there are none.
     pub origin: Option<String>,
-    /// The configs whose scale this one uses or derives its own from, as `PORT of LAYER` or `input N`.
+    /// The configs whose scale this config shares, or from which its own scale is derived. Each is written as `PORT of
+    /// LAYER` or `input N`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// The scales: one, or one for each channel or block. real = scale × (code − zero point). Absent if the scale is a
-    /// product of the scales of the configs in `of`.
+    /// The scales: a single one, or one for each channel or block. They satisfy real = scale × (code − zero point).
+    /// Absent if the scale is a product of the scales of the configs in `of`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scale: Vec<f32>,
-    /// The zero points: as many as scales, or a single one.
+    /// The zero points: one for each scale, or a single one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_point: Vec<i32>,
 }
@@ -103,7 +105,7 @@ impl Quantization {
         };
         let inputs = border(&Port::Input, graph.inputs().len());
         let outputs = border(&Port::Output, graph.outputs().len());
-        // The verifier has already checked that the graph has no cycles.
+        // The order exists, because the verifier has checked that the graph has no cycles.
         for id in graph.topological_order().unwrap_or_default() {
             let Some(node) = graph.node(id) else { continue };
             let operands = (0..node.inputs.len()).map(Port::Operand);
@@ -189,8 +191,9 @@ fn config(
     })
 }
 
-/// The configs that the scale and zero point of a config come from. This is the root of the set that shares them, or
-/// the configs that the root derives its own from. Empty if they are the config's own.
+/// The configs that the scale and zero point of a config come from. If configs share a scale, this is the root of their
+/// set, or the configs from which the scale of the root is derived. Empty if the config has its own scale and zero
+/// point.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

@@ -3,11 +3,12 @@
 //! A run owns three names beside the destination `NAME`:
 //! - `.NAME.strait-XXXXXX.lock` is a file that the run keeps locked. It is made before the other two and removed after
 //!   them.
-//! - `.NAME.strait-XXXXXX` is the folder.
+//! - `.NAME.strait-XXXXXX` is the folder in which the artifact is written.
 //! - `.NAME.strait-XXXXXX.old` holds the previous artifact for a moment, on systems that cannot exchange two folders.
 //!
 //! If the lock is free or missing, the run that owned the names is dead. The next run to the same destination removes
-//! them. If the dead run had moved the previous artifact away without replacing it, that artifact is put back.
+//! them. If the dead run had moved the previous artifact away and not yet replaced it, the previous artifact is put
+//! back.
 
 use crate::digest::sha256;
 use crate::exchange::put_in_place;
@@ -22,16 +23,18 @@ use tempfile::NamedTempFile;
 const LOCK: &str = ".lock";
 const OLD: &str = ".old";
 
-/// How often a new lock file is made. Another run that cleans up may remove the file before it is locked.
+/// How often making a new lock file is tried. Another run that cleans up may remove the file before it is locked.
 const ATTEMPTS: usize = 16;
 
-/// A folder beside the destination. When this value is dropped, the folder is removed with everything in it.
+/// The folder beside the destination in which an artifact is written. When this value is dropped, the folder is removed
+/// with everything in it.
 #[derive(Debug)]
 pub(crate) struct Staging {
     folder: PathBuf,
     displaced: PathBuf,
     _leftovers: [Leftover; 2],
-    /// The last field, so that it is removed last: while it is locked, the other names are in use.
+    /// This is the last field, so that the lock file is removed last. While it is locked, other runs know that the
+    /// other names are in use.
     _lock: NamedTempFile,
 }
 
@@ -45,11 +48,11 @@ impl Staging {
                 .prefix(&prefix)
                 .suffix(LOCK)
                 .tempfile_in(parent)?;
-            // On a file system without locks only the names keep runs apart.
+            // A file system may have no locks. Then runs are only kept apart by their different names.
             if matches!(lock.as_file().try_lock(), Err(TryLockError::WouldBlock)) || !lock.path().exists() {
                 continue;
             }
-            // The folder has the lock's name without its extension.
+            // The folder has the name of the lock file, without the extension.
             let folder = lock.path().with_extension("");
             let leftovers = [Leftover::new(&folder), Leftover::new(lock.path())];
             fs::create_dir(&folder)?;
@@ -67,7 +70,8 @@ impl Staging {
         &self.folder
     }
 
-    /// Exchanges the folder with the destination. What was at the destination is removed when `self` is dropped.
+    /// Exchanges the folder with the destination. The folder that was at the destination is removed when `self` is
+    /// dropped.
     pub(crate) fn put_in_place(&self, destination: &Path) -> Result<()> {
         undisturbed(|| put_in_place(&self.folder, &self.displaced, destination))
     }
@@ -81,10 +85,11 @@ impl Drop for Staging {
     }
 }
 
-/// Longest part of the destination's name that our names use, in bytes. File systems allow 255 in all.
+/// The most bytes of the destination's name that are used in the names beside it. File systems allow 255 bytes for a
+/// whole name.
 const LONGEST_NAME: usize = 160;
 
-/// Name of a destination; if it is long, its beginning and its digest.
+/// The name of a destination. A long name is replaced by its beginning and its digest.
 fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_NAME {
         return name.into();
@@ -116,13 +121,13 @@ fn clean_up(parent: &Path, name: &str, prefix: &str) -> Result<()> {
     }
     for folder in runs {
         let lock = with_suffix(&folder, LOCK);
-        // The lock is held while the files of the dead run are removed, so that two runs do not clean up the same ones.
+        // The lock is held while the files of the dead run are removed, so that two runs do not remove the same files.
         let held = match File::open(&lock) {
             Ok(file) if file.try_lock().is_ok() => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             _ => continue,
         };
-        // This is meant to fail if there is an artifact at the destination.
+        // Renaming fails if there is an artifact at the destination. This is intended, since that artifact stays.
         let _ = fs::rename(with_suffix(&folder, OLD), parent.join(name));
         let _ = remove(&with_suffix(&folder, OLD));
         let _ = remove(&folder);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use strait_file_names::FileNames;
 
-/// A file of an artifact that is written piece by piece. If it is dropped before it is finished, it does not become
-/// part of the artifact and is removed from its folder.
+/// A file of an artifact that is written piece by piece. If this value is dropped before the file is finished, the file
+/// does not become part of the artifact and is removed.
 #[derive(Debug)]
 pub struct Unfinished<'a> {
     pub(crate) files: &'a Mutex<Files>,
@@ -22,7 +22,8 @@ pub struct Unfinished<'a> {
 }
 
 impl Unfinished<'_> {
-    /// Closes the file until more is written. So more files can be unfinished than a process may have open.
+    /// Closes the file until more is written to it. This way there can be more unfinished files than a process may have
+    /// open.
     ///
     /// # Errors
     /// [`ArtifactError::Io`] if what was written cannot be stored in the file.
@@ -31,7 +32,7 @@ impl Unfinished<'_> {
         closed.map_err(ArtifactError::io(&self.path))
     }
 
-    /// Makes the file part of the artifact and waits until it is on the disk.
+    /// Makes the file part of the artifact and waits until the file is on the disk.
     ///
     /// # Errors
     /// [`ArtifactError::Io`] if it cannot be stored on the disk.
@@ -73,7 +74,7 @@ impl Write for Unfinished<'_> {
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // The file is removed, so bytes that are still in memory need not be written.
+            // The file is removed below, so bytes that are still in memory need not be written.
             out.finish().0.abandon();
             let _ = fs::remove_file(&self.path);
         }
@@ -137,13 +138,14 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 /// The files of an artifact that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// Names that are taken.
+    /// File names that are already used or reserved.
     pub(crate) names: FileNames,
     /// Files that are complete, by name.
     pub(crate) whole: BTreeMap<String, FileEntry>,
 }
 
-/// Locks the list of files. The list is consistent after every change, so a panic in another thread does no harm.
+/// Locks the list of files. The list is complete after every change, so it can be used even if another thread panicked
+/// while it held the lock.
 pub(crate) fn files(files: &Mutex<Files>) -> MutexGuard<'_, Files> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,8 +20,9 @@ use strait_core::{CertificateRecord, Module};
 
 /// An artifact that is being written, in a folder beside its destination.
 ///
-/// Until it is committed, the destination stays as it was. If it never is, the folder is removed with this value; if
-/// the run is killed, the next run removes it. Several threads may add files at the same time.
+/// The destination stays as it was until the artifact is committed. If the artifact is never committed, the folder is
+/// removed when this value is dropped. If the run is killed, the next run removes the folder. Several threads may add
+/// files at the same time.
 #[derive(Debug)]
 pub struct ArtifactWriter {
     destination: PathBuf,
@@ -38,10 +39,10 @@ pub struct Reserved(String);
 impl ArtifactWriter {
     /// Prepares to write an artifact at `destination`.
     ///
-    /// There may be nothing there, an empty folder, or a previous artifact, which [`commit`](ArtifactWriter::commit)
-    /// replaces. A link to a folder is followed and stays a link. Missing folders above the destination are made. A
-    /// destination inside another artifact is refused, since it would put files into that artifact that do not belong
-    /// to it.
+    /// At `destination` there may be nothing, an empty folder, or a previous artifact, which
+    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Missing folders
+    /// above the destination are made. A destination inside another artifact is refused, since it would put files into
+    /// that artifact that do not belong to it.
     pub fn create(destination: &Path) -> Result<ArtifactWriter, ArtifactError> {
         let occupied = |reason: &str| ArtifactError::Occupied {
             path: destination.into(),
@@ -57,7 +58,7 @@ impl ArtifactWriter {
             }
             None => Ok(()),
         };
-        // Check before any folder is made there, and again after links have been followed.
+        // This is checked before any folder is made, and again after links have been followed.
         outside(&std::path::absolute(destination).map_err(ArtifactError::io(destination))?)?;
         let resolved = resolve(destination)?;
         outside(&resolved)?;
@@ -87,7 +88,7 @@ impl ArtifactWriter {
     /// Reserves a name, so that others who write at the same time cannot use it.
     ///
     /// # Errors
-    /// [`ArtifactError::FileName`] if the name is not allowed, or clashes with one that is taken.
+    /// [`ArtifactError::FileName`] if the name is not allowed, or clashes with a name that is already used.
     pub fn reserve(&self, name: &str) -> Result<Reserved, ArtifactError> {
         match files(&self.files).names.add(name) {
             Ok(()) => Ok(Reserved(name.into())),
@@ -112,7 +113,7 @@ impl ArtifactWriter {
         self.add_reserved(self.reserve(name)?, write)
     }
 
-    /// Adds the file for a name that has been reserved. If that fails, nothing of the file is left.
+    /// Adds the file for a name that has been reserved. If writing fails, nothing of the file is left.
     pub fn add_reserved(
         &self,
         name: Reserved,
@@ -156,7 +157,7 @@ impl ArtifactWriter {
     /// Writes the manifest, waits until everything is on the disk, and moves the folder to the destination.
     ///
     /// Until this returns, the destination holds either the complete previous artifact or the complete new one. Other
-    /// writers may commit to the same destination at the same time; the last one stays.
+    /// writers may commit to the same destination at the same time; the artifact of the last one stays.
     pub fn commit(self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
         let staged = self.staging.folder();
         let path = staged.join(MANIFEST_FILE);
@@ -180,7 +181,7 @@ impl ArtifactWriter {
             sync_folder(&folder).map_err(ArtifactError::io(&folder))?;
         }
         sync_folder(staged).map_err(ArtifactError::io(staged))?;
-        // Something may have been put there since the beginning.
+        // Another program may have put something at the destination meanwhile.
         check_replaceable(&self.destination)?;
         self.staging
             .put_in_place(&self.destination)
@@ -194,7 +195,7 @@ impl ArtifactWriter {
 fn resolve(destination: &Path) -> Result<PathBuf, ArtifactError> {
     let io = || ArtifactError::io(destination);
     match fs::symlink_metadata(destination) {
-        // A link stands for the folder that it leads to. It is an error if that does not exist.
+        // If the destination is a link, the folder that it leads to is used. That folder has to exist.
         Ok(_) => destination.canonicalize().map_err(io()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let Some(name) = destination.file_name() else {

@@ -1,4 +1,5 @@
-//! Opens artifacts for commands: with the samples that arguments name, and with a choice of who computes them.
+//! Opens an artifact together with the samples that arguments name, and chooses which kernels compute its
+//! requantizations.
 
 use std::{
     collections::BTreeMap,
@@ -39,10 +40,11 @@ pub enum Kernels {
     Target(Option<PathBuf>),
 }
 
-/// Chooses the kernels that compute the requantizations, and reports which of them a library leaves to the host.
+/// Chooses the kernels that compute the requantizations, and reports which requantizations a library leaves to the
+/// host.
 ///
-/// If `held` is set, an error is returned as soon as a library computes another code than its table says. Otherwise the
-/// caller compares.
+/// If `held` is set, an error is returned as soon as a library computes a code that differs from what its table
+/// prescribes. Otherwise the caller has to compare the codes.
 ///
 /// # Errors
 /// If the target is neither registered nor in the library, the artifact was not made with the library, or the library
@@ -126,7 +128,7 @@ pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, 
 /// How samples are preprocessed for each input.
 ///
 /// # Errors
-/// If the preprocessing is not possible, which does not happen with an artifact of ours.
+/// If the preprocessing is not possible, which does not happen with an artifact that Strait has written.
 pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
     let none = Preprocess::default();
     let spec = |input: &of_graph::Input| {
@@ -138,8 +140,8 @@ pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
     inputs.iter().map(spec).collect()
 }
 
-/// Opens the samples that arguments `[NAME=]PATH` name, and lists the files. There may be one path for all inputs, as
-/// for calibration, or one file for each input.
+/// Opens the samples that arguments `[NAME=]PATH` name, and lists the files. The arguments are either a single path
+/// with the samples for all inputs, as for calibration, or one file for each input.
 ///
 /// # Errors
 /// As for [`named_file`] and [`Samples`], and if an input has two files.
@@ -184,7 +186,8 @@ pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathB
         return Ok(found);
     }
     if let [only] = inputs {
-        // If there is no file of that name, the part before `=` was meant as the name of an input.
+        // If no file has the path `argument`, the part before `=` was meant as the name of an input, which does not
+        // exist.
         let unknown = argument.split_once('=').filter(|_| !Path::new(argument).exists());
         if unknown.is_none() {
             return Ok((only.name.clone(), PathBuf::from(argument)));

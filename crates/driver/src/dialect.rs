@@ -1,5 +1,6 @@
-//! Translates settings of vendors' own tools in a configuration. They become rules, which come before the
-//! configuration's own and apply only to that vendor's target, and keys that the configuration does not set itself.
+//! Translates settings of vendors' own tools in a configuration. The settings become rules and keys. The rules apply
+//! only to that vendor's target and come before the configuration's own rules. A key is set only if the configuration
+//! does not set it itself.
 
 use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path, sync::Arc};
 
@@ -16,15 +17,15 @@ use crate::{
     failure,
 };
 
-/// Larger files are refused.
+/// The largest size in bytes of a vendor's file. Larger files are refused.
 const MOST_BYTES: u64 = 10 << 20;
 
-/// The configuration with everything that the settings of its targets' tools say; those in the vendor's file come
-/// first. If there are none, it is unchanged.
+/// Adds to the configuration what the settings of the vendors' tools mean. Settings in a vendor's file come first. A
+/// configuration without such settings is returned unchanged.
 ///
 /// # Errors
-/// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. Also if no target of
-/// the configuration reads the file.
+/// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. An error is also
+/// returned if the configuration names a vendor's file and none of its targets reads the file.
 pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
     let found = read_words(loaded, registry)?;
     match found.rules.is_empty() && found.keys.is_empty() {
@@ -33,7 +34,7 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
     }
 }
 
-/// Everything that the settings of the tools say.
+/// Translates all settings of vendors' tools in the configuration and in the vendor's file.
 fn read_words(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
     let config = &loaded.config;
     let entries = config
@@ -65,8 +66,8 @@ fn read_words(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, D
     found.settled(loaded)
 }
 
-/// The rules as a configuration would write them, in their order: those of [`expanded`] first. Before them come the
-/// other keys that the settings of a tool set.
+/// The text of all rules as they would be written in a configuration, in the order in which they apply. The rules that
+/// [`expanded`] adds come first. The text begins with the other keys that the settings of a tool set.
 ///
 /// # Errors
 /// As for [`expanded`].
@@ -80,13 +81,13 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
         .chain([["quantize", "rule"].map(str::to_owned).into()])
     {
         let at = path.iter().fold(KeyPath::default(), |at, key| at.key(key));
-        // An empty list of rules is always there.
+        // A configuration without rules has an empty list of them, which is not written.
         let is_empty = |node: &Node| matches!(&node.value, Value::List(items) if items.is_empty());
         if let Some(node) = expanded.node(&at).filter(|node| !is_empty(node)) {
             put(&mut document, &path, node.to_toml());
         }
     }
-    // A tree that was read from a document can be written as one.
+    // The tree was read from a document, so it can be written as a document again.
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
 }
 
@@ -189,7 +190,7 @@ fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
     }
 }
 
-/// The rules and keys that the settings say, in the form of a configuration.
+/// The rules and keys into which the settings are translated, as a configuration would contain them.
 struct TranslatedRules {
     rules: Vec<Node>,
     keys: BTreeMap<Vec<String>, Node>,
@@ -198,12 +199,12 @@ struct TranslatedRules {
 #[derive(Default)]
 struct Expansion {
     rules: Vec<Node>,
-    /// For each key, its values by the target that sets it.
+    /// The values of each key: one for each target that sets the key, by the target's id.
     keys: BTreeMap<Vec<String>, BTreeMap<String, Node>>,
 }
 
 impl Expansion {
-    /// Adds the settings of one target. If it sets a key twice, the later one wins.
+    /// Adds the settings of one target. If two settings set the same key, the later one wins.
     fn take(&mut self, id: &str, settings: Vec<(Setting, Node)>) -> Result<(), Diagnostics> {
         for (Setting { means, .. }, said) in settings {
             let place = &said.location;
@@ -231,11 +232,11 @@ impl Expansion {
         Ok(())
     }
 
-    /// The rules, and the keys that the configuration does not set itself. Except for options of a target, a key has
-    /// one value for all targets that are compiled together, so all of them have to agree.
+    /// Keeps the rules, and those keys that the configuration does not set itself. Except for options of a target, a
+    /// key has one value for all targets that are compiled together, so all these targets have to agree on the value.
     fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
-        // Computed only if a setting asks for a default: this is rare, and a configuration with many rules is long.
+        // The defaults are computed only if a key needs them. That is rare, and with many rules it takes long.
         let defaults = LazyCell::new(|| serde_json::to_value(&loaded.config).unwrap_or_default());
         for (path, by_target) in self.keys {
             let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
@@ -244,7 +245,7 @@ impl Expansion {
             };
             let is_option = matches!(&*path, [target, options, ..] if target == "target" && options == "options");
             let ids = (loaded.config.target.ids.iter()).filter(|_| !is_option);
-            // A target that says nothing has the default.
+            // A target that does not set the key uses the key's default.
             let default = path.iter().try_fold(&*defaults, |table, key| table.get(key));
             let is_default = default.is_some() && serde_json::to_value(node.to_toml()).ok().as_ref() == default;
             let differs = |other: Option<&Node>| other.map_or(!is_default, |other| other.to_toml() != node.to_toml());

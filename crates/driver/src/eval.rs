@@ -1,4 +1,4 @@
-//! Measures an artifact, and optionally its float model and its simulation beside it.
+//! Measures an artifact, and optionally also the float model that it was made from and its simulation.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ use crate::{
 pub struct FloatSide<'a> {
     /// File of the model.
     pub file: &'a Path,
-    /// True if the artifact may have been made from another model.
+    /// True if `file` need not be the model that the artifact was made from.
     pub any: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct EvaluationRequest<'a> {
 }
 
 impl<'a> EvaluationRequest<'a> {
-    /// A request for metrics by name, each once.
+    /// A request for metrics that are given by name. Each metric is measured once, even if it is named twice.
     pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> EvaluationRequest<'a> {
         let place = KeyPath::of(&["evaluation", "metrics"]);
         EvaluationRequest {
@@ -66,7 +66,7 @@ impl<'a> EvaluationRequest<'a> {
         }
     }
 
-    /// Replaces the samples by those in `data`, and uses as many as before.
+    /// Replaces the samples by those in `data`. The number of samples to use stays the same.
     pub fn instead(&mut self, data: &Path) {
         self.data.source = Set::from(data).source;
     }
@@ -78,7 +78,7 @@ impl<'a> EvaluationRequest<'a> {
         Some(EvaluationRequest {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            // If it names no metrics, they depend on what there is to compare with.
+            // If the configuration names no metrics, they are chosen by what there is to compare with.
             metrics: if says_metrics {
                 evaluation.chosen_metrics()
             } else {
@@ -89,7 +89,7 @@ impl<'a> EvaluationRequest<'a> {
     }
 }
 
-/// Measures what is asked for.
+/// Measures the metrics of a request on an artifact.
 ///
 /// The float model is read in the same way as the one that was compiled: with the same sizes, and cut at the same
 /// places.

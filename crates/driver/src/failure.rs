@@ -1,4 +1,4 @@
-//! Converts errors of other crates to findings. An error that is our own fault becomes a defect instead.
+//! Converts errors of other crates to findings. An error that only a bug in Strait can cause becomes a defect instead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,7 +76,7 @@ pub fn evaluate(error: EvaluateError) -> Stop {
     finding.into()
 }
 
-/// The finding for a run that needs more than the limits allow.
+/// The finding for a run that needs more memory or operations than the limits allow.
 pub(crate) fn excess(found: &Excess) -> Diagnostic {
     match found {
         Excess::Memory {
@@ -167,7 +167,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         .help(help)
 }
 
-/// A remark that the batch was set to 1 because nothing else was said about it.
+/// A remark that the batch was set to 1 because the configuration does not set it.
 pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
     names.sort_unstable();
@@ -201,7 +201,8 @@ pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     (!outputs.is_empty()).then_some(finding)
 }
 
-/// A remark on graphs inside of nodes that no run can reach, so that other graphs are read in their place.
+/// A remark on graphs inside nodes, such as a branch of a condition, that no run can get through. They are left out,
+/// and the other graph of the node is read instead.
 pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model has graphs that no run gets through, and they are left out: {}",
@@ -219,7 +220,7 @@ pub fn model(error: &ReadError, file: &Path) -> Stop {
     model_findings(error, file).into()
 }
 
-/// Nodes that cannot be read. Those with the same problem are reported together.
+/// The messages for nodes that cannot be read. Nodes with the same problem share a message.
 fn alike(nodes: &[NodeFault]) -> Vec<String> {
     let (mut said, mut known) = (Vec::<(&NodeFault, usize)>::new(), BTreeMap::new());
     for node in nodes {
@@ -279,7 +280,7 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
                 .fold(finding, |finding, fault| finding.note(fault.to_string()))
                 .into()
         }
-        // The error already names the file, which may be another one than the model's.
+        // The error already names the file that could not be read, which need not be the file of the model.
         ReadError::File { .. } => Diagnostic::error(error.code(), error.to_string()).into(),
         _ => Diagnostic::error(error.code(), format!("{file}: {error}")).into(),
     }

@@ -24,7 +24,7 @@ pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         return Ok(Inspected::model(module, pattern)?);
     }
     let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
-        // If either file is there, the folder is a damaged artifact.
+        // A folder that has a manifest or a container file, but cannot be opened, is a damaged artifact.
         Some(found)
             if [MANIFEST_FILE, MODEL_FILE]
                 .iter()
@@ -53,7 +53,8 @@ pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization
     Ok(inspect::quantization(&compiled(folder, "it is quantized")?, pattern)?)
 }
 
-/// Opens the artifact in a folder. The error for a model says that only compiling `makes` what was asked for.
+/// Opens the artifact in a folder. If `folder` is a model instead, the error says that only compiling makes what the
+/// command was asked to show; `makes` is the phrase for it.
 fn compiled(folder: &Path, makes: &str) -> Result<Artifact, Stop> {
     if folder.is_file() {
         let message = format!("{} is a model; {makes} when it is compiled", folder.display());

@@ -4,7 +4,7 @@ pub use strait_execute::{Demand, Limits, Operations};
 
 use crate::machine;
 
-/// Four fifths of the memory of the machine or its container, and a reasonable number of operations.
+/// Limits runs to four fifths of the memory of the machine or its container, and to a reasonable number of operations.
 pub fn of_machine() -> Limits {
     Limits {
         memory: machine::memory().map(|bytes| bytes / 5 * 4),

@@ -24,7 +24,7 @@ pub struct Locked {
 /// If the configuration is wrong or cannot be written, or a file cannot be read.
 pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     recognise::configuration(file)?;
-    // This reports everything that is wrong with the configuration.
+    // Loading reports everything that is wrong with the configuration.
     config::load(file, &[])?;
     let failed = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
     let text = std::fs::read_to_string(file).map_err(|error| failed(format!("{}: {error}", file.display())))?;
@@ -40,7 +40,7 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     for entry in tables(target.and_then(|target| target.get_mut("file"))) {
         locked.extend(pin(entry, folder).map_err(failed)?);
     }
-    // Keep the line ends of the file.
+    // The new text keeps the line ends that the file had.
     let mut written = document.to_string();
     if text.contains("\r\n") {
         written = written.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -49,8 +49,8 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     Ok(locked)
 }
 
-/// Replaces the text of a file in one step, so that nobody reads half of it. A link stays a link, and permissions are
-/// kept.
+/// Replaces the text of a file in one step, so that no other program reads a half-written file. If the path is a
+/// symbolic link, the file that it points to is replaced. Permissions are kept.
 fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     let file = std::fs::canonicalize(file)?;
     let beside = Beside::new(file.parent().unwrap_or(Path::new("")), ".toml")?;
@@ -59,7 +59,7 @@ fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     beside.put_in_place(&file)
 }
 
-/// The tables of a list, in whichever of TOML's forms it is written.
+/// The tables of a list, whether TOML has it as `[[name]]` or as `name = [{ ... }]`.
 fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     match list {
         Some(Item::ArrayOfTables(list)) => list.iter_mut().map(|table| table as &mut dyn TableLike).collect(),
@@ -71,7 +71,8 @@ fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     }
 }
 
-/// Writes the digest of one file. Nothing is written for a file that does not exist and need not.
+/// Writes the digest of the file that `entry` names. Nothing is written if the file does not exist and is allowed to be
+/// missing.
 fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, String> {
     let Some(path) = entry.get("path").and_then(Item::as_str).map(str::to_owned) else {
         return Ok(None);

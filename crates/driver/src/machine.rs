@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// The memory in bytes; `None` if the system does not tell.
+/// The memory that this process may use, in bytes; `None` if the system does not tell.
 pub(crate) fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let all = [
@@ -24,8 +24,8 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
 ///
 /// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
 /// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in
-/// `ROOT/memory/a/b/memory.limit_in_bytes` and in the folders above. In a container the root is often the process's own
-/// group, whatever the path says.
+/// `ROOT/memory/a/b/memory.limit_in_bytes` and in the folders above. In a container, `root` itself is often the folder
+/// of the process's own group, even if `groups` has another path.
 fn container(root: &Path, groups: &str) -> Option<u64> {
     let of_line = |line: &str| {
         let (_, rest) = line.split_once(':')?;

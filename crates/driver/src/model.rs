@@ -8,10 +8,10 @@ use strait_onnx::Onnx;
 use strait_tensorflow::TensorFlow;
 use strait_tflite::TfLite;
 
-/// All formats. A file that none recognizes is given to the last one.
+/// All formats that can be read. A file that none of them recognizes is read as the last one.
 pub(crate) const FORMATS: &[&dyn Format] = &[&TfLite, &TensorFlow, &Onnx];
 
-/// Maps and decodes the file at `path`. It must not change while the model, or a module read from it, is in use.
+/// Maps and decodes the file at `path`. The file must not change while the model, or a module read from it, is in use.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     let bytes = mapped(path).map_err(|source| ReadError::File {
         path: path.into(),
@@ -20,7 +20,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     decode(bytes, path.parent().unwrap_or(Path::new("")))
 }
 
-/// Maps the file at `path`. It must not change while the bytes are in use.
+/// Maps the file at `path`. The file must not change while the bytes are in use.
 pub(crate) fn mapped(path: &Path) -> std::io::Result<Bytes> {
     strait_mapped::map(path, strait_import::most_bytes(FORMATS))
 }

@@ -15,7 +15,8 @@ use crate::{
     session::Session,
 };
 
-/// Adds the target of a plugin to the registry, if the library is pinned or need not be.
+/// Adds the target of a plugin to the registry. The library has to be pinned by its digest, unless the configuration
+/// allows otherwise.
 ///
 /// # Errors
 /// If the library has to be pinned and is not, or is refused; if its table is wrong; or if the id is already taken.
@@ -48,23 +49,24 @@ pub(crate) fn add(
             return Err(error(message).help(help).into());
         }
         session.remark(&Diagnostic::warning(codes::TARGET, message).help(help));
-        // Load exactly the bytes whose digest has been reported.
+        // The library is only loaded if it still has the digest that has been reported.
         pinned = Some(found);
     }
     let library = load_library(file, pinned.as_deref(), session).map_err(error)?;
     match register(registry, Arc::new(library)) {
         Ok(_) => Ok(()),
-        // The error already names the line in the table.
+        // An error in a table already names the line of the table.
         Err(found @ RegistryError::Table(_)) => Err(failure::registry(&found)),
         Err(found) => Err(error(found.to_string()).into()),
     }
 }
 
-/// The target with this id and these options, from the plugin in a library with this digest. If `held` is set, a tile
-/// whose codes differ from the form's is an error.
+/// Loads a plugin and returns its target, with a model of the target's arithmetic. The library must have the given
+/// digest, and the plugin the given id. If `held` is set, a tile is an error if its codes differ from those that the
+/// form computes.
 ///
 /// # Errors
-/// If the library is refused, or has no model of its target's arithmetic.
+/// If the library is refused, or the plugin has no model of its target's arithmetic.
 pub(crate) fn with_own_model(
     path: &Path,
     pinned: &str,
@@ -87,7 +89,8 @@ pub(crate) fn with_own_model(
     registry.get(id, options).map_err(|error| failure::registry(&error))
 }
 
-/// Loads a library into a worker, which is this program. It may use as much memory as runs may.
+/// Loads a library into a worker, which is another process of this program. The worker may use as much memory as a run
+/// may.
 fn load_library(path: &Path, pinned: Option<&str>, session: &Session<'_>) -> Result<Library, String> {
     let program = Program::this().map_err(|error| format!("this program does not find itself: {error}"))?;
     let allowance = Allowance::default().with_memory(session.limits.memory);

@@ -26,16 +26,18 @@ use crate::{
 /// Name of the file that lists the outputs in a folder.
 pub const INDEX_FILE: &str = "index.json";
 
-/// Longer output names are cut in the names of their files. The index has the full names.
+/// The most characters of an output's name that become part of a file name. Longer names are cut, and the index has the
+/// full names.
 const LONGEST_NAME: usize = 120;
 
-/// An output of the model that is written.
+/// One of the model's outputs, with what is needed to write it to a file.
 struct Output {
     name: String,
     /// The value whose elements are written.
     value: ValueId,
     number_type: NumberType,
-    /// Shape that is written for one sample. If it depends on the data, it is taken from the first sample.
+    /// Shape of the output for one sample, as it is written to the file. If the shape depends on the data, it is taken
+    /// from the first sample.
     shape: Vec<usize>,
     /// True if a dimension depends on the data.
     is_open: bool,
@@ -61,11 +63,12 @@ pub fn run(
     on_samples(opened, (&samples, &files), output, raw, session)
 }
 
-/// Runs all samples, which come from these files.
+/// Runs all samples and writes the outputs. `files` are the files that the samples come from.
 ///
 /// If the model has one output, `output` is a file, unless it is an existing folder or ends with a separator. Otherwise
-/// `output` is a folder, which is made. Files are moved to their places when they are complete. With `raw`, outputs
-/// that end with a dequantization are written as integers, as they are before it.
+/// `output` is a folder, which is made. Each file is written under a temporary name and moved to its place when it is
+/// complete. With `raw`, an output that a dequantization computes is written as the integers that the dequantization
+/// reads.
 ///
 /// # Errors
 /// If a run fails, a file cannot be written or is a device, an output would be inside an artifact or overwrite an
@@ -137,7 +140,7 @@ fn outside(output: &Path) -> Result<(), Diagnostics> {
         .into())
 }
 
-/// Refuses outputs that would overwrite a file from which they are made.
+/// Refuses outputs that would overwrite a file from which the samples were read.
 fn keeps_inputs<'a>(inputs: &[PathBuf], mut outputs: impl Iterator<Item = &'a Path>) -> Result<(), Diagnostics> {
     let there: Vec<PathBuf> = inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
     let lost = outputs.find(|output| {
@@ -157,7 +160,8 @@ fn folder_of(file: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// The outputs for the sample at `index`. With `raw`, the values before the last dequantization.
+/// Computes the outputs for the sample at `index`. With `raw`, an output that a dequantization computes is replaced by
+/// the integers that the dequantization reads.
 fn results(
     plan: &Plan,
     space: &mut Workspace,
@@ -202,7 +206,7 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
             value,
             number_type: NumberType::from(elem),
             shape: match port.shape.as_slice() {
-                // The samples replace the batch dimension.
+                // Each sample has a batch dimension of 1, and all samples are stacked along it.
                 [1, rest @ ..] => rest.to_vec(),
                 shape => shape.to_vec(),
             },
@@ -260,7 +264,8 @@ struct Unfinished {
 impl Unfinished {
     fn create(path: &Path, output: &Output, samples: usize) -> Result<Unfinished, Diagnostics> {
         let failed = |error: std::io::Error| unwritten(path, &error);
-        // A link is followed and stays a link, like a link to an artifact's folder.
+        // If the path is a symbolic link, the file that it points to is replaced and the link stays. The same holds for
+        // a link to an artifact's folder.
         let place = match fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
             true => fs::canonicalize(path).map_err(failed)?,
             false => path.to_owned(),
@@ -276,7 +281,7 @@ impl Unfinished {
             );
             return Err(Diagnostic::error(codes::OUTPUT, message).into());
         }
-        // Refuse devices, since the new file would replace them.
+        // Devices are refused, since the new file would take the place of the device.
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let message = format!(
                 "{} cannot be written: it is there, and is not a regular file",

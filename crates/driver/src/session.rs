@@ -20,7 +20,7 @@ use crate::{
     table,
 };
 
-/// If all samples together need more operations than this, the number is reported.
+/// If all samples together need more operations than this, the user is told how many they need.
 const WORTH_SAYING: u64 = 10_000_000_000_000;
 
 /// Observes the progress of the work and may stop it. Methods are called from one thread at a time.
@@ -30,7 +30,7 @@ pub trait Progress: Sync {
         let _ = (phase, total);
     }
 
-    /// This many steps of the phase are done.
+    /// Called when `done` steps of the phase are done.
     fn advance(&self, done: usize) {
         let _ = done;
     }
@@ -38,12 +38,12 @@ pub trait Progress: Sync {
     /// The phase is over.
     fn end(&self) {}
 
-    /// Something worth knowing has come up, for example to be shown to the user.
+    /// Gets a text that the user may want to know.
     fn say(&self, text: &str) {
         let _ = text;
     }
 
-    /// There is a warning or a note. The work goes on.
+    /// Gets a warning or a note. The work goes on after it.
     fn remark(&self, found: &Diagnostic) {
         let _ = found;
     }
@@ -72,7 +72,7 @@ pub struct Phase {
     pub peak_bytes: Option<u64>,
 }
 
-/// What the work may use; see the module.
+/// What the work may use, apart from its inputs. None of it changes a bit of any result.
 pub struct Session<'a> {
     /// How many samples run at a time.
     pub threads: NonZeroUsize,
@@ -86,15 +86,15 @@ pub struct Session<'a> {
     phases: Mutex<Phases>,
 }
 
-/// The phases that have begun, each inside the one before, and those that are over.
+/// The phases that are running, each inside the one before it, and the phases that are over.
 #[derive(Default)]
 struct Phases {
     begun: Vec<(String, Instant)>,
     over: Vec<Phase>,
 }
 
-/// The number of threads for a session: as many as are wanted, or as the machine has. It is less, and the user is told,
-/// if the system does not allow this process more or more would not help.
+/// The number of threads for a session: `wanted`, or by default as many as the machine has. The number is smaller if
+/// the system does not allow this process so many threads, or if so many would not help; the user is told so.
 pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
     let wanted = wanted.unwrap_or_else(Threads::available);
     let obtainable = Threads::obtainable(wanted);
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         Session { commands, ..self }
     }
 
-    /// Runs `work` as a phase with this many steps. `work` gets a function to call with the number of steps that are
+    /// Runs `work` as a phase with `total` steps. `work` gets a function, which it calls to tell how many steps are
     /// done.
     ///
     /// # Errors
@@ -184,7 +184,8 @@ impl<'a> Session<'a> {
     }
 
     fn noted(&self) -> MutexGuard<'_, Phases> {
-        // The list is consistent after every statement, so a poisoned lock is fine.
+        // The list is complete after every statement, so it can be used even if another thread panicked while it held
+        // the lock.
         self.phases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -204,7 +205,7 @@ impl Watch for Session<'_> {
         self.progress.advance(done);
     }
 
-    /// Announces a run that takes long, with its number of operations.
+    /// Tells the user the number of operations if the run will take long.
     fn admitted(&self, demand: &Demand, samples: usize) {
         if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
             let busiest = demand.busiest();
@@ -234,7 +235,7 @@ impl Watch for Session<'_> {
     }
 }
 
-/// Shows the steps of the compiler as phases of a session, together with the target's name.
+/// Shows the steps of the compiler as phases of a session. The name of each phase contains the target's name.
 pub(crate) struct Steps<'a> {
     pub(crate) session: &'a Session<'a>,
     pub(crate) target: &'a str,

@@ -11,7 +11,7 @@ pub enum Stop {
     /// The user interrupted the work.
     #[error("interrupted")]
     Interrupted,
-    /// We have a bug.
+    /// Strait itself has a bug, which the text describes.
     #[error("defect in Strait: {0}")]
     Defect(String),
 }

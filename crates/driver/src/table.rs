@@ -124,7 +124,7 @@ pub(crate) fn figure(count: u64) -> String {
 pub(crate) fn bytes(count: u64) -> String {
     match count {
         1 => "1 byte".to_owned(),
-        // Sums of sizes that are too large for a number stay at the largest number.
+        // Sums of sizes that do not fit a `u64` stay at its largest value.
         u64::MAX => format!("more than {}", bytes(u64::MAX - 1)),
         0..10_000 => format!("{count} bytes"),
         10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),

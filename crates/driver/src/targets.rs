@@ -14,7 +14,7 @@ use crate::{
     session::Session,
 };
 
-/// The targets of the program, and those whose tables are in `files`.
+/// The targets that are built into the program, and those whose tables are in `files`.
 ///
 /// # Errors
 /// If a table cannot be read or is wrong, or two targets have the same id.
@@ -26,12 +26,13 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
     Ok(registry)
 }
 
-/// The targets that the configuration compiles for, in its order. They come from `registry` or from the configuration's
-/// own files.
+/// The targets that the configuration compiles for, in the order in which it names them. A target comes from `registry`
+/// or from a file that the configuration names.
 ///
 /// # Errors
-/// If a target is not registered, even if only options are given for it (the error names the nearest id); or if a
-/// target does not have an option, or not with this value.
+/// If the configuration names a target that is not registered, even if it only sets options for it; the error names the
+/// nearest id. Also if the configuration sets an option that a target does not have, or sets it to a value that is not
+/// allowed.
 pub(crate) fn chosen(
     loaded: &Loaded,
     mut registry: Registry,
@@ -113,11 +114,11 @@ pub(crate) fn chosen(
 }
 
 /// Adds the target of a table in a file to the registry. The digest is computed from the text that was read, so that
-/// nobody can replace the file in between.
+/// the file cannot be replaced between reading the table and computing the digest.
 fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Registry) -> Result<(), Diagnostics> {
     let error = |message: String| Diagnostics::from(loaded.error(codes::TARGET, path, message, ""));
     let entry = registry.add_file(file.path().as_ref()).map_err(|found| match &found {
-        // The error already names the line in the table.
+        // An error in a table already names the line of the table.
         RegistryError::Table(_) => failure::registry(&found),
         _ => error(found.to_string()),
     })?;

@@ -57,7 +57,8 @@ pub fn verify(
     };
     let verified = found.with_model(&opened, &on, &session.means(), session);
     verified.map_err(|error| match (&error, &samples) {
-        // The error only has a sentence about the sample. Reading the sample again gives all details.
+        // The error of the verification has only one sentence about the sample. Reading the sample again gives an error
+        // with all details.
         (Error::Sample { index, .. }, Some(samples)) => match samples.sample(*index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => error.into(),

@@ -1,14 +1,14 @@
 //! Rules for the names of files in an artifact.
 //!
-//! An artifact may be copied, packed and unpacked on another system than the one that wrote it. So a name must mean the
-//! same on every system. Two names must not differ only in upper and lower case, since some systems would take them for
-//! one file. There must also be no more files than a reader accepts. Both writers and readers of artifacts check names
-//! with this crate.
+//! An artifact may be copied, packed and unpacked on another system than the one that wrote it. So a file name must
+//! mean the same on every system. Two names must not differ only in upper and lower case, since some systems would take
+//! them for one file. There must also be no more files than a reader accepts. Both writers and readers of artifacts
+//! check names with this crate.
 
 use std::collections::BTreeMap;
 
-/// The most files that an artifact may have. Its manifest lists them and is only read up to some length, into which all
-/// of them fit.
+/// The most files that an artifact may have. The manifest lists all files and may only have a limited length, which is
+/// enough for this many.
 pub const MOST_FILES: usize = 10_000;
 
 /// Length of the longest name, in bytes.
@@ -20,7 +20,7 @@ pub const MOST_PART_BYTES: usize = 255;
 /// The most parts of a name: its folders and the file.
 pub const MOST_PARTS: usize = 16;
 
-/// Why an artifact cannot have a file of this name. Whoever chose the name is at fault.
+/// Why an artifact cannot have a file of this name. The code that chose the name is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The name is empty.
@@ -119,7 +119,7 @@ fn check_part(part: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The names in an artifact that is being written.
+/// The names of the files in an artifact that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
     /// Files and folders by their names in lower case.
@@ -134,10 +134,10 @@ struct Taken {
 }
 
 impl FileNames {
-    /// Adds the name of a file, and with it the folders that it is in.
+    /// Adds the name of a file, and the names of the folders that the file is in.
     ///
     /// # Errors
-    /// [`NameError`] if the name is not allowed, or clashes with another one. Nothing is added then.
+    /// [`NameError`] if the name is not allowed, or clashes with another name. Then nothing is added.
     pub fn add(&mut self, name: &str) -> Result<(), NameError> {
         check(name)?;
         let folders = name.match_indices('/').map(|(end, _)| (&name[..end], true));

@@ -1,4 +1,4 @@
-//! What was found out about one layer.
+//! What the search found out about one layer.
 
 use crate::{
     hypothesis::Hypothesis,
@@ -21,20 +21,20 @@ pub struct Answer {
     pub ends: [i32; 2],
     /// Lowest and highest accumulator.
     pub range: [i64; 2],
-    /// What the file states wrongly: the layer can only be explained if these parts are read differently.
+    /// What the file probably states wrongly: the layer can only be explained if these statements are replaced.
     pub rereadings: Vec<Rereading>,
-    /// The arithmetics that explain the layer, the best first. If some produce every recorded value, only those.
-    /// Otherwise the one that produces most, and those that miss hardly more: no more than the wrong values in the file
-    /// account for.
+    /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, these
+    /// are the ones in the list. Otherwise the list has the arithmetic that produces the most values, and those that
+    /// miss only slightly more, so that wrong values in the file can be the reason.
     pub explained: Vec<Explained>,
-    /// The arithmetics that do not explain the layer, the nearest first.
+    /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,
 }
 
 /// Something that the file states wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rereading {
-    /// The channels lie along this axis.
+    /// The channels lie along this axis, and not along the one that the file implies.
     Channels(ChannelAxis),
     /// The zero point of the input differs from the stated one.
     InputZeroPoint {
@@ -66,13 +66,13 @@ pub enum Subject {
 pub struct Explained {
     /// The arithmetic or rule.
     pub subject: Subject,
-    /// The arithmetic with parameters that explain the layer. Other parameters may do so, too.
+    /// The arithmetic with parameters that explain the layer. Other parameters may explain the layer, too.
     pub form: Requantization,
     /// Whether results have to be clamped to the recorded codes, at the low and at the high end.
     pub clamps: [bool; 2],
-    /// For each channel, the smallest and the largest factor that the data allow with this zero point. Filled in for a
-    /// multiplication and a shift with one rounding that produces every value. Not every number between them fits the
-    /// multiplier's bits.
+    /// For each channel, the smallest and the largest factor with which every value is produced, given the zero point.
+    /// Only filled in for a multiplication and a shift with one rounding that produces every value. Not every number
+    /// between the two fits the multiplier's bits.
     pub factors: Vec<[f64; 2]>,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
@@ -88,10 +88,10 @@ pub const OUTLIERS: usize = 20;
 pub struct Refuted {
     /// The arithmetic or rule.
     pub subject: Subject,
-    /// The arithmetic with the parameters that produce most values.
+    /// The arithmetic with the parameters that produce the most values.
     pub form: Requantization,
-    /// A recorded value that these parameters do not produce: the one with the first accumulator, in the first channel
-    /// that has one.
+    /// A recorded value that these parameters do not produce. It is the one with the smallest accumulator, in the first
+    /// channel that has such a value.
     pub witness: Witness,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
@@ -104,9 +104,9 @@ pub struct Witness {
     pub channel: usize,
     /// Accumulator of the value.
     pub accumulator: i64,
-    /// Index of the output in the file's array, axis by axis.
+    /// Index of the output in the file's array, one number for each axis.
     pub place: Vec<usize>,
-    /// What the arithmetic produces instead; `None` if it overflows.
+    /// The output that the arithmetic produces; `None` if it overflows.
     pub expected: Option<i32>,
     /// The recorded output.
     pub found: i32,
@@ -123,8 +123,8 @@ impl Answer {
         self.explained.first().map(|best| best.missed)
     }
 
-    /// True if the layer is explained, with the file read as it is, and at most the tolerated fraction of outputs is
-    /// missed.
+    /// True if the layer is explained, with the file read as it is, and the best arithmetic misses at most the
+    /// tolerated fraction of the outputs.
     pub fn is_within(&self, tolerated: Tolerance) -> bool {
         let most = (self.outputs as f64 * tolerated.share()).floor();
         self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)
@@ -137,7 +137,7 @@ pub struct Tolerance {
     percent: f64,
 }
 
-/// The error for a text that is no percentage of outputs.
+/// The error for a text that is not a percentage from 0 to 10.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share of the outputs; right is a percentage from 0% to 10%, `0.1%` for instance")]
 pub struct ToleranceError(String);
@@ -178,7 +178,7 @@ impl Subject {
         }
     }
 
-    /// True if both have the same family and rounding and differ at most in the multiplier's width.
+    /// True if both subjects have the same family and rounding and differ at most in the multiplier's width.
     pub fn is_width_of(&self, other: &Subject) -> bool {
         match (self, other) {
             (Subject::Hypothesis(a), Subject::Hypothesis(b)) => a.is_width_of(b),
@@ -205,7 +205,7 @@ impl fmt::Display for Subject {
 }
 
 impl Rereading {
-    /// True if this is about the input's zero point.
+    /// True if the rereading changes the input's zero point.
     pub(crate) fn is_of_input_zero(&self) -> bool {
         matches!(self, Rereading::InputZeroPoint { .. })
     }
@@ -225,7 +225,8 @@ impl fmt::Display for Rereading {
 }
 
 impl Witness {
-    /// The witness for a value that an arithmetic does not produce, with the place of its output in the file.
+    /// Makes the witness for a value that an arithmetic does not produce. It contains the place of the output in the
+    /// file.
     pub(crate) fn of(
         layer: &RecordedLayer,
         channel: usize,

@@ -1,4 +1,4 @@
-//! The bounds that recorded values put on a form.
+//! Finds the bounds that recorded values put on the results of a form.
 
 use crate::{
     ends,
@@ -6,7 +6,7 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// The bounds of a layer, channel by channel.
+/// The bounds that the recorded values of a layer put on a form, for each channel.
 pub(crate) struct Bounds<'a> {
     pub(crate) layer: &'a RecordedLayer,
     pub(crate) channels: Vec<Vec<Edge>>,
@@ -14,7 +14,7 @@ pub(crate) struct Bounds<'a> {
     pub(crate) ends: [i32; 2],
 }
 
-/// One bound that a recorded value puts on the form.
+/// One bound that a recorded value puts on the result of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     /// The accumulator of the recorded value.
@@ -33,7 +33,7 @@ pub(crate) enum Side {
 }
 
 impl Bounds<'_> {
-    /// The bounds of a layer. Its outputs must be a non-decreasing function of its accumulators.
+    /// The bounds of a layer. The outputs of each channel must be a non-decreasing function of its accumulators.
     pub(crate) fn new(layer: &RecordedLayer) -> Bounds<'_> {
         let ends = ends::recorded(layer);
         Bounds {
@@ -43,15 +43,16 @@ impl Bounds<'_> {
         }
     }
 
-    /// The possible zero points. A form outputs its zero point for an accumulator of zero, so, as forms do not
-    /// decrease, smaller accumulators have no larger outputs, and larger ones no smaller outputs.
+    /// The possible zero points. For an accumulator of zero, the output of a form is its zero point. The output never
+    /// decreases when the accumulator grows. So the zero point is at least as large as every output of a negative
+    /// accumulator, and at most as large as every output of a positive one.
     pub(crate) fn zero_points(&self) -> std::ops::RangeInclusive<i32> {
         let (mut low, mut high) = (self.layer.out.min(), self.layer.out.max());
         if let Some(zero) = self.layer.zero_point {
             return zero..=zero;
         }
         for edge in self.channels.iter().flatten() {
-            // Outputs are i32, so the casts lose nothing.
+            // Outputs have 32 bits, so no bits are lost in the casts.
             match edge.side {
                 Side::AtLeast if edge.x <= 0 => low = low.max(edge.y as i32),
                 Side::AtMost if edge.x >= 0 => high = high.min(edge.y as i32),
@@ -78,13 +79,13 @@ pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
         edges.extend(of(first, Side::AtLeast));
         edges.extend(of(last, Side::AtMost));
     }
-    // Accumulators far from zero bound a factor best, so they come first.
+    // Accumulators far from zero bound a factor best, so their bounds come first.
     edges.sort_by_key(|edge| std::cmp::Reverse(edge.x.unsigned_abs()));
     edges
 }
 
 impl Edge {
-    /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one.
+    /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one bound.
     pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
@@ -97,8 +98,8 @@ impl Edge {
         ]
     }
 
-    /// The bound on the product before rounding. `least` computes the smallest product that is rounded to a given
-    /// quotient.
+    /// The bound that the edge puts on the product before rounding. `least` computes the smallest product that is
+    /// rounded to a given quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {
         let quotient = i128::from(self.y) - i128::from(zero);
         match self.side {
@@ -116,7 +117,7 @@ impl Edge {
     }
 }
 
-/// A bound on an integer: at least or at most this.
+/// A bound on an integer: it must be at least, or at most, the given number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     AtLeast(i128),
@@ -128,8 +129,8 @@ pub(crate) fn once(rounding: Rounding, shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| rounding.least_reaching(quotient, shift)
 }
 
-/// Computes the smallest product that becomes a given quotient with gemmlowp's two roundings. For shifts of 31 and less
-/// only the first one rounds.
+/// Computes the smallest product that becomes a given quotient with gemmlowp's two roundings. With a shift of at most
+/// 31, only the first one rounds.
 pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| match shift.checked_sub(31) {
         None | Some(0) => Rounding::HalfUp.least_reaching(quotient, shift),
@@ -140,7 +141,7 @@ pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     }
 }
 
-/// The bounds of a value; `None` if the value lies beyond `ends`, where no clamped result can be.
+/// The bounds of a value; `None` if the value lies beyond `ends`, where a clamped result cannot lie.
 pub(crate) fn bounds(value: &RecordedValue, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
     (ends[0]..=ends[1])
         .contains(&value.output)

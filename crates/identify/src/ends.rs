@@ -1,4 +1,5 @@
-//! Finds the lowest and the highest output of a layer. Results there may be saturated, or clamped by an activation.
+//! Finds the lowest and the highest output of a layer. Results with these outputs may be saturated, or clamped by an
+//! activation.
 
 use crate::vectors::{RecordedLayer, RecordedValue};
 use std::collections::BTreeMap;
@@ -9,8 +10,8 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
     [codes().min().unwrap_or(0), codes().max().unwrap_or(0)]
 }
 
-/// The lowest and the highest output when damaged values beyond a clamp are ignored. A code is taken for the end if
-/// many results have it and the few results beyond it belong to the wrong accumulators.
+/// The lowest and the highest output if wrong values beyond a clamp are ignored. A code counts as the lowest or highest
+/// one if many outputs equal it, and if the few outputs beyond it belong to accumulators that do not fit them.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [mut low, mut high] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
@@ -44,7 +45,7 @@ pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
 }
 
 /// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.
-/// `beyond` says in which direction.
+/// `beyond` compares two numbers in the direction of the end, up or down.
 fn are_strays(layer: &RecordedLayer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {

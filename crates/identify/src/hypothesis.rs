@@ -3,7 +3,8 @@
 use std::fmt;
 use strait_requantize::Rounding;
 
-/// A family of arithmetics. It fixes the form, where the zero point is added, and how often results are rounded.
+/// A family of arithmetics. The family fixes the form, where the zero point is added, and how often results are
+/// rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// round(acc / 2^s), with the zero point in the bias.
@@ -33,14 +34,14 @@ pub struct Hypothesis {
     pub bits: u8,
 }
 
-/// Widths of multipliers that chips have, signed and unsigned. 1 stands for a power of two.
+/// Widths of multipliers that chips have, signed and unsigned. Width 1 stands for a power of two.
 const WIDTHS: [u8; 7] = [1, 7, 8, 15, 16, 24, 31];
 
-/// Widths of multipliers for families that add a constant before the shift. The form allows one bit less there.
+/// Widths of multipliers for families that add a constant before the shift. Their form allows one bit less.
 const BEFORE: [u8; 7] = [1, 7, 8, 15, 16, 24, 30];
 
 /// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are
-/// missing: they are half up with another constant.
+/// missing, because they give the same function as half up with another constant.
 const APART: [Rounding; 5] = [
     Rounding::HalfUp,
     Rounding::HalfAway,
@@ -66,7 +67,7 @@ impl Hypothesis {
         Hypothesis::by_width().into_iter().flatten().collect()
     }
 
-    /// All hypotheses, grouped so that those in a group differ only in the multiplier's width.
+    /// All hypotheses, in groups whose members differ only in the multiplier's width.
     pub(crate) fn by_width() -> Vec<Vec<Hypothesis>> {
         let of = |&(family, roundings, widths): &(Family, &'static [Rounding], &'static [u8])| {
             roundings.iter().map(move |&rounding| {
@@ -77,8 +78,8 @@ impl Hypothesis {
         TRIED.iter().flat_map(of).collect()
     }
 
-    /// Number of bits that are needed to write down the parameters of one channel. A constant counts, too; it is about
-    /// as large as the product.
+    /// Number of bits that are needed to write down the parameters of one channel. A constant that is added counts,
+    /// too. It has about as many bits as the product.
     pub(crate) fn parameters(&self) -> u8 {
         match self.family {
             Family::Before => 2 * self.bits + 8,
@@ -86,12 +87,12 @@ impl Hypothesis {
         }
     }
 
-    /// True if both have the same family and rounding and differ at most in the multiplier's width.
+    /// True if both hypotheses have the same family and rounding and differ at most in the multiplier's width.
     pub fn is_width_of(&self, other: &Hypothesis) -> bool {
         (self.family, self.rounding) == (other.family, other.rounding)
     }
 
-    /// A name for the row of a target's table.
+    /// A proposed name for the row of a target's table that states this arithmetic.
     pub fn name(&self) -> String {
         let rounding = self.rounding.name().replace('_', "-");
         match self.family {

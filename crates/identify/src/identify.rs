@@ -1,4 +1,5 @@
-//! Finds the arithmetics that explain a layer. If none does, the file is read differently and they are tried again.
+//! Finds the arithmetics that explain a layer. If no arithmetic does, the layer is read in other ways and all
+//! arithmetics are tried again.
 
 use crate::{
     answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
@@ -9,21 +10,21 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// Compares a layer with every hypothesis and, if it has scales, with every rule. If nothing explains it, it is tried
-/// again with the channels along another axis, and with other zero points than the file states.
+/// Compares a layer with every hypothesis and, if it has scales, with every rule. If nothing explains the layer,
+/// everything is tried again with the channels along another axis, and with other zero points than the file states.
 ///
 /// # Errors
-/// If the layer allows more zero points than are tried. `file` is named in the message.
+/// If more zero points are possible for the layer than can be tried. The message names `file`.
 pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
-    // A constant of any size in each channel can hide a wrong zero point.
+    // If a constant of any size is added in each channel, the constant can hide a wrong zero point.
     let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
     if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());
     }
     let (mut best, mut rereadings, mut open_zero) = (tried, Vec::new(), false);
     for reading in readings::others(layer) {
-        // If the values allow every zero point, they cannot show that the stated one is wrong.
+        // If every zero point is possible, the values cannot show that the stated one is wrong.
         let Ok(tried) = Tried::of(file, &reading.layer) else {
             continue;
         };
@@ -78,7 +79,8 @@ impl Tried {
                 answer.explain(&layer, fit, bounds.as_ref());
             }
         }
-        // The arithmetic with the fewest bits of parameters is the least likely to fit by chance, so it comes first.
+        // An arithmetic whose parameters have few bits is less likely to fit by chance. So the one with the fewest bits
+        // comes first.
         answer
             .explained
             .sort_by_key(|explained| (explained.subject.parameters(), explained.missed));
@@ -126,9 +128,10 @@ impl Answer {
 
 /// True if the values show that this arithmetic is worse than the best one.
 ///
-/// If the best one misses nothing, missing any value is worse. Otherwise some values are wrong, and this arithmetic may
-/// miss more than the best by chance: where the two differ the value may be a wrong one, and so may the two values next
-/// to the best factor of each channel. It is worse if it misses more than that accounts for.
+/// If the best arithmetic misses no value, this one is worse if it misses any. Otherwise some recorded values are
+/// wrong, and this arithmetic may miss more values than the best one by chance: a value at which the two arithmetics
+/// differ may be wrong, and so may the two values next to the best factor of each channel. This arithmetic is worse if
+/// it misses more values than this can explain.
 fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {
@@ -152,12 +155,12 @@ fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantizat
     more > (3 * fewest * open).div_ceil(outputs)
 }
 
-/// Number of distinct accumulators.
+/// Number of distinct accumulators of one channel, whose values are sorted.
 fn accumulators(values: &[RecordedValue]) -> usize {
     values.chunk_by(|a, b| a.accumulator == b.accumulator).count()
 }
 
-/// For each end, true if the form alone would go beyond it, so that a clamp is needed.
+/// For the lowest and for the highest output: true if the form has results beyond it, so that a clamp is needed.
 fn clamps(layer: &RecordedLayer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
     let mut clamps = [false; 2];
     for (channel, values) in layer.channels.iter().enumerate() {

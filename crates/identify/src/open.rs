@@ -1,4 +1,4 @@
-//! Finds the arithmetics that recordings cannot tell apart from the one that a table states.
+//! Finds the arithmetics that recordings cannot distinguish from the one that a table states.
 
 use crate::{
     answer::{Answer, Subject},
@@ -6,13 +6,13 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// The arithmetics with another family or rounding than `own` that explain all these layers, too, and need no more bits
-/// of parameters for any layer. An arithmetic that needs more bits only imitates a factor with few bits. `None` if
-/// `own` itself does not explain one of the layers.
+/// The arithmetics with another family or rounding than `own` that also explain all these layers and need no more bits
+/// of parameters for any layer. An arithmetic that needs more bits than `own` is left out, since it only imitates a
+/// factor with few bits. `None` if `own` itself does not explain one of the layers.
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {
-            // These roundings give the same function with another constant.
+            // If a constant is added, these roundings compute the same functions as half up, with other constants.
             (Family::Before, Rounding::Floor | Rounding::Ceil | Rounding::HalfDown) => Rounding::HalfUp,
             (_, rounding) => rounding,
         },

@@ -1,4 +1,4 @@
-//! Other ways to read a recorded layer. They are tried before it is reported that nothing explains the layer.
+//! Other ways to read a recorded layer. They are tried if nothing explains the layer as the file describes it.
 
 use crate::{
     Rereading,
@@ -8,14 +8,14 @@ use crate::{
     zeros,
 };
 
-/// A channel needs this many values for its line to be estimated.
+/// The least number of values that a channel must have so that its line can be estimated.
 const LEAST_VALUES: usize = 12;
-/// The lines of this many channels are compared with each other.
+/// The most channels whose lines are compared with each other.
 const MOST_CHANNELS: usize = 128;
-/// How many zero points on each side of the estimate are compared with it.
+/// How many zero points on each side of the estimated one are tried, too.
 const BESIDE: i64 = 2;
 
-/// A layer as it is read, and how that differs from the file.
+/// One way to read a layer, and how it differs from what the file states.
 pub(crate) struct Reading {
     pub(crate) layer: RecordedLayer,
     /// What is read differently, except for the output's zero point, which is only known when the layer is explained.
@@ -52,11 +52,11 @@ pub(crate) fn others(layer: &RecordedLayer) -> impl Iterator<Item = Reading> {
         let other = other_input_zero(&reading);
         std::iter::once(reading).chain(other)
     });
-    // The first one is what the file states.
+    // The first reading is left out, since it is the one that the file states.
     inputs.skip(1)
 }
 
-/// The reading with the input's zero point that explains the outputs best.
+/// The same reading with another zero point of the input than the stated one: the one that explains the outputs best.
 fn other_input_zero(reading: &Reading) -> Option<Reading> {
     let layer = &reading.layer;
     let stated = layer.input_zero.as_ref()?.stated;
@@ -68,7 +68,7 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
         Some((search::fits(&layer, ends, best), zero, layer))
     };
     let near = (estimate - BESIDE..=estimate + BESIDE).filter(|&zero| zero != stated);
-    // Of those that fit equally well, take the first.
+    // If several zero points fit equally well, the first one is taken.
     let best = near
         .filter_map(fit)
         .reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -84,13 +84,14 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
 
 /// Estimates by how much the stated zero point of the input is wrong.
 ///
-/// Plotted over the accumulators A, which were computed with the stated zero point, the outputs of a channel lie on a
-/// line. Let S be the sum of the channel's weights and d the difference of the zero points. Then
+/// Let A be the accumulators, which were computed with the stated zero point, S the sum of a channel's weights and d
+/// the true zero point minus the stated one. Plotted over A, the outputs of the channel lie on a line:
 ///
 /// output = factor · (A − d · S) + zero point of the output.
 ///
-/// So each channel gives a point (factor · S, intercept), and these points lie on a line with the slope −d. The slope
-/// is the median over lines through pairs of points, so that a few wrong values or clamped channels do no harm.
+/// So each channel gives a point (factor · S, intercept), and all these points lie on a line with the slope −d. The
+/// slope is estimated as the median slope of the lines through pairs of points. So a few wrong values or clamped
+/// channels do no harm.
 fn estimated(layer: &RecordedLayer) -> Option<i64> {
     let weights = &layer.input_zero.as_ref()?.weights;
     let ends = without_strays(layer);
@@ -115,8 +116,8 @@ fn estimated(layer: &RecordedLayer) -> Option<i64> {
     (off.abs() < f64::from(1 << 30)).then(|| off.round() as i64)
 }
 
-/// Factor and intercept of the line on which the outputs lie. It goes through the medians of the lowest and the highest
-/// third.
+/// Factor and intercept of the line on which the outputs lie. The line goes through two points: the medians of the
+/// lowest third and of the highest third of the values.
 fn line(values: &[&RecordedValue]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {

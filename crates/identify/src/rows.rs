@@ -58,7 +58,7 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
                 "dequantize_quantize",
             )
         }
-        // No hypothesis has a form of another kind.
+        // Hypotheses and rules have no forms of other kinds.
         _ => return Vec::new(),
     };
     let mut outputs: Vec<&str> = forms.iter().map(|form| word(form.out())).collect();
@@ -77,7 +77,7 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
     ]
 }
 
-/// The right shifts of a form, as a table states them.
+/// The shifts to the right of a form, as a table states them.
 fn shifts(form: &Requantization) -> Vec<i16> {
     let channels = 0..form.channels().unwrap_or(1);
     channels.filter_map(|channel| form.right_shift(channel)).collect()

@@ -17,7 +17,7 @@ pub enum RuntimeRule {
     LitertSingleRounding,
     /// LiteRT's FULLY_CONNECTED, in `f64`.
     LitertFullyConnected,
-    /// LiteRT's BATCH_MATMUL on int8, the product of the scales in `f32`.
+    /// LiteRT's BATCH_MATMUL on int8, where the product of the scales is computed in `f32`.
     LitertMatrixProduct,
     /// LiteRT's convolutions on int16 activations.
     LitertSixteenByEight,
@@ -25,9 +25,9 @@ pub enum RuntimeRule {
     OnnxRuntimeConvolution,
     /// ONNX Runtime's QLinearMul.
     OnnxRuntimeMultiplication,
-    /// Ascend's requantization with the full `f32`.
+    /// Ascend's requantization with all bits of the `f32` scale.
     Ascend,
-    /// Ascend's requantization with 19 bits of the `f32`.
+    /// Ascend's requantization with 19 bits of the `f32` scale.
     AscendPacked,
 }
 
@@ -45,7 +45,8 @@ impl RuntimeRule {
         RuntimeRule::AscendPacked,
     ];
 
-    /// The form that the rule makes for a layer's scales and a zero point. An error if the rule cannot be applied.
+    /// The form that the rule makes for a layer's scales and a zero point. Returns an error if the rule cannot be
+    /// applied.
     pub(crate) fn form(
         self,
         layer: &RecordedLayer,
@@ -90,7 +91,7 @@ impl RuntimeRule {
         }
     }
 
-    /// A name for the row of a target's table.
+    /// A proposed name for the row of a target's table that states this rule.
     pub fn name(self) -> &'static str {
         match self {
             RuntimeRule::LitertConvolution => "litert-convolution",

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use strait_requantize::Requantization;
 
-/// Writes answers in TOML. There is a `[form.NAME]` row for each arithmetic that explains a layer. Comments say what it
-/// is, which recorded values it does not produce, what was refuted, and what the data cannot tell apart.
+/// Writes answers in TOML. There is a `[form.NAME]` row for each arithmetic that explains a layer. Comments describe
+/// the arithmetic and say which recorded values it does not produce, which arithmetics were refuted, and which the
+/// recordings cannot distinguish.
 ///
 /// Layers that have an arithmetic in common share their rows. An arithmetic counts as an answer if it misses no more
 /// than the tolerated fraction of the outputs.
@@ -17,7 +18,7 @@ pub fn document(file: &str, answers: &[Answer], tolerated: Tolerance) -> String 
     let mut text = format!("# The arithmetic of {}, as far as its values tell.\n", printable(file));
     let groups = groups(answers);
     for (number, group) in groups.iter().enumerate() {
-        // Writing into a string does not fail.
+        // Writing into a `String` never fails.
         let _ = group.write(&mut text, number, tolerated);
     }
     text
@@ -70,14 +71,14 @@ pub fn json(answers: &[Answer], tolerated: Tolerance) -> Value {
     json!({ "layers": answers.iter().map(layer).collect::<Vec<_>>() })
 }
 
-/// Layers that have at least one arithmetic in common which explains them all.
+/// A group of layers that can all be explained by the same arithmetic.
 struct Group<'a> {
     layers: Vec<&'a Answer>,
-    /// The arithmetics that explain each of the layers, at the smallest width that does.
+    /// The arithmetics that explain all layers of the group, each with the smallest width that is enough.
     common: Vec<Subject>,
 }
 
-/// How many channels are shown with their factors. The JSON has all.
+/// The most channels whose factors are shown. The JSON has the factors of all channels.
 const SHOWN: usize = 4;
 
 /// Adds each layer to the first group that has an arithmetic in common with it.
@@ -116,8 +117,8 @@ fn explained<'a>(answer: &'a Answer, subject: &Subject) -> Option<&'a Explained>
     answer.explained.iter().find(|explained| explained.subject == *subject)
 }
 
-/// For each arithmetic that explains a layer, the best width. If several widths produce as many values, this is the
-/// smallest.
+/// For each arithmetic that explains a layer, the width that produces the most values. If several widths produce
+/// equally many, the smallest one is taken.
 fn narrowest(answer: &Answer) -> Vec<Subject> {
     let mut narrowest: Vec<Subject> = Vec::new();
     for Explained { subject, .. } in &answer.explained {
@@ -128,7 +129,7 @@ fn narrowest(answer: &Answer) -> Vec<Subject> {
     narrowest
 }
 
-/// The wider of two widths of the same arithmetic.
+/// The one with the wider multiplier, if both are the same arithmetic with different widths.
 fn wider(a: &Subject, b: &Subject) -> Option<Subject> {
     match (a, b) {
         (Subject::Hypothesis(a), Subject::Hypothesis(b)) if a.is_width_of(b) => {
@@ -185,8 +186,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Writes the remarks on one layer: what the file states wrongly, what the best arithmetic misses, an arithmetic
-    /// with fewer bits than the common ones, and which factors remain possible.
+    /// Writes the remarks on one layer: what the file states wrongly, which values the best arithmetic misses, whether
+    /// an arithmetic with fewer bits than the common ones explains the layer, and which factors remain possible.
     fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
         for rereading in &answer.rereadings {
@@ -212,7 +213,7 @@ impl Group<'_> {
         }
     }
 
-    /// Writes the recorded values of a layer that the first row does not produce.
+    /// Writes the recorded values of a layer that the arithmetic of the first row does not produce.
     fn write_outliers(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let best = self.common.first().and_then(|subject| explained(answer, subject));
         let Some(best) = best.filter(|best| best.missed > 0) else {
@@ -303,7 +304,7 @@ fn row_name(subject: &Subject, number: usize) -> String {
     }
 }
 
-/// Replaces characters that would end a TOML comment, since names come from files.
+/// Replaces characters that would end a TOML comment, since names of layers and files may contain any characters.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -12,20 +12,20 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// How many zero points are tried one after the other, at most.
+/// The most zero points that are tried one after the other.
 const MOST_ZEROS: i64 = 1024;
-/// An arithmetic that misses more than one in this many outputs explains nothing.
+/// An arithmetic that misses more than one tenth of the outputs explains nothing.
 pub(crate) const MOST_MISSED: usize = 10;
 
-/// An arithmetic with the parameters that produce most of a layer's values.
+/// An arithmetic, with the parameters that produce the most values of a layer.
 pub(crate) struct Fit {
     pub(crate) subject: Subject,
     pub(crate) form: Requantization,
-    /// Number of outputs that it does not produce.
+    /// Number of outputs that the arithmetic does not produce.
     pub(crate) missed: usize,
 }
 
-/// Everything that was tried on one reading of a layer. What misses least comes first.
+/// Everything that was tried on one reading of a layer. The arithmetic that misses the fewest outputs comes first.
 pub(crate) struct Tried {
     pub(crate) layer: RecordedLayer,
     /// Lowest and highest output. Results may be saturated there.
@@ -86,7 +86,8 @@ impl Tried {
             }
         }
         for widths in Hypothesis::by_width() {
-            // Widths come from the widest to the narrowest. If a width has no solution, narrower ones have none either.
+            // Widths are tried from the widest to the narrowest. If there is no solution for a width, there is none for
+            // narrower ones either.
             for hypothesis in widths {
                 let Some(form) = search::exact(&hypothesis, bounds) else {
                     break;
@@ -96,7 +97,7 @@ impl Tried {
         }
     }
 
-    /// Adds the rules that do not produce every value, each with the best of these zero points.
+    /// Adds the rules that do not produce every value, each with the best of the zero points in `zeros`.
     fn add_rules(&mut self, zeros: &[i32], explained: &[Subject]) {
         let Some(scales) = self.layer.scales.clone() else {
             return;
@@ -119,8 +120,9 @@ impl Tried {
         }
     }
 
-    /// Adds the nearest forms of the other hypotheses. If something produces every value, or the widest form is far
-    /// off, only the widest one that does not is added for each family and rounding.
+    /// Adds the best forms of the hypotheses that do not produce every value. Usually only the widest such hypothesis
+    /// of each family and rounding is added. The narrower ones are also added if no arithmetic produces every value and
+    /// the widest one misses few outputs.
     fn add_nearest(&mut self, of: &Recorded<'_>, explained: &[Subject]) {
         let exact = !explained.is_empty();
         for widths in Hypothesis::by_width() {
@@ -140,8 +142,8 @@ impl Tried {
         }
     }
 
-    /// Adds the nearest form of each of these hypotheses, which differ only in width. Returns how many outputs the best
-    /// of them misses.
+    /// Adds the best form of each of these hypotheses, which differ only in the multiplier's width. Returns how many
+    /// outputs the best of them misses.
     fn add_widths(&mut self, of: &Recorded<'_>, widths: &[Hypothesis]) -> Option<usize> {
         let first = widths.first()?;
         let bits: Vec<u8> = widths.iter().map(|hypothesis| hypothesis.bits).collect();
@@ -160,16 +162,16 @@ impl Tried {
         self.fits.first().map_or(self.layer.outputs(), |best| best.missed)
     }
 
-    /// True if the best arithmetics can only fit with a constant of any size in place of a zero point.
+    /// True if all of the best arithmetics add a constant of any size in place of a zero point.
     pub(crate) fn needs_constant(&self) -> bool {
         let missed = self.missed();
         let mut best = self.fits.iter().filter(|fit| fit.missed <= missed);
         best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
     }
 
-    /// True if this reading explains a layer clearly better than another. That is: it misses fewer than half as many
-    /// outputs; or it has another zero point with which the layer needs no constant of any size, while the other
-    /// reading needs one, and it misses no more.
+    /// True if this reading explains a layer clearly better than another. This is so in two cases: this reading misses
+    /// fewer than half as many outputs as the other; or it changes a zero point, needs no constant of any size while
+    /// the other reading needs one, and misses no more outputs than the other.
     pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
         let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
         let by_zero = other_zero && !self.needs_constant() && other.needs_constant();
@@ -194,7 +196,8 @@ fn check_zero_points(file: &str, bounds: &Bounds<'_>) -> Result<(), VectorsError
     })
 }
 
-/// Results of a form for a channel's accumulators, clamped to the ends; `None` where it overflows.
+/// Results of a form for a channel's accumulators, clamped to the lowest and the highest output; `None` where the form
+/// overflows.
 pub(crate) fn codes<'a>(
     form: &'a Requantization,
     channel: usize,
@@ -208,7 +211,7 @@ pub(crate) fn codes<'a>(
     })
 }
 
-/// The values that a form does not produce, each with its channel and the form's result.
+/// The recorded values that a form does not produce, each with its channel and with the form's result.
 pub(crate) fn missed<'a>(
     layer: &'a RecordedLayer,
     form: &'a Requantization,

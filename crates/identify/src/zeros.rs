@@ -2,19 +2,20 @@
 
 use crate::{search, vectors::RecordedLayer};
 
-/// How many zero points are compared on a few values.
+/// The most zero points that are compared on a few values.
 const COMPARED: usize = 1024;
-/// How many of these are tried in full.
+/// How many of these zero points are then tried on all values.
 const TRIED: usize = 3;
 
-/// The best zero points: the one that the file states, or those that the fewest values contradict. Since a form does
-/// not decrease and outputs its zero point for an accumulator of zero, each value can contradict some zero points.
+/// The best zero points: the one that the file states, or those that the fewest values contradict. For an accumulator
+/// of zero, the output of a form is its zero point, and the output never decreases when the accumulator grows. So each
+/// recorded value contradicts some zero points.
 pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     if let Some(zero) = layer.zero_point {
         return vec![zero];
     }
-    // A zero point is at least as large as the outputs of negative accumulators, and at most as large as those of
-    // positive ones.
+    // The zero point is at least as large as the outputs of negative accumulators, and at most as large as the outputs
+    // of positive ones.
     let (mut least, mut most) = (Vec::new(), Vec::new());
     for value in layer.channels.iter().flatten() {
         if value.accumulator <= 0 && value.output > ends[0] {
@@ -32,7 +33,8 @@ pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     };
     let mut all: Vec<i32> = match layer.out.bits() {
         ..=16 => layer.out.range().collect(),
-        // There are too many to count all: only recorded outputs, and 0, can be the best.
+        // There are too many possible zero points to count the contradictions of each. The best one is a recorded
+        // output or 0, so only these are counted.
         _ => least.iter().chain(&most).copied().chain([0]).collect(),
     };
     all.sort_unstable();
@@ -40,7 +42,7 @@ pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     let mut counted: Vec<(usize, i32)> = all.into_iter().map(|zero| (contradicting(zero), zero)).collect();
     counted.sort_by_key(|&(count, zero)| (count, zero.unsigned_abs(), zero));
     let fewest = counted.first().map_or(0, |first| first.0);
-    // Keep zero points that more values contradict, by as much as chance can account for.
+    // Zero points that slightly more values contradict are kept, too, since the difference can be chance.
     let spare = if fewest == 0 { 0 } else { 3 * fewest.isqrt() + 3 };
     let near = counted.into_iter().take_while(|&(count, _)| count <= fewest + spare);
     let mut near: Vec<(u64, i32)> = near

@@ -1,6 +1,6 @@
 //! Maps files into memory as [`bytes::Bytes`], without copying them. The weights of a model stay in their file, and
-//! every tensor is a slice that keeps the map alive. Parts of a file that others may change meanwhile can be read
-//! instead ([`read_part`]).
+//! every tensor is a slice of the map and keeps it alive. If other processes may change a file meanwhile, its parts can
+//! be read instead ([`read_part`]).
 
 mod mmap;
 mod part;

@@ -1,4 +1,4 @@
-//! The only wrapper around a memory map.
+//! Maps files into memory. Only this file uses memory maps directly.
 
 use crate::read_part;
 use bytes::Bytes;
@@ -8,24 +8,25 @@ use std::io::{Error, ErrorKind, Read, Result, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of the regular file at `path`, which may have at most `limit`. The result is empty for an empty file.
+/// The bytes of the regular file at `path`, which may have at most `limit` bytes. The result is empty if the file is
+/// empty.
 ///
 /// The file is mapped: opening takes the same time for a kilobyte and for gigabytes, and pages are read when they are
-/// used. If the file system cannot map it, the file is read instead. Anything but a regular file (a folder, a pipe, a
+/// used. If the file system cannot map the file, it is read instead. Anything but a regular file (a folder, a pipe, a
 /// device) is refused before it is opened, since opening a pipe would wait for a writer.
 ///
-/// The file must not change while the bytes are in use. If another process truncates it, the pages behind its new end
-/// are gone, and touching one ends this process (SIGBUS on Unix). Replacing the file by a rename is safe.
+/// The file must not change while the bytes are in use. If another process truncates it, the pages after its new end
+/// are gone, and using such a page ends this process (SIGBUS on Unix). Replacing the file by a rename is safe.
 pub fn map(path: &Path, limit: u64) -> Result<Bytes> {
     Ok(MappedFile::open(path, limit)?.whole)
 }
 
-/// The bytes of the file at `path`, under the conditions of [`map`]. They are read and not mapped. Use this for small
-/// files that people edit while programs read them.
+/// The bytes of the file at `path`, under the conditions of [`map`]. The file is read and not mapped. Use this for
+/// small files that people edit while programs read them.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, _) = open(path, limit)?;
     let mut bytes = Vec::new();
-    // Read one byte more than allowed, to notice a file that has grown or did not state its length.
+    // One byte more than allowed is read, to notice a file that has grown or whose length the system does not state.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         length if length > limit => Err(too_long(length, limit)),
@@ -52,7 +53,7 @@ fn too_long(length: u64, limit: u64) -> Error {
 }
 
 /// A mapped file that can be used part by part. Pages of a map that have been used count as memory of the process for
-/// as long as the map lives. Pages of a part are released with the part.
+/// as long as the map lives. The pages of a part are released when the part is dropped.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -66,8 +67,8 @@ impl MappedFile {
         MappedFile::of(file, length)
     }
 
-    /// Maps the first `length` bytes of an open regular file, which may have been unlinked. As for [`map`], it must not
-    /// change.
+    /// Maps the first `length` bytes of an open regular file, which may have been unlinked. As for [`map`], the file
+    /// must not change.
     pub fn of(mut file: File, length: u64) -> Result<MappedFile> {
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),
@@ -87,7 +88,8 @@ impl MappedFile {
         &self.whole
     }
 
-    /// The bytes in `range` as a map of their own. If that is not possible, they are a slice of the whole.
+    /// The bytes in `range` as a map of their own. If they cannot be mapped separately, the result is a slice of the
+    /// map of the whole file.
     ///
     /// # Panics
     /// If the range does not lie in the file, which is a bug of the caller.
@@ -104,7 +106,7 @@ impl MappedFile {
     /// The bytes in `range`, read and not mapped: see [`read_part`].
     ///
     /// # Errors
-    /// If the file ends before.
+    /// If the file ends before the end of the range.
     pub fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
         read_part(&self.file, range.start as u64, range.len())
     }
@@ -113,7 +115,7 @@ impl MappedFile {
 #[allow(unsafe_code)]
 fn map_file(file: &File, options: MmapOptions) -> Result<Mmap> {
     // SAFETY: the map is private and read-only, and `Bytes` only hands out shared slices. Another process might still
-    // write to the file or truncate it. A program cannot prevent that, and the documentation of `map` forbids it.
+    // write to the file or truncate it. The documentation of `map` forbids this, and a program cannot prevent it.
     // Memory safety does not depend on any value of the bytes: every reader checks offsets and lengths.
     unsafe { options.map(file) }
 }

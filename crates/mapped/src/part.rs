@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 
-/// A copy of the `length` bytes of a file from `offset` on. It stays the same whatever happens to the file afterwards.
-/// Several threads may read the same file at once.
+/// A copy of the `length` bytes of a file from `offset` on. The copy stays the same whatever happens to the file
+/// afterwards. Several threads may read the same file at once.
 ///
 /// # Errors
 /// [`ErrorKind::UnexpectedEof`] if the file ends before, since another process has cut it meanwhile.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Operating-system limits on a plugin's worker, and on each process that it starts. No limit changes a bit of any
-/// result. A call that needs more fails with an error that names the limit.
+/// Operating-system limits on a plugin's worker, and on each process that the worker starts. No limit changes a bit of
+/// any result. A call that needs more fails with an error that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// Bytes of memory that the worker may write to; `None` for no limit. When the worker writes the files of a model,
@@ -32,7 +32,7 @@ impl Default for Allowance {
 const LEAST_MEMORY: u64 = 64 << 20;
 
 impl Allowance {
-    /// The same limits with this much memory, or with the least that a worker needs to start.
+    /// The same limits, but with `bytes` of memory, or with the least that a worker needs to start if that is more.
     #[must_use]
     pub fn with_memory(self, bytes: Option<u64>) -> Allowance {
         Allowance {

@@ -1,4 +1,4 @@
-//! Waiting for a child that is a worker: until when, and whether it still runs.
+//! Waits for a worker, which is a child process: until when to wait, and whether the worker still runs.
 
 #[cfg(not(unix))]
 use crate::Allowance;
@@ -38,7 +38,7 @@ pub(crate) struct Waiting<'a> {
     pub(crate) worker: u32,
 }
 
-/// True if a worker has ended. Its process id stays reserved until somebody waits for it.
+/// True if a worker has ended. Its process id is not reused until this process waits for it.
 #[cfg(unix)]
 pub(crate) fn is_gone(worker: u32) -> bool {
     unix::state(worker) != Some(unix::State::Runs)
@@ -70,10 +70,11 @@ mod unix {
     use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
     use std::process::Child;
 
-    /// Signal with which a supervisor ends if the library's process ended because it was refused memory.
+    /// The signal with which a supervisor ends itself to tell the host that the library's process ended because it was
+    /// refused memory.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
-    /// The limits of a worker: at most those that this process has itself.
+    /// The limits of a worker: those in `allowance`, but at most those of this process.
     pub(crate) fn inherited(allowance: Allowance) -> Allowance {
         let least = |most: u64, resource| getrlimit(resource).current.map_or(most, |own| own.min(most));
         let memory = getrlimit(Resource::Data).current;
@@ -85,15 +86,16 @@ mod unix {
         }
     }
 
-    /// Lets a supervisor continue that the library has stopped. Nobody has waited for it yet, so the process id is
-    /// still its own.
+    /// Lets a supervisor continue that the library has stopped. If nobody has waited for the supervisor yet, its
+    /// process id still belongs to it.
     pub(crate) fn resume(supervisor: &Child) {
         if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
             let _ = kill_process(supervisor, Signal::CONT);
         }
     }
 
-    /// The limit that a worker reached, if this signal ended it.
+    /// The limit that a worker reached if it was ended by `signal`; `None` if the signal does not mean that a limit was
+    /// reached.
     pub(crate) fn used_up(signal: i32) -> Option<Used> {
         let signals = [
             (Signal::XCPU, Used::Processor),

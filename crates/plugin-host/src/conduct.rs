@@ -1,4 +1,5 @@
-//! How a library behaves besides what it computes: the ways of asking it, what it must not do, and the state of its process.
+//! How a library behaves besides what it computes: the ways in which it can be asked, what it must not do in a call,
+//! and the state of its process.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,46 +9,46 @@ use std::collections::BTreeMap;
 pub enum Trial {
     /// Each tile is computed in a single call.
     Once,
-    /// In several calls, with marks around accumulators and codes, and with other bytes in the place of the codes each
-    /// time.
+    /// Each tile is computed in several calls, with marks around the accumulators and the codes, and with other bytes
+    /// in the memory for the codes each time.
     Alone,
-    /// With guard pages before and behind everything, and with only the codes in writable memory. Reading or writing
-    /// too far crashes.
+    /// Each tile is computed with guard pages before and after all memory that is handed over, and only the codes are
+    /// in writable memory. Reading or writing too far crashes.
     Fenced,
     /// All tiles are computed at once, each on a thread of its own.
     Together {
         /// How often each thread calls the library.
         rounds: u32,
     },
-    /// The tile is computed some thousand times.
+    /// A tile is computed some thousand times.
     Often,
 }
 
-/// Something that a library must not do in a call. Positions are indices of codes in their tile. Of two values, the
-/// first came first.
+/// Something that a library must not do in a call. Positions are indices of codes in their tile. If there are two
+/// values, they are in the order of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misdeed {
-    /// The library writes before the codes.
+    /// The library writes to memory before the codes.
     Before,
-    /// The library writes behind the codes.
+    /// The library writes to memory after the codes.
     Behind,
     /// The library writes into the accumulators, or next to them.
     Accumulators,
     /// The library writes into the form or the tile.
     Structs,
-    /// The library leaves out a code.
+    /// The library leaves one of the codes unwritten.
     Unwritten {
         /// Index of the code within its tile.
         at: u64,
     },
-    /// A repeated call gives a different code.
+    /// The same call, made again, gives a different code.
     Again {
         /// Index of the code within its tile.
         at: u64,
         /// The codes that the first and the second call gave.
         codes: [i32; 2],
     },
-    /// A code depends on what lies around the accumulators.
+    /// A code depends on the bytes around the accumulators in memory.
     Around {
         /// Index of the code within its tile.
         at: u64,
@@ -65,7 +66,7 @@ pub enum Misdeed {
     },
 }
 
-/// What calls may have changed in a process.
+/// The parts of the state of a library's process that calls may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
     /// True if the system provides this information.
@@ -76,10 +77,10 @@ pub struct Traces {
     pub threads: u64,
     /// Number of open files.
     pub files: u64,
-    /// Number of running processes that it has started.
+    /// Number of running processes that the process has started.
     pub children: u64,
     /// Bytes of memory in use.
     pub memory: u64,
-    /// Settings that a call must leave as they are, by name.
+    /// Settings that a call must not change, by name.
     pub settings: BTreeMap<String, String>,
 }

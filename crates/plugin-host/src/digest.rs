@@ -14,7 +14,8 @@ pub fn sha256(path: &Path) -> io::Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// Opens a regular file. Anything else is refused: a pipe would wait for somebody to write, and a device may never end.
+/// Opens a regular file. All other files are refused: opening a pipe waits until somebody writes, and reading a device
+/// may never end.
 pub(crate) fn regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
@@ -42,7 +43,7 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> String {
 
 fn hex(digest: &[u8]) -> String {
     digest.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a `String` never fails.
         let _ = write!(text, "{byte:02x}");
         text
     })

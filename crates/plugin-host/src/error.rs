@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use strait_plugin_interface::{INTERFACE_MAJOR, INTERFACE_MINOR, TABLE_SCHEMA};
 
 /// Why a library is refused. Its manifest, file type, architecture and digest are checked before any of its code runs.
-/// Versions are checked then, too, if it has a manifest; otherwise the library's entry function states them.
+/// If there is a manifest, the versions in it are checked then, too. Otherwise the library's entry function states the
+/// versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -25,7 +26,7 @@ pub enum LoadError {
         /// System and architecture of this program.
         needed: String,
     },
-    /// The library has another digest than the one that is pinned.
+    /// The library's digest is not the pinned one.
     #[error("its SHA-256 is {found}, and {pinned} is pinned")]
     Hash {
         /// Digest of the file.
@@ -33,8 +34,8 @@ pub enum LoadError {
         /// Digest that the configuration pins.
         pinned: String,
     },
-    /// In another process, the same bytes describe themselves differently: which description they give there, and where
-    /// it differs.
+    /// In another process, the same library described itself differently. The fields are what it said there and where
+    /// that differs.
     #[error(
         "in another process the same file answers with {0}: {1} differs; what its entry answers has to be constant"
     )]
@@ -60,7 +61,7 @@ pub enum LoadError {
     /// The library is no plugin: it does not export the entry symbol.
     #[error("it is no plugin: it has no symbol `{}`", strait_plugin_interface::ENTRY)]
     Symbol,
-    /// The plugin refuses this version, or its answer makes no sense.
+    /// The plugin refuses this version of the host, or its answer makes no sense.
     #[error("{0}")]
     Refused(String),
 }
@@ -75,7 +76,7 @@ impl LoadError {
     }
 }
 
-/// An error of a plugin in a library. Either the plugin or whoever named it is at fault.
+/// An error of a plugin in a library. Either the plugin or the person who named it is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginError {
@@ -108,7 +109,7 @@ pub enum PluginError {
         plugin: String,
         /// Name of the function that was called.
         call: &'static str,
-        /// How it ended, such as `crashed: signal 6 (aborted)`.
+        /// How the worker ended, such as `crashed: signal 6 (aborted)`.
         how: String,
     },
     /// A worker cannot be started. The plugin is not at fault.
@@ -116,7 +117,7 @@ pub enum PluginError {
     Worker {
         /// Path of the library.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system, as text.
         message: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use crate::LoadError;
 
-/// The platform of this program, in the form that configurations use: `x86_64-unknown-linux-gnu`.
+/// The platform of this program, written as in configurations, such as `x86_64-unknown-linux-gnu`.
 pub fn triple() -> String {
     let architecture = std::env::consts::ARCH;
     match std::env::consts::OS {
@@ -36,7 +36,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     match bytes.get(..4)? {
         b"\x7fELF" => {
-            // A 32-bit file, or one with the other byte order, cannot be used, whatever its machine.
+            // A 32-bit file, or one with the other byte order, cannot be used, even if the machine is right.
             let [class, order] = *bytes.get(4..6)? else { return None };
             if [class, order] != [2, 1] {
                 return Some(Machine(
@@ -44,7 +44,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
                     "a machine of 32 bits or of the other byte order".into(),
                 ));
             }
-            // Type 3: a shared object.
+            // Type 3 is a shared object.
             (half(16)? == 3).then_some(())?;
             let name = match half(18)? {
                 62 => "x86_64".to_owned(),
@@ -55,7 +55,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
             Some(Machine("linux", name))
         }
         [0xcf, 0xfa, 0xed, 0xfe] => {
-            // Type 6: a dynamic library; type 8: a bundle.
+            // Type 6 is a dynamic library, and type 8 is a bundle.
             matches!(word(12)?, 6 | 8).then_some(())?;
             let name = match word(4)? {
                 0x0100_0007 => "x86_64".to_owned(),

@@ -1,14 +1,14 @@
 //! Plugins in shared libraries.
 //!
-//! The code of a library is not known to us. Its constructors run as soon as it is loaded, and it may crash, hang or
-//! overwrite memory. So it is never loaded into this process, but into a **worker**: the same program, started again
-//! with [`ARGUMENT`]. The two exchange frames over pipes (module `wire`). If something goes wrong in the worker, the
+//! A library may contain any code. Its constructors run as soon as it is loaded, and it may crash, hang or overwrite
+//! memory. So a library is never loaded into this process, but into a **worker**: the same program, started again with
+//! [`ARGUMENT`]. Host and worker exchange frames over pipes (module `wire`). If something goes wrong in the worker, the
 //! call returns an error that names the plugin and the call, and the next call starts a new worker.
 //!
-//! A worker consists of two processes. One has the library in it; it has limits ([`Allowance`]) and may do anything.
-//! The other one, its supervisor (`worker/supervisor.rs`), runs only our code. It waits until the library's process or
-//! the host has ended, and then ends everything that the library has started. So nothing is left running if the host is
-//! killed.
+//! A worker consists of two processes. One of them loads the library. Its resources are limited ([`Allowance`]). The
+//! other one, its supervisor (`worker/supervisor.rs`), runs only Strait's own code. The supervisor waits until the
+//! library's process or the host has ended, and then ends everything that the library has started. So nothing is left
+//! running if the host is killed.
 //!
 //! A library is checked in this order:
 //!
@@ -19,8 +19,8 @@
 //! table                         text; checked like any other table's           library.rs
 //! ```
 //!
-//! [`LibraryTarget`] is a target that a library provides. The host's loops compute the forms of its table. Besides, the
-//! library may have a model of its chip's arithmetic, and it may write files of its own.
+//! [`LibraryTarget`] is a target that a library provides. The host's loops compute the forms of its table. In addition,
+//! the library may have a model of its chip's arithmetic, and it may write files of its own.
 #![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
 mod allowance;
@@ -53,5 +53,5 @@ pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
 pub use trial::{RegisteredForm, TileRequest, Tried};
 
-/// The first command-line argument that makes a program a worker. Users never type it.
+/// The first command-line argument that makes a program a worker. It is not meant for users.
 pub const ARGUMENT: &str = "plugin-worker";

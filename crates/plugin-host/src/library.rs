@@ -19,17 +19,17 @@ use crate::process::{Broken, Patience, Program, Worker};
 use crate::wire::{Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
 use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
-/// The most bytes that one piece of a file has. The worker divides longer pieces.
+/// The most bytes in one piece of a file. The worker divides longer pieces.
 pub(crate) const MOST_PIECE: u64 = 16 << 20;
 
 /// A plugin in a library, which runs in a worker. Calls are made one after the other. If a worker has crashed, hung or
 /// panicked, the next call starts a new one.
 pub struct Library {
-    /// Whether models are handed over between guard pages, and how many were.
+    /// Whether models are handed over next to guard pages, and how many models have been handed over so.
     fenced: (AtomicBool, AtomicU64),
-    /// True if each tile is compared with its form.
+    /// True if the codes of each tile are compared with those that the form computes.
     held: AtomicBool,
-    /// How often each function was called.
+    /// How often each function of the interface was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     path: PathBuf,
     program: Program,
@@ -48,15 +48,15 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// A running worker, and what it has been told.
+/// A running worker, and the targets and forms that it has been told about.
 pub(crate) struct Session {
     worker: Worker,
-    /// The options of the targets that were opened. A target's index is the number by which the worker knows it.
+    /// The options of the targets that were opened. The worker identifies a target by its index in this list.
     targets: Vec<Options>,
     forms: BTreeSet<u64>,
 }
 
-/// A form, with the number by which workers know it.
+/// A form, with the number that identifies it in requests to workers.
 #[derive(Debug)]
 pub(crate) struct NumberedForm {
     number: u64,
@@ -86,7 +86,7 @@ impl NumberedForm {
 
 /// Why a call failed.
 pub(crate) enum Trouble {
-    /// The worker has ended or makes no sense.
+    /// The worker has ended, or its answers make no sense.
     Broken(Broken),
     Refused(LoadError),
     Failed {
@@ -103,8 +103,8 @@ impl From<Broken> for Trouble {
 }
 
 impl Library {
-    /// Checks a library and asks it, in a worker, for its table. `pinned` is the SHA-256 digest that it must have.
-    /// Without it, the library must keep the digest that it has now.
+    /// Checks a library and asks it, in a worker, for its table. `pinned` is the SHA-256 digest that the library must
+    /// have. If it is `None`, the library must keep the digest that it has now.
     ///
     /// # Errors
     /// [`PluginError`] if the library is refused, or if a worker does not start or ends.
@@ -155,7 +155,7 @@ impl Library {
         &self.path
     }
 
-    /// Name and version of the package, as the plugin states them.
+    /// Name and version of the plugin's package, as the plugin states them.
     pub fn package(&self) -> &str {
         &self.description.package
     }
@@ -200,8 +200,8 @@ impl Library {
         self.description.emits
     }
 
-    /// From now on hands models over in read-only memory next to a guard page. For every other model the page lies
-    /// before it, for the others behind it. Reading too far then crashes.
+    /// From now on, models are handed over in read-only memory next to a guard page, so that reading too far crashes.
+    /// The guard page lies before one model and after the next, in turns.
     pub fn fence(&self) {
         self.fenced.0.store(true, Ordering::Relaxed);
     }
@@ -216,7 +216,8 @@ impl Library {
             })
     }
 
-    /// From now on compares each tile that the targets' own model computes with the form. Another code is an error.
+    /// From now on, the codes of each tile that the library computes are compared with those that the form computes. A
+    /// difference is an error.
     pub fn hold(&self) {
         self.held.store(true, Ordering::Relaxed);
     }
@@ -225,7 +226,7 @@ impl Library {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// How often each function of the interface was called, by its name there.
+    /// How often each function of the interface was called, by the function's name in the interface.
     pub fn calls(&self) -> BTreeMap<&'static str, u64> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -235,7 +236,7 @@ impl Library {
         *all.entry(function).or_default() += calls as u64;
     }
 
-    /// How long calls may take.
+    /// The time limits for calls of the library.
     pub(crate) fn patience(&self) -> Patience {
         self.patience
     }
@@ -247,8 +248,8 @@ impl Library {
         Ok(twin)
     }
 
-    /// Refuses a library that describes itself differently than in its first worker. Otherwise something else would run
-    /// than what was checked, pinned and recorded in artifacts.
+    /// Refuses a library that describes itself differently than in its first worker. Otherwise the code that runs would
+    /// not be the code that was checked, pinned and recorded in artifacts.
     fn compare(&self, description: &Description, table: &str) -> Result<(), PluginError> {
         let (what, other) = if table != self.table {
             let same = self.table.lines().zip(table.lines());
@@ -268,7 +269,7 @@ impl Library {
         })
     }
 
-    /// Starts a worker that loads the library, and checks that it describes itself as in the first worker.
+    /// Starts a worker that loads the library, and checks that the library describes itself as in the first worker.
     fn start(&self) -> Result<Session, PluginError> {
         let (session, description, table) = self.first()?;
         self.compare(&description, &table)?;
@@ -310,13 +311,13 @@ impl Library {
     /// Checks that a target can be opened with these options.
     ///
     /// # Errors
-    /// [`PluginError`] if the library refuses the options, or fails.
+    /// [`PluginError`] if the library refuses the options, or the call fails.
     pub(crate) fn open(&self, options: &Options) -> Result<(), PluginError> {
         self.with("open", options, self.patience.call, |_, _, _| Ok(()))
     }
 
-    /// Calls a function with a worker, which is started if there is none, and with the number of the target that has
-    /// these options.
+    /// Calls the function `call` with a running worker and with the number of the target that has these options. If
+    /// there is no worker, one is started.
     pub(crate) fn with<T>(
         &self,
         call: &'static str,
@@ -324,7 +325,8 @@ impl Library {
         time: Duration,
         ask: impl FnOnce(&mut Session, u32, &Clock) -> Result<T, Trouble>,
     ) -> Result<T, PluginError> {
-        // While `call` runs, the worker is taken out, so that a panic does not leave it behind in an unknown state.
+        // While `call` runs, the worker is taken out, so that a panic cannot leave a worker in an unknown state for
+        // later calls.
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
@@ -369,8 +371,8 @@ impl Library {
         }
     }
 
-    /// Makes a call that tests whether the library keeps to the interface, using a form that it computes. Returns what
-    /// it did wrong; `None` if it did nothing wrong or does not have the function.
+    /// Makes a call that tests whether the library keeps to the interface, using a form that the library computes.
+    /// Returns what the library did wrong; `None` if it did nothing wrong or does not have the function.
     ///
     /// # Errors
     /// [`PluginError`] if the worker crashes or hangs. The library is at fault then, too.
@@ -391,7 +393,7 @@ impl Library {
         })
     }
 
-    /// Has the library compute the codes for a tile of accumulators.
+    /// Lets the library compute the codes for a tile of accumulators.
     pub(crate) fn requantize(
         &self,
         options: &Options,
@@ -411,8 +413,8 @@ impl Library {
         })
     }
 
-    /// For each of these nodes, the reason if the library refuses it. On an error, the index of the node. All questions
-    /// are sent at once, and each has its own time limit.
+    /// For each of these nodes, the reason if the library refuses the node. An error comes with the index of the node.
+    /// All questions are sent at once, and each has its own time limit.
     pub(crate) fn refusals(
         &self,
         options: &Options,
@@ -440,7 +442,7 @@ impl Library {
         }
     }
 
-    /// Has the library write the files of a model, and passes each piece on as it comes.
+    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives.
     pub(crate) fn emit(
         &self,
         options: &Options,
@@ -464,8 +466,7 @@ impl Library {
                     (Answer::Piece { path }, piece) => {
                         if let Err(error) = sink.append(&path, &piece) {
                             refused = Some(error);
-                            // The worker would continue with files that nobody wants any more, so it cannot be used
-                            // again.
+                            // The worker would continue to send pieces of the refused file, so it cannot be used again.
                             return Err(senseless());
                         }
                     }
@@ -489,7 +490,7 @@ pub(crate) enum EmitError {
     Refused(TargetError),
 }
 
-/// The error for an answer that does not belong to the question.
+/// The error for an answer that does not fit the request.
 pub(crate) fn senseless() -> Trouble {
     Broken::Garbage("something that was not asked for".into()).into()
 }
@@ -511,11 +512,12 @@ impl Session {
         Ok((answer, self.worker.body(&sizes, most, clock)?))
     }
 
-    /// Receives an answer and checks that it is one. Its body has yet to be received.
+    /// Receives the header of an answer. Returns an error if the worker reports a failure. The body has to be received
+    /// after this.
     fn header(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Trouble> {
         let (answer, sizes) = self.worker.receive(clock)?;
         match answer {
-            // A failure has no body, so the next answer follows at once.
+            // The answer for a failed call has an empty body, which is read here, so that the next answer can follow.
             Answer::Failed { status, node, message } => {
                 self.worker.body_into(&sizes, &mut [], clock)?;
                 let message = crate::plain::plain(&message);
@@ -526,7 +528,7 @@ impl Session {
         }
     }
 
-    /// The number of the target with these options. The target is opened if it was not yet.
+    /// The number of the target with these options. If the target is not open yet, it is opened.
     fn target(&mut self, options: &Options, clock: &Clock) -> Result<u32, Trouble> {
         if let Some(position) = self.targets.iter().position(|known| known == options) {
             return Ok(position as u32);
@@ -543,7 +545,7 @@ impl Session {
         }
     }
 
-    /// Tells the worker a form if it does not know it yet.
+    /// Sends a form to the worker if the worker does not know the form yet.
     pub(crate) fn form(&mut self, form: &NumberedForm, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());

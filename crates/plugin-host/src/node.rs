@@ -1,4 +1,4 @@
-//! A node of the float model in the form in which a library is asked about it, and the library's answer.
+//! How a library is asked about a node of the float model, and how it answers.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Attribute, Reason, ReasonCode};
@@ -53,7 +53,7 @@ impl From<&Candidate<'_>> for NodeHeader {
                 Attribute::Float(number) => Value::Float(number.to_bits()),
                 Attribute::Floats(numbers) => Value::Floats(numbers.iter().map(|x| x.to_bits()).collect()),
                 Attribute::Text(text) => Value::Text(text.clone()),
-                // Nodes that a library is asked about have no such attributes.
+                // Nodes that a library is asked about never have attributes of these kinds.
                 Attribute::Data(_) | Attribute::Form(_) => return None,
             };
             Some((key.to_owned(), value))
@@ -81,7 +81,8 @@ impl From<&Operand> for OperandHeader {
 }
 
 impl Refused {
-    /// The reason for the report. An error if the library's refusal is not a valid reason.
+    /// Converts the refusal to the reason that the report states. Returns an error if the library's refusal is not
+    /// valid.
     pub(crate) fn reason(self) -> Result<Reason, String> {
         let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let code = match self.code {

@@ -15,8 +15,8 @@ mod with_time {
     use std::process::{ChildStdin, ChildStdout};
     use std::time::Duration;
 
-    /// How often to check whether the worker has ended. A process that the plugin started may keep the worker's pipe
-    /// open.
+    /// The time between two checks whether the worker has ended. The end of the pipe does not show this, since a
+    /// process that the plugin started may keep the pipe open.
     const LOOK: Duration = Duration::from_millis(100);
 
     pub(crate) struct Pipes {
@@ -28,7 +28,8 @@ mod with_time {
         pub(crate) fn new((to, from): (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
             rustix::io::ioctl_fionbio(&to, true)?;
             rustix::io::ioctl_fionbio(&from, true)?;
-            // Make the pipe large enough for a whole tile if the system allows it. The default holds a quarter of one.
+            // The pipe is made large enough for a whole tile if the system allows it. By default it holds a quarter of
+            // a tile.
             #[cfg(target_os = "linux")]
             {
                 let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE_BYTES);
@@ -44,8 +45,8 @@ mod with_time {
         }
 
         pub(crate) fn read(&mut self, mut bytes: &mut [u8], waiting: &Waiting<'_>) -> io::Result<()> {
-            // Check the time even if data is always ready: a worker that never stops writing must not keep the host for
-            // ever.
+            // The time is checked even if data is always ready. Otherwise a worker that never stops writing would keep
+            // the host busy for ever.
             waiting.clock.rest()?;
             while !bytes.is_empty() {
                 match self.from.read(bytes) {
@@ -61,7 +62,7 @@ mod with_time {
     #[cfg(target_os = "linux")]
     const PIPE_BYTES: usize = 512 << 10;
 
-    /// Waits for a pipe that is not ready. Any other error is returned.
+    /// If `error` says that the pipe is not ready, waits until it is. Any other error is returned.
     fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, waiting: &Waiting<'_>) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => return Ok(()),

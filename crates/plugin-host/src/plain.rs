@@ -1,6 +1,6 @@
-//! Text of the other side, as it may be printed.
+//! Makes text from the other side safe to print.
 
-/// Text of the other side as it may be printed: no control characters but line ends and tabulators.
+/// The text, safe to print: control characters except line ends and tabs are replaced.
 pub(crate) fn plain(text: &str) -> String {
     let shown = |letter: char| {
         let plain = !letter.is_control() || letter == '\n' || letter == '\t';

@@ -10,7 +10,7 @@ use strait_plugin_interface::INTERFACE_MAJOR;
 pub enum Probe {
     /// A normal tile, as this host hands it over.
     Plain,
-    /// The entry function, called as by a host of this version.
+    /// The entry function, called as a host of this version would call it.
     Entry {
         /// Major version of the imitated host.
         major: u32,
@@ -19,7 +19,7 @@ pub enum Probe {
     },
     /// The entry function, called by this host a second time.
     EntryAgain,
-    /// A struct from a host that knows fewer or more of its fields.
+    /// A struct as a host would hand it over that knows fewer or more of the struct's fields.
     Sized(Struct, Size),
     /// A tile with room for fewer codes than it has accumulators.
     LessRoom,
@@ -30,16 +30,16 @@ pub enum Probe {
         /// Number of bytes that are handed over.
         size: u32,
     },
-    /// A second target with the same options, which is then closed.
+    /// A second target with the same options is opened and closed again.
     Reopened,
 }
 
-/// What a test call tests.
+/// The part of the interface that a test call tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// How the library treats other versions of the interface.
     Versions,
-    /// How the library treats other sizes of structs, and too little room for codes.
+    /// How the library treats structs of other sizes, and too little memory for codes.
     Sizes,
     /// How the library treats null arguments.
     Nulls,
@@ -69,9 +69,9 @@ pub enum Struct {
 /// How much of a struct the imitated host knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Size {
-    /// Only the size field; for the host's own struct, also its versions.
+    /// Only the size field. In the struct `strait_host`, also the versions.
     Smaller,
-    /// All fields and further ones that nobody knows yet.
+    /// All fields of this version, and further fields after them.
     Larger,
 }
 
@@ -150,7 +150,7 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // These come before calls that may damage the first target when they close another one.
+            // These calls come before those that may damage the first target by closing another one.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])

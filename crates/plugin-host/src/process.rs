@@ -26,7 +26,7 @@ impl Program {
     /// # Errors
     /// If the system does not tell where the program is.
     pub fn this() -> io::Result<Program> {
-        // This works even if the program's file has been replaced or removed meanwhile.
+        // This path works even if the program's file has been replaced or removed meanwhile.
         if cfg!(target_os = "linux") {
             return Ok(Program::at("/proc/self/exe"));
         }
@@ -47,7 +47,7 @@ impl Program {
         Program { allowance, ..self }
     }
 
-    /// The command that starts the program as one of a worker's two processes.
+    /// The command that starts the program as the process `part` of a worker.
     pub(crate) fn command(&self, part: Part) -> io::Result<Command> {
         let mut command = Command::new(&self.path);
         let allowance = serde_json::to_string(&self.allowance).map_err(io::Error::other)?;
@@ -59,9 +59,10 @@ impl Program {
 /// The two processes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Starts the other process. When that ends, it ends everything that was started by it, and itself.
+    /// The process that starts the other one. When the other process ends, the supervisor ends everything that this
+    /// process has started, and then itself.
     Supervisor,
-    /// Loads the library.
+    /// The process that loads the library.
     Library,
 }
 
@@ -113,8 +114,9 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A running worker: the supervisor, which is our child, and the process with the library, which is its child. When
-/// this value is dropped, both end, and so does everything that they have started.
+/// A running worker. It consists of the supervisor, which is a child of this process, and of the process with the
+/// library, which is a child of the supervisor. When this value is dropped, both end, and so does everything that they
+/// have started.
 pub(crate) struct Worker {
     child: Child,
     /// The pipes to the worker; `None` once the worker has been told to end.
@@ -122,13 +124,13 @@ pub(crate) struct Worker {
     allowance: Allowance,
 }
 
-/// How long a supervisor may take to end everything that a library has started.
+/// How long the host waits for a supervisor to end everything that a library has started.
 const LAST: Duration = Duration::from_secs(10);
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The worker may be in the middle of anything. Closing the pipe tells the supervisor that nobody needs it any
-        // more.
+        // The worker may be in the middle of a call. Closing the pipe tells the supervisor that the worker is no longer
+        // needed.
         self.pipes = None;
         resume(&self.child);
         let until = Instant::now() + LAST;
@@ -140,17 +142,18 @@ impl Drop for Worker {
             }
             pause = (pause * 2).min(Duration::from_millis(10));
         }
-        // Something keeps the supervisor from its work. The library's process ends with it in any case.
+        // Something keeps the supervisor from ending, so it is killed. The library's process ends when the supervisor
+        // does.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Worker {
-    /// Starts a worker. What it prints goes to standard error.
+    /// Starts a worker. What the worker prints goes to standard error.
     ///
     /// Environment variables that name libraries for the system's loader are removed. All others are passed on, since a
-    /// vendor's library may need them to find its licence and files.
+    /// vendor's library may need them to find its licence and its files.
     pub(crate) fn start(program: &Program) -> io::Result<Worker> {
         let program = &program.clone().with(inherited(program.allowance));
         let mut command = program.command(Part::Supervisor)?;
@@ -188,7 +191,7 @@ impl Worker {
         sent.map_err(|error| self.broken(&error, clock))
     }
 
-    /// Receives an answer and the size of its body. The body has to be received next.
+    /// Receives an answer and the size of its body. The caller has to receive the body next.
     pub(crate) fn receive(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Broken> {
         let answer = self.read(clock);
         answer.map_err(|error| self.broken(&error, clock))
@@ -234,7 +237,7 @@ impl Worker {
         received.map_err(|error| self.broken(&error, clock))
     }
 
-    /// What happened to a worker whose pipe failed.
+    /// Finds out what happened to a worker whose pipe failed.
     fn broken(&mut self, error: &io::Error, clock: &Clock) -> Broken {
         match error.kind() {
             io::ErrorKind::TimedOut => Broken::Late(clock.time),
@@ -243,7 +246,8 @@ impl Worker {
         }
     }
 
-    /// Describes how the worker ended. A pipe closes a little before its process has ended.
+    /// Describes how the worker ended; `None` if it has not. The pipe closes a little before the process has ended, so
+    /// this waits for a moment.
     fn end(&mut self) -> Option<String> {
         resume(&self.child);
         let until = Instant::now() + Duration::from_secs(3);

@@ -1,5 +1,6 @@
-//! The manifest beside a library: `NAME.toml` for the library `NAME`. It states versions and platforms, so that they
-//! can be read without running any code. A library without a manifest is asked itself, in its worker.
+//! The manifest beside a library: `NAME.toml` for the library `NAME`. It states versions and the platform, so that
+//! these can be read without running code of the library. If there is no manifest, the library states its versions
+//! itself, in its worker.
 
 use crate::LoadError;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use strait_document::schemars::{self, JsonSchema};
 use strait_document::{Document, Format, Shape, Source};
 use strait_plugin_interface::{INTERFACE_MAJOR, TABLE_SCHEMA};
 
-/// Larger manifests are refused.
+/// The largest size of a manifest in bytes. Larger manifests are refused.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Contents of the manifest beside a library.
@@ -24,8 +25,8 @@ pub(crate) struct Sidecar {
     pub(crate) interface: [u32; 2],
     /// The `schema` of the plugin's table.
     pub(crate) table_schema: u32,
-    /// Platform that the library is built for, such as `x86_64-unknown-linux-gnu`. If it is absent, the library's
-    /// header tells.
+    /// Platform that the library is built for, such as `x86_64-unknown-linux-gnu`. If it is absent, the platform is
+    /// read from the library's header.
     pub(crate) platform: Option<String>,
 }
 

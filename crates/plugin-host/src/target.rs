@@ -18,8 +18,8 @@ use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
 
-/// The target of a library, with values for its options. Models run on the host's loops for the forms of its table. The
-/// library may also have its own model of the arithmetic.
+/// The target of a library, with values for its options. Models run on the host's loops for the forms of the library's
+/// table. The library may also have its own model of its chip's arithmetic.
 pub struct LibraryTarget {
     table: TableTarget,
     library: Arc<Library>,
@@ -69,7 +69,8 @@ impl LibraryTarget {
         }
     }
 
-    /// The library's requantization of a form, with the form's row; `None` if the library does not requantize at all.
+    /// Prepares the library's own requantization of a form. Returns it with the name of the form's row; `None` if the
+    /// library does not requantize at all.
     fn tiles(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<(&str, Tiles)>, TargetError> {
         if !self.library.requantizes() {
             return Ok(None);
@@ -101,7 +102,7 @@ impl Target for LibraryTarget {
     }
 
     fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
-        // If the library does not compute a form, only the host does.
+        // If the library does not compute the form, the host computes it.
         let tiles = self.tiles(form, clamp)?.filter(|(_, tiles)| tiles.widths != [false; 2]);
         let Some((row, tiles)) = tiles else {
             return Ok(None);
@@ -207,22 +208,23 @@ fn named(error: PluginError, module: &Module) -> PluginError {
     }
 }
 
-/// How many accumulators one call computes. A call goes to another process and back, which takes as long as copying
-/// some ten thousand accumulators.
+/// How many accumulators one call computes. Sending a call to another process and back takes as long as copying some
+/// ten thousand accumulators.
 const PIECE: usize = 1 << 16;
 
-/// One form, requantized by the library tile by tile.
+/// One form that the library computes, tile by tile.
 struct Tiles {
     library: Arc<Library>,
     options: Options,
     form: NumberedForm,
-    /// Whether the library computes accumulators of 32 and of 64 bits. If not, the form itself is evaluated.
+    /// Whether the library computes the form for accumulators of 32 bits, and whether it does for accumulators of 64
+    /// bits. For a width that it does not compute, the host evaluates the form.
     widths: [bool; 2],
 }
 
 impl Tiles {
     /// Finds out whether the library computes the form on accumulators of 32 and of 64 bits, by asking for one tile
-    /// with an accumulator of each channel. If it does, it has to do so for later tiles, too.
+    /// with an accumulator of each channel. If the library computes this tile, it also has to compute later ones.
     fn probe(&self, form: &Requantization) -> Result<[bool; 2], PluginError> {
         let channels = form.channels().unwrap_or(1);
         let nearest = |channel| {
@@ -278,7 +280,7 @@ impl Tiles {
 }
 
 impl Tiles {
-    /// Compares codes with the form's, if the library's codes are to be checked.
+    /// If the library's codes are to be checked, compares them with those that the form computes.
     fn hold<T: Copy + Into<i64>>(
         &self,
         form: &Requantization,
@@ -328,7 +330,7 @@ impl TileKernel for Tiles {
     }
 }
 
-/// The error that stops a run because a call failed.
+/// The error that stops a run because a call of the library failed.
 fn stopped(error: &PluginError) -> KernelError {
     KernelError::Tile(match error {
         PluginError::Failed {

@@ -1,5 +1,5 @@
-//! Test calls that show whether a library computes the same in every call, on every thread and in every process, and
-//! whether it does anything else besides.
+//! Test calls that show whether a library computes the same codes in every call, on every thread and in every process,
+//! and whether it also does something that it must not do.
 
 use crate::conduct::{Misdeed, Traces, Trial};
 
@@ -11,7 +11,7 @@ use crate::PluginError;
 use crate::library::{Library, NumberedForm, senseless};
 use crate::wire::{Answer, Request, TileHeader};
 
-/// A form that the library is told once for all of its tiles.
+/// A form that is sent to the library once and used for many tiles.
 #[derive(Debug)]
 pub struct RegisteredForm(NumberedForm);
 
@@ -19,7 +19,7 @@ impl RegisteredForm {
     /// Prepares the form of a row in the table.
     ///
     /// # Errors
-    /// If the form cannot be written as JSON, which does not happen with any form of ours.
+    /// If the form cannot be written as JSON, which does not happen with forms of a valid table.
     pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
         NumberedForm::new(row, form)
             .map(RegisteredForm)
@@ -30,7 +30,7 @@ impl RegisteredForm {
 /// A tile, with its form and its accumulators.
 #[derive(Clone, Copy, Debug)]
 pub struct TileRequest<'a> {
-    /// The form as the library was told it.
+    /// The form as it was sent to the library.
     pub registered: &'a RegisteredForm,
     /// The form, with which the codes are compared.
     pub form: &'a Requantization,
@@ -42,10 +42,10 @@ pub struct TileRequest<'a> {
     pub accumulators: &'a [u8],
 }
 
-/// The codes of the first tile, and what else happened.
+/// The result of test calls: the codes of the first tile, and what the library did that it must not do.
 #[derive(Clone, Debug, Default)]
 pub struct Tried {
-    /// The codes, in the byte order of the machine. Empty for calls that are made for another purpose.
+    /// The codes, in the byte order of the machine. Empty for calls that do not return codes.
     pub codes: Vec<u8>,
     /// Everything that the library must not have done.
     pub misdeeds: Vec<Misdeed>,
@@ -94,7 +94,7 @@ impl Library {
     ///
     /// # Errors
     /// As for [`Library::load`], and [`LoadError::Changed`](crate::LoadError::Changed) if the library has another table
-    /// there.
+    /// in that process.
     pub fn again(&self) -> Result<Library, PluginError> {
         self.twin()
     }

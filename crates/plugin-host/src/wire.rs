@@ -1,4 +1,5 @@
-//! Frames between host and worker. A frame has the sizes of header and body, a header in JSON, and a body of bytes.
+//! Frames between host and worker. A frame consists of the sizes of its header and its body, a header in JSON, and a
+//! body of bytes.
 //!
 //! The host sends requests and the worker answers. Before its last answer to a request, the worker may report messages
 //! and write files. Neither side relies on the sizes that the other one sends: each kind of frame has a largest body,
@@ -21,23 +22,24 @@ const MOST_HEADER: u32 = 1 << 20;
 /// A request of the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Load the library. This is the first request and comes once.
+    /// Load the library. This is the first request, and it is sent only once.
     Load { path: PathBuf, sha256: String },
     /// Open a target with these options.
     Open { options: Options },
-    /// Remember a form. Later tiles name it by its number. The body is the form as JSON.
+    /// Store a form. Later requests refer to the form by its number. The body is the form as JSON.
     Prepare { form: u64, row: String },
-    /// Compute the codes of a tile. The body is the accumulators.
+    /// Compute the codes of a tile. The body contains the accumulators.
     Requantize(TileHeader),
-    /// Compute the codes of tiles in watched calls. The body is the accumulators, tile by tile.
+    /// Compute the codes of tiles in calls that show what else the library does. The body contains the accumulators,
+    /// tile by tile.
     Try { tiles: Vec<TileHeader>, trial: Trial },
     /// Report the state of the process.
     Traces,
     /// Make a test call, with a form that the library computes.
     Probe { target: u32, form: u64, probe: Probe },
-    /// Ask about nodes. The body is a list of `NodeHeader` as JSON.
+    /// Ask the library about nodes. The body is a list of `NodeHeader` as JSON.
     Admit { target: u32 },
-    /// Write the target's files. The body is the IR bytes, then the tensors.
+    /// Write the target's files. The body contains the IR bytes, and after them the tensors.
     Emit {
         target: u32,
         ir: u64,
@@ -46,7 +48,7 @@ pub(crate) enum Request {
     },
 }
 
-/// On which side of some bytes a guard page begins directly.
+/// The side of some bytes on which a guard page lies without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fence {
     Before,
@@ -66,7 +68,7 @@ pub(crate) struct TileHeader {
 }
 
 impl TileHeader {
-    /// Size of one accumulator in bytes.
+    /// Size of one accumulator of the tile in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if self.wide { 8 } else { 4 }
     }
@@ -95,22 +97,22 @@ pub(crate) struct TensorHeader {
 /// An answer of the worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// The library is loaded. The body is the text of its table.
+    /// The library is loaded. The body is the text of the library's table.
     Loaded(Description),
     Refused(LoadError),
     Opened(u32),
     Prepared,
-    /// The tile is computed. The body is the codes.
+    /// The tile is computed. The body contains its codes.
     Codes,
-    /// The watched calls are done. The body is the codes of the first tile.
+    /// The test calls are done. The body contains the codes of the first tile.
     Tried(Vec<Misdeed>),
     /// The state of the process, before the library was loaded and now.
     Traced(Box<[Traces; 2]>),
-    /// What the library did wrong in a test call.
+    /// What the library did wrong in a test call, if anything.
     Probed(Option<String>),
     /// The answer about the next node: the refusal, if the library refuses it.
     Admitted(Option<Refused>),
-    /// A piece of a file is in the body. More follows.
+    /// The body is a piece of a file. More answers to the request follow.
     Piece {
         path: String,
     },
@@ -131,7 +133,7 @@ pub(crate) struct Description {
     pub(crate) closes: bool,
     pub(crate) requantizes: bool,
     pub(crate) admits: bool,
-    /// Version of the IR bytes that it reads, if it writes files.
+    /// Version of the IR bytes that the library reads; `None` if it writes no files.
     pub(crate) emits: Option<[u32; 2]>,
 }
 
@@ -152,7 +154,7 @@ impl Sizes {
         }
     }
 
-    /// Size of the header, if it is not too large.
+    /// Size of the header, or an error if the header is too large.
     pub(crate) fn header(&self) -> io::Result<usize> {
         if self.header > MOST_HEADER {
             return Err(garbage(format!("a header of {} bytes", self.header)));
@@ -160,19 +162,19 @@ impl Sizes {
         Ok(self.header as usize)
     }
 
-    /// Size of the body, if it is at most `most` bytes.
+    /// Size of the body, or an error if it is larger than `most` bytes.
     pub(crate) fn body(&self, most: u64) -> io::Result<usize> {
         let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
         size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
     }
 }
 
-/// The error for bytes that are no frame.
+/// The error for bytes that are not a frame.
 pub(crate) fn garbage(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// The start of a frame, and its header.
+/// The bytes at the start of a frame: the sizes and the header.
 fn start(header: &impl Serialize, body: u64) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(header).map_err(io::Error::other)?;
     let size = u32::try_from(json.len()).ok().filter(|&size| size <= MOST_HEADER);
@@ -193,8 +195,8 @@ pub(crate) fn write(to: &mut impl Write, of: &impl Serialize, body: &[u8]) -> io
     write_parts(to, of, &[body], Err)
 }
 
-/// Writes a frame, all at once if the pipe can take it, so that the other side only wakes up once. After an error of
-/// the pipe it continues if `refused` says so.
+/// Writes a frame. If the pipe has room, the frame is written at once, so that the other side wakes up only once. After
+/// an error of the pipe, `refused` decides whether writing continues.
 pub(crate) fn write_parts(
     to: &mut impl Write,
     of: &impl Serialize,
@@ -205,7 +207,7 @@ pub(crate) fn write_parts(
     let parts = std::iter::once(&start[..]).chain(body.iter().copied());
     let mut parts: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
     let mut rest = &mut parts[..];
-    // Skip parts at the start that have no bytes.
+    // Empty parts at the start are skipped.
     IoSlice::advance_slices(&mut rest, 0);
     while !rest.is_empty() {
         match to.write_vectored(rest) {

@@ -1,9 +1,9 @@
 //! The C interface between Strait and a plugin in a shared library: structs, status codes and versions.
-//! `include/strait_plugin.h` defines it and says what each part means. This crate is the same for Rust, and tests
-//! compare sizes and offsets of both.
+//! `include/strait_plugin.h` defines the interface and says what each part means. This crate defines the same for Rust,
+//! and tests compare the sizes and offsets of both.
 //!
-//! Nothing here calls a function. A host reads the structs of a plugin with [`received`], which copies the bytes that
-//! both sides know. Fields that are missing become 0, and functions that are missing become `None`.
+//! This crate calls no function of a plugin. A host reads the structs of a plugin with [`received`], which copies the
+//! bytes that both sides know. Fields that are missing become 0, and functions that are missing become `None`.
 
 mod structs;
 
@@ -43,13 +43,13 @@ macro_rules! numbers {
 numbers! { Status:
     /// The call succeeded.
     OK = 0,
-    /// The plugin does not support this.
+    /// The plugin does not support what it was asked for.
     UNSUPPORTED = 1,
     /// An argument makes no sense. The caller is at fault.
     INVALID_ARGUMENT = 2,
     /// A panic or an exception was caught.
     PANIC = 3,
-    /// The side that returns this has a bug.
+    /// The side that returns this status has a bug.
     INTERNAL = 4,
     /// There is not enough memory or disk space.
     RESOURCE = 5,
@@ -98,7 +98,7 @@ numbers! { u32:
     FAMILY_DOUBLE = 3,
     /// `half_even(f32(x) * scale * second_scale + offset)`
     FAMILY_FLOAT_AFFINE = 4,
-    /// `zero_point` plus the number of thresholds that are at most x
+    /// `zero_point` plus the number of thresholds that are less than or equal to x
     FAMILY_STEPS = 5,
 
     /// Rounds towards minus infinity.
@@ -124,29 +124,31 @@ numbers! { u32:
     CHANNELS_ALONG_COLUMNS = 1,
 }
 
-/// Copies a struct that the other side handed over, as far as both sides know it.
+/// Copies the part of a struct of the other side that both sides know.
 ///
-/// In the copy, `struct_size` is the end of the last field that is complete on both sides. All fields behind it are 0
-/// or `None`. The result is `None` for a null pointer, and for a struct that states a size smaller than its size field.
+/// In the copy, `struct_size` is the offset at which the last field ends that both sides have completely. All fields
+/// after that are 0 or `None`. The result is `None` for a null pointer, and for a struct that states a size smaller
+/// than its size field.
 ///
 /// # Safety
-/// `from` is null, or points to a struct of the other side. The struct begins with its size and has at least that many
-/// bytes.
+/// `from` must be null or point to a struct of the other side. The struct must begin with its size and have at least as
+/// many bytes.
 #[allow(unsafe_code, reason = "the one place where a struct of the other side is read")]
 pub unsafe fn received<T: Layout>(from: *const T) -> Option<T> {
     if from.is_null() {
         return None;
     }
-    // SAFETY: the caller says that a size is there. The other side need not have aligned the struct as this side does.
+    // SAFETY: the caller guarantees that the struct begins with a size. The size is read unaligned, since the other
+    // side need not align the struct as this side does.
     let size = unsafe { from.cast::<u32>().read_unaligned() };
     let size = usize::try_from(size).ok()?;
-    // A field ends where the next one begins, and the last one where the struct ends. A field of which only a part is
-    // there does not count.
+    // A field ends where the next one begins, and the last field ends where the struct ends. A field that is only
+    // partly there does not count.
     let ends = T::FIELDS.iter().skip(1).map(|&(_, at)| at).chain([size_of::<T>()]);
     let known = ends.filter(|&end| end <= size).max()?;
     let mut own = T::EMPTY;
-    // SAFETY: both have `known` bytes. Whatever bits the other side puts into integers, pointers and nullable functions
-    // are valid values on this side.
+    // SAFETY: both structs have `known` bytes. All fields are integers, pointers or nullable functions, for which every
+    // bit pattern from the other side is a valid value.
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), std::ptr::from_mut(&mut own).cast::<u8>(), known) };
     own.set_size(known as u32);
     Some(own)

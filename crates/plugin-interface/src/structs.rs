@@ -16,14 +16,14 @@ pub unsafe trait Layout: Sized {
     const NAME: &'static str;
     /// Name and offset of each field, in order.
     const FIELDS: &'static [(&'static str, usize)];
-    /// The struct with all fields 0 or `None`, except its size, which is this side's.
+    /// The struct with all fields 0 or `None`, except its size, which is the size that this side knows.
     const EMPTY: Self;
 
     /// Sets the struct's size in bytes.
     fn set_size(&mut self, size: u32);
 }
 
-/// The value of a field that the other side does not have.
+/// Types of fields, with the value that a field gets if the other side does not have it.
 trait Zero {
     const ZERO: Self;
 }
@@ -47,7 +47,7 @@ impl<T> Zero for Option<T> {
     const ZERO: Self = None;
 }
 
-/// Declares a struct together with its layout, which both sides can compare.
+/// Declares a struct together with its layout, so that a test can compare it with the layout in C.
 macro_rules! layout {
     ($(#[$meta:meta])* pub struct $name:ident = $c:literal { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -58,8 +58,8 @@ macro_rules! layout {
         }
 
         #[allow(unsafe_code, reason = "see the trait")]
-        // SAFETY: the struct is `repr(C)`, and only the permitted types implement `Zero`. That the size comes first is
-        // asserted below.
+        // SAFETY: the struct is `repr(C)`, and only the permitted types implement `Zero`. It is asserted below that the
+        // size is the first field.
         unsafe impl Layout for $name {
             const NAME: &'static str = $c;
             const FIELDS: &'static [(&'static str, usize)] = &[$((stringify!($field), offset_of!($name, $field)),)*];
@@ -100,7 +100,7 @@ pub type AdmitsFn = unsafe extern "C" fn(host: *const Host, target: *mut c_void,
 pub type Entry = unsafe extern "C" fn(interface_major: u32, interface_minor: u32) -> *const Plugin;
 
 layout! {
-    /// The host as a plugin sees it. It is valid until the call returns to which it was given.
+    /// The host as a plugin sees it. The struct is valid until the call to which it was given returns.
     pub struct Host = "strait_host" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
@@ -116,14 +116,14 @@ layout! {
         ir_minor: u32,
         /// Pointer that the plugin passes to `report`.
         context: *mut c_void,
-        /// Shows a message to whoever runs Strait. The arguments are the context, the severity, the node, the text and
+        /// Shows a message to the user of Strait. The arguments are the context, the severity, the node, the text and
         /// its size in bytes.
         report: Option<Report>,
     }
 }
 
 layout! {
-    /// An option that the table declares, with its value.
+    /// An option of the target's table, with its value.
     pub struct OptionEntry = "strait_option" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
@@ -157,8 +157,8 @@ layout! {
 }
 
 layout! {
-    /// A requantization: for each channel a family of arithmetic and its numbers. Numbers that a family does not use
-    /// are 0.
+    /// A requantization: for each channel, a family of arithmetic and the numbers in its formula. Numbers that a family
+    /// does not use are 0.
     pub struct Form = "strait_form" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
@@ -198,11 +198,11 @@ layout! {
         second_scale: *const f64,
         /// Array of channel entries: the offset in the family's formula.
         offset: *const f64,
-        /// Array of channel entries: the smallest accumulator for which the form is defined. Smaller ones count as this
-        /// one.
+        /// Array of channel entries: the smallest accumulator for which the form is defined. The result for a smaller
+        /// one is the result for this one.
         domain_low: *const i64,
-        /// Array of channel entries: the largest accumulator for which the form is defined. Larger ones count as this
-        /// one.
+        /// Array of channel entries: the largest accumulator for which the form is defined. The result for a larger one
+        /// is the result for this one.
         domain_high: *const i64,
         /// The thresholds of all channels, one channel after the other.
         thresholds: *const i32,
@@ -270,8 +270,8 @@ layout! {
         ir_size: u64,
         /// Pointer that the plugin passes to `write`.
         sink: *mut c_void,
-        /// Appends bytes to a file of the artifact. The arguments are the sink, the file's name and the bytes, both
-        /// with their sizes.
+        /// Appends bytes to a file of the artifact. The arguments are the sink, the file's name with its size, and the
+        /// bytes with their size.
         write: Option<Write>,
     }
 }
@@ -339,8 +339,8 @@ layout! {
         attribute_stride: u64,
         /// Pointer that the plugin passes to `refuse`.
         sink: *mut c_void,
-        /// Says that the node must stay on the host. The arguments are the sink, a code, which may be null, and a
-        /// sentence, both with their sizes.
+        /// Says that the node must run on the host. The arguments are the sink, a code with its size, and a sentence
+        /// with its size. The code may be null.
         refuse: Option<Refuse>,
     }
 }
@@ -363,7 +363,7 @@ layout! {
         ir_minor: u32,
         /// Name and version of the package.
         package: *const u8,
-        /// Size of that text in bytes.
+        /// Size of the text in `package`, in bytes.
         package_size: u64,
         /// The target's table, in TOML.
         table: *const u8,
@@ -389,7 +389,7 @@ macro_rules! for_each_struct {
     };
 }
 
-// SAFETY of sharing: a `Plugin` is constant, and what it points to stays valid for as long as the process runs.
 #[allow(unsafe_code, reason = "a plugin keeps its description in a static")]
-// SAFETY: see above; nothing in it is ever written.
+// SAFETY: a `Plugin` is constant, and so is everything that it points to, which stays valid for as long as the process
+// runs.
 unsafe impl Sync for Plugin {}

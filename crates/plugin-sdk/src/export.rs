@@ -1,8 +1,8 @@
 //! Converts a graph of the artifact into a graph in a target's own format.
 //!
 //! A node of the new graph is either a node of the artifact with other operands, or a node of the target's format
-//! ([`Foreign`]). A value that means the same keeps its name. Other values get names that no value of the artifact's
-//! graph has.
+//! ([`Foreign`]). A value that stands for a value of the artifact keeps its name. Other values get names that no value
+//! of the artifact's graph has.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use strait_core::{
 };
 use strait_target::TargetError;
 
-/// The new graph while it is being made. It is in the export stage: nothing here can run it, and a writer for its
-/// format takes it.
+/// The new graph while it is being made. It is in the export stage: Strait cannot run such a graph, but can only pass
+/// it to a writer for its format.
 pub struct Export<'m> {
     source: &'m Module,
     graph: &'m Graph,
@@ -22,7 +22,8 @@ pub struct Export<'m> {
     made: Vec<Option<ValueId>>,
     nodes: BTreeSet<String>,
     values: BTreeSet<String>,
-    /// Names that nodes of the source graph have, or that they replace in the model. No other node may get one of them.
+    /// Names of nodes of the source graph, and names of the model's nodes that they replace. No other node of the new
+    /// graph may get one of these names.
     reserved: BTreeSet<&'m str>,
 }
 
@@ -35,15 +36,17 @@ pub struct Foreign<'a> {
     pub op: &'a str,
     /// Attributes of the node, in the order in which they are written.
     pub attributes: Vec<(&'a str, Attribute)>,
-    /// Name of the node. A number is added if the name is taken, or if another node of the source graph has it.
+    /// Name of the node. A number is added to the name if it is already used, or if another node of the source graph
+    /// has it.
     pub name: &'a str,
-    /// The source node whose names in the model this node takes over, if any.
+    /// The source node that this node replaces, if any. The new node takes over the names that the source node has in
+    /// the model.
     pub of: Option<NodeId>,
     /// Operands of the node.
     pub operands: &'a [ValueId],
     /// Element type of the node's single result.
     pub elem: Elem,
-    /// Shape of the result. Its dimensions are those of a value in the new graph.
+    /// Shape of the result. The dimensions are those of a value in the new graph.
     pub like: &'a [Dim],
 }
 
@@ -56,7 +59,7 @@ impl<'a> Foreign<'a> {
 }
 
 impl<'m> Export<'m> {
-    /// A new graph with the inputs of `graph`, which belongs to `source`.
+    /// Begins a new graph with the inputs of `graph`, which is a graph of the module `source`.
     pub fn new(source: &'m Module, graph: &'m Graph, name: &str) -> Export<'m> {
         let mut names = Names::default();
         let main = Graph::new(names.intern(name), Stage::Export);
@@ -82,8 +85,8 @@ impl<'m> Export<'m> {
         export
     }
 
-    /// The value in the new graph that stands for a value of the source graph. A constant is copied when it is first
-    /// asked for.
+    /// The value in the new graph that stands for a value of the source graph. A constant is copied to the new graph
+    /// when this function is first called for it.
     pub fn made(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(made) = self.made.get(value.index()).copied().flatten() {
             return Some(made);
@@ -96,7 +99,7 @@ impl<'m> Export<'m> {
         Some(made)
     }
 
-    /// Sets which value stands for a value of the source graph.
+    /// Sets that the value `made` of the new graph stands for `value` of the source graph.
     pub fn set(&mut self, value: ValueId, made: ValueId) {
         if let Some(place) = self.made.get_mut(value.index()) {
             *place = Some(made);
@@ -109,13 +112,13 @@ impl<'m> Export<'m> {
         value.map(|value| value.ty.shape.to_vec()).unwrap_or_default()
     }
 
-    /// Shape of a source value, as the new graph has it.
+    /// Shape of a value of the source graph, in terms of the new graph's dimensions.
     pub fn shape_of(&mut self, value: ValueId) -> Vec<Dim> {
         let ty = self.graph.value(value).map(|value| value.ty.clone());
         ty.map(|ty| self.typed(&ty).shape.to_vec()).unwrap_or_default()
     }
 
-    /// Adds a constant. Its name begins with `name`.
+    /// Adds a constant. The constant's name begins with `name`.
     pub fn constant(&mut self, name: &str, tensor: TensorData) -> ValueId {
         let (name, ty) = (self.value_name(name), tensor.tensor_type());
         let data = self.out.add_data(tensor);
@@ -154,8 +157,8 @@ impl<'m> Export<'m> {
         made
     }
 
-    /// Copies a source node, with this name and these operands. Its results stand for those of the source node. If
-    /// `elem` is given, they have that element type.
+    /// Copies a source node to the new graph, with this name and these operands. The results of the copy stand for the
+    /// results of the source node. If `elem` is given, they have this element type.
     ///
     /// # Errors
     /// If the node runs other graphs.
@@ -172,7 +175,7 @@ impl<'m> Export<'m> {
             return Err(Reason::new(ReasonCode::Foreign, text).into());
         }
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        // A float result keeps its scale and zero point if the node rounds to them.
+        // A float result keeps its scale and zero point if the node rounds its result with them.
         let grid = |value: &Value| value.quant.clone().filter(|_| value.ty.elem.is_float());
         let results: Vec<_> = results
             .map(|value| (value.name, value.ty.clone(), grid(value)))
@@ -208,7 +211,7 @@ impl<'m> Export<'m> {
         self.out
     }
 
-    /// Gives a new node the names in the model that a source node replaces.
+    /// Gives a new node the names of the model's nodes that a source node replaces.
     fn answers(&mut self, made: NodeId, of: Option<NodeId>) {
         let node = of.and_then(|of| self.graph.node(of));
         let names = node.map(|node| self.names_of(node)).unwrap_or_default();
@@ -216,8 +219,8 @@ impl<'m> Export<'m> {
         self.out.main_mut().set_sources(made, &names);
     }
 
-    /// The names of the model's nodes that a source node replaces. Names that were made up do not count: those of
-    /// primitives, and of nodes that were added to an operator, `LAYER:WORD`.
+    /// The names of the model's nodes that a source node replaces. Names that Strait has made up are left out: those of
+    /// primitives, and those of nodes that were added to an operator, such as `LAYER:WORD`.
     pub fn names_of(&self, node: &Node) -> Vec<&'m str> {
         let names: Vec<&str> = node.sources.iter().map(|&name| self.source.name(name)).collect();
         let own = self.source.name(node.name);
@@ -244,12 +247,12 @@ impl<'m> Export<'m> {
 
     fn first_result(&self, id: NodeId) -> ValueId {
         let node = self.out.main().node(id);
-        // A node that was just added with one result has that result.
+        // The node was just added with one result, so the fallback is never used.
         node.and_then(|node| node.outputs.first().copied())
             .unwrap_or(ValueId::new(0))
     }
 
-    /// A type whose named dimensions are registered in the new module.
+    /// The same type, with its named dimensions registered in the new module.
     fn typed(&mut self, ty: &TensorType) -> TensorType {
         let mut ty = ty.clone();
         for dim in &mut ty.shape {
@@ -275,7 +278,7 @@ fn is_inside(name: &str, layer: &str) -> bool {
     name.strip_prefix(layer).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// The name if it is free; otherwise the name with the first number that makes it new.
+/// The name if it is free; otherwise the name followed by the first number that makes it free.
 fn fresh(taken: &mut BTreeSet<String>, base: &str, is_free: bool, is_reserved: impl Fn(&str) -> bool) -> String {
     let numbered = (1..)
         .map(|number| format!("{base}_{number}"))

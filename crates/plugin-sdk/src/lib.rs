@@ -1,16 +1,16 @@
 //! The one crate of Strait that a vendor's crate depends on.
 //!
-//! The names in this crate, and what they do, follow semantic versioning. `tests/names.txt` lists them; removing one
-//! needs a new major version. Everything else in the crates behind this one may change at any time. Enums and structs
-//! to which something may be added are `#[non_exhaustive]`. Of an op, a target only sees its [`Term`](graph::Term) and
-//! its attributes, so that new ops break no target.
+//! The names in this crate, and what they do, follow semantic versioning. `tests/names.txt` lists the names. Removing a
+//! name needs a new major version. Everything else in Strait's other crates may change at any time. Enums and structs
+//! to which something may be added are `#[non_exhaustive]`. A target sees only the [`Term`](graph::Term) and the
+//! attributes of an op, so that new ops do not break any target.
 //!
 //! - A target is a [`TargetFactory`]: a table, and for each of its forms a [`FormKernel`].
 //! - [`dialect`] translates the settings of a vendor's own tool into a configuration, and reads that tool's files.
 //! - [`kernel`] is for kernels of your own: a function of one accumulator, or of a tile.
 //! - [`form`] has the requantizations, and the few families of arithmetic that they are built from.
 //! - [`graph`] is for code that does what a table cannot: the nodes that [`Target::admits`] is asked about, and the
-//!   module that [`Target::emit`] writes. [`Export`](graph::Export) converts that to a graph in the target's own
+//!   module that [`Target::emit`] writes. [`Export`](graph::Export) converts this module to a graph in the target's own
 //!   format.
 //!
 //! ```
@@ -61,7 +61,7 @@ pub mod form {
     pub use strait_requantize::{FormKind, IntType, Per, Requantization, Rounding};
 }
 
-/// Types for reading graphs: their nodes and values.
+/// Types to read graphs, with their nodes and values.
 pub mod graph {
     pub use crate::export::{Export, Foreign};
     pub use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Placement, QuantParams};

@@ -2,12 +2,12 @@
 //!
 //! | what happens | without this crate | with it |
 //! |---|---|---|
-//! | another process cuts a file while it is mapped, and a page behind its new end is used | SIGBUS | an error that names the file |
+//! | another process cuts a file while it is mapped, and a page after its new end is used | SIGBUS | an error that names the file |
 //! | the system refuses memory (`ulimit -v`, a full machine) | SIGABRT | an error that says so |
 //! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails with an error |
 //!
-//! A program decides how it handles signals, and not its libraries. So only the command line calls [`install`]. On
-//! systems other than Linux nothing is changed.
+//! How signals are handled is up to the program, and not to its libraries. So only the command line calls [`install`].
+//! On systems other than Linux nothing is changed.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -11,14 +11,14 @@ use signal_hook::low_level::exit;
 
 use crate::memory::refused;
 
-/// Longest line of `/proc/self/maps` that is parsed: a path may have 4096 bytes.
+/// The most bytes of a line of `/proc/self/maps` that are parsed. A path in it may have 4096 bytes.
 const LONGEST: usize = 4096 + 128;
 
 #[allow(unsafe_code)]
 pub(crate) fn install(code: i32) {
-    // If a handler cannot be installed, its signal does what it does without this crate.
+    // If a handler cannot be installed, its signal has the same effect as without this crate.
     let cut = move |info: &siginfo_t| {
-        // SAFETY: the system sets the address for this signal.
+        // SAFETY: the handler runs only for SIGBUS, for which the system sets the address.
         let address = unsafe { info.si_addr() } as usize;
         with_file_at(address, |file| {
             say(&[
@@ -40,9 +40,9 @@ pub(crate) fn install(code: i32) {
             exit(code);
         }
     };
-    // SAFETY: as above.
+    // SAFETY: this handler, too, allocates nothing, takes no locks and only calls functions that a handler may call.
     let _ = unsafe { signal_hook_registry::register(libc::SIGABRT, aborted) };
-    // With any handler installed, the write fails instead of ending the process.
+    // If there is any handler for this signal, the write fails, and the process does not end.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
@@ -69,7 +69,7 @@ fn with_file_at(address: usize, found: impl Fn(&[u8])) {
     while let Ok(count @ 1..) = read(&maps, &mut block) {
         for &byte in &block[..count] {
             if byte != b'\n' {
-                // The end of a line that is too long is dropped.
+                // If a line is too long, its end is dropped.
                 if let Some(place) = line.get_mut(length) {
                     *place = byte;
                     length += 1;

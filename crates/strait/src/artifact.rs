@@ -1,4 +1,5 @@
-//! Artifacts: the integer model for one target, either compiled by this program or opened from a folder.
+//! Artifacts. An artifact has the integer model for one target. It was either compiled by this program or opened from a
+//! folder.
 
 use std::{
     fmt,
@@ -86,7 +87,7 @@ pub struct Layer {
 }
 
 impl Artifact {
-    /// Opens the artifact in a folder. Every file that is read is checked against its digest.
+    /// Opens the artifact in a folder. Every file that is read is compared with its digest.
     ///
     /// # Errors
     /// If the folder is not an artifact, or the artifact is damaged.
@@ -116,8 +117,8 @@ impl Artifact {
         &self.content.target
     }
 
-    /// The digest that identifies an artifact in a folder, as 64 hexadecimal digits. An artifact that this program has
-    /// compiled has none until [`Artifact::write`] returns it.
+    /// The digest that identifies an artifact in a folder, as 64 hexadecimal digits. `None` for an artifact that this
+    /// program has compiled. [`Artifact::write`] returns the digest of the artifact that it writes.
     pub fn digest(&self) -> Option<String> {
         match &self.content.origin {
             Origin::Folder(_, digest, _) => Some(digest.to_string()),
@@ -129,7 +130,7 @@ impl Artifact {
     /// The operations of the integer model, in the order in which they run.
     ///
     /// # Errors
-    /// If the graph has a cycle, which no artifact of ours has.
+    /// If the graph has a cycle, which does not happen with artifacts that Strait has written.
     pub fn layers(&self) -> Result<Vec<Layer>, Error> {
         let module = self.module();
         let graph = module.main();
@@ -148,7 +149,7 @@ impl Artifact {
     }
 
     /// The number of fusions, and how many of them are certified to compute exactly what they replace. Each of the
-    /// others has a certificate with a bound.
+    /// other fusions has a certificate with a bound on the difference.
     pub fn fusions(&self) -> (usize, usize) {
         let exact = |record: &&CertificateRecord| record.certificate.worst().max_lsb() == 0;
         let all = match &self.content.origin {

@@ -20,7 +20,7 @@ use crate::{
     artifact::{Content, Origin},
 };
 
-/// Advice for calls that only work on an artifact that this program has compiled.
+/// The advice in errors of calls that only work on an artifact that this program has compiled.
 const AGAIN: &str = "an artifact in a folder has no float model and no statistics: compile it again";
 
 /// Number of random inputs for a verification.
@@ -29,7 +29,7 @@ const RANDOM: usize = 3;
 /// Observes a model on samples, compiles it for a target, and verifies the result. The [crate]'s documentation has an
 /// example.
 ///
-/// It uses one thread and as much memory as it needs. For models that you do not trust, set
+/// This function uses one thread and as much memory as it needs. For models that you do not trust, set
 /// [`Limits::memory`](crate::Limits) in the options of [`Model::observe`].
 ///
 /// # Errors
@@ -73,7 +73,8 @@ impl Model {
     }
 }
 
-/// Checks that nobody has written to the model's files, since its tensors are read from them.
+/// Checks that no program has written to the model's files since the model was read. The model's tensors are read from
+/// these files when they are used.
 fn unchanged(files: Option<&ModelFiles>) -> Result<(), Error> {
     let changed = files.map_or(Ok(()), ModelFiles::unchanged);
     changed.map_err(|error| Error::new(Fault::System, codes::MODEL, error).help(ModelChanged::HELP))
@@ -96,8 +97,8 @@ impl Observed {
     /// Compiles for one target and verifies the result.
     ///
     /// # Errors
-    /// If rules match nothing or ask for something impossible, if code of the target fails or computes something else
-    /// than its table says, or for a bug of ours.
+    /// If rules match nothing or ask for something impossible; if code of the target fails or does not compute what its
+    /// table says; or if Strait has a bug.
     pub fn compile(&self, target: &Target, rules: &Rules) -> Result<Artifact, Error> {
         self.compile_watched(target, rules, &Silent)
     }
@@ -130,7 +131,7 @@ impl Compiled {
     }
 }
 
-/// There is no preprocessing: samples are given in the form that the model takes.
+/// Stands for preprocessing in the artifact. There is none: samples are given in the form that the model takes.
 #[derive(Serialize)]
 struct AsTheyAre {}
 
@@ -152,7 +153,8 @@ impl Observed {
 }
 
 impl Artifact {
-    /// Everything that an artifact was made from, if this program has compiled it.
+    /// Everything that an artifact was made from. Returns an error with the advice `help` if this program has not
+    /// compiled the artifact.
     fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),
@@ -179,8 +181,8 @@ impl Artifact {
         Ok(strait_report::of_built(spec, &model.module, built, &rewrites))
     }
 
-    /// Compiles again with other rules. Whatever these rules do not affect is taken from this artifact. The result is
-    /// the same as that of [`Observed::compile`].
+    /// Compiles again with other rules. What these rules do not affect is taken from this artifact and not computed
+    /// again. The result is the same as that of [`Observed::compile`].
     ///
     /// # Errors
     /// As for [`Observed::compile`], and if the artifact was opened from a folder.
@@ -196,8 +198,8 @@ impl Artifact {
         Ok(Compiled::artifact(built, observed, target, rules))
     }
 
-    /// For each sample, the outputs of the float model when it rounds wherever this artifact has codes. After
-    /// [`Artifact::revise`], only the layers that the rules affect are run again for the same samples.
+    /// For each sample, computes the outputs of a simulation: the float model runs and rounds wherever this artifact
+    /// has codes. After [`Artifact::revise`], only the layers that the rules affect are run again for the same samples.
     ///
     /// # Errors
     /// If samples cannot be used, the model needs more than the limits allow, or the artifact was opened from a folder.
@@ -213,8 +215,8 @@ impl Artifact {
         Ok(simulated.outputs.iter().map(named).collect())
     }
 
-    /// Writes the artifact to a folder. Returns the digest that identifies it, as 64 hexadecimal digits. If there is an
-    /// artifact already, it is replaced once this one is complete.
+    /// Writes the artifact to a folder. Returns the digest that identifies it, as 64 hexadecimal digits. An artifact
+    /// that is already there is replaced as soon as this one is complete.
     ///
     /// # Errors
     /// If the folder cannot be written or holds something else, if the model's file was changed in the meantime, or if
@@ -248,12 +250,12 @@ impl Artifact {
         Ok(digest.to_string())
     }
 
-    /// Verifies the artifact as `strait verify` does. The files of an artifact in a folder are checked against their
-    /// digests and against each other. Every certificate is derived again. Each fused layer is compared with the
-    /// operations that it replaces, on these samples and on a few random ones. The result says what is wrong.
+    /// Verifies the artifact as `strait verify` does. If the artifact is in a folder, its files are compared with their
+    /// digests and with each other. Every certificate is derived again. Each fused layer is compared with the
+    /// operations that it replaces, on `samples` and on a few random samples. The result says what is wrong.
     ///
-    /// The fused layers run with the target's kernels, if this program has the target with the table that the artifact
-    /// was made with. Otherwise they run with the host's kernels.
+    /// The fused layers run with the target's kernels, if this program has the target with the same table that the
+    /// artifact was made with. Otherwise they run with the host's kernels.
     ///
     /// # Errors
     /// If the folder is no longer an artifact, samples do not fit, or a run needs more than the limits allow.

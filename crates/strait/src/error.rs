@@ -4,10 +4,10 @@ use strait_container::ArtifactError;
 use strait_core::{TensorError, codes};
 use strait_execute::{Excess, ExecuteError};
 
-/// The code of an error that is a bug of ours.
+/// The code of an error that only a bug in Strait can cause.
 const DEFECT: &str = "defect";
 
-/// The code of an error for a tensor, or a call, that does not fit.
+/// The code of an error because a call, or a tensor in it, is wrong.
 const CALL: &str = "call";
 
 /// Who or what is at fault for an error.
@@ -18,25 +18,25 @@ pub enum Fault {
     Model,
     /// The samples.
     Samples,
-    /// The rules: they ask for something impossible, or name something that does not exist.
+    /// The rules, which ask for something impossible or name something that does not exist.
     Rules,
     /// The target's table or code.
     Target,
-    /// The artifact: it is damaged, or there is none.
+    /// The artifact, which is damaged or does not exist.
     Artifact,
-    /// The caller: tensors do not fit, or the value does not support this call.
+    /// The caller: tensors do not fit the model, or this call is not possible on this value.
     Call,
     /// The operating system refuses: a file does not exist, rights are missing, or a disk is full.
     System,
     /// A run needs more memory or operations than the limits allow.
     Limit,
-    /// Nobody: the program asked to stop.
+    /// Nobody. The program asked the work to stop.
     Interrupted,
     /// This library has a bug.
     Defect,
 }
 
-/// An error: a sentence, who is at fault, and the layer that it is about, if any.
+/// An error. It consists of a message, of who or what is at fault, and of the layer that the error is about, if any.
 ///
 /// ```
 /// # #[cfg(feature = "onnx")] {
@@ -73,7 +73,7 @@ impl Error {
         Error::new(Fault::Call, CALL, message)
     }
 
-    /// An error because of a bug of ours.
+    /// An error that only a bug in Strait can cause.
     pub(crate) fn defect(error: impl ToString) -> Error {
         let message = format!("defect in Strait: {}", error.to_string());
         Error::new(Fault::Defect, DEFECT, message)
@@ -101,7 +101,7 @@ impl Error {
         self.code
     }
 
-    /// What went wrong, in one sentence or a few.
+    /// What went wrong, in one or a few sentences.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -36,13 +36,13 @@ use crate::{Elem, Error, Fault, Port};
 pub struct Model {
     pub(crate) module: Module,
     pub(crate) digest: Digest,
-    /// The files that the tensors are in. A model that a program has built has no files.
+    /// The files that the model's tensors are in. A model that a program has built has no files.
     pub(crate) files: Option<ModelFiles>,
     pub(crate) reading: ModelReading,
     notes: Vec<String>,
 }
 
-/// The model formats that this program reads; they depend on its features.
+/// The model formats that this program reads. They depend on the features of this crate that are enabled.
 ///
 /// ```
 /// for format in strait::formats() {
@@ -61,11 +61,11 @@ pub fn formats() -> Vec<&'static dyn Format> {
 }
 
 impl Model {
-    /// Reads a model from a file. The format is recognized from the file's bytes. If the batch size is open, it becomes
-    /// 1, and [`Model::notes`] says so.
+    /// Reads a model from a file. The format is recognized from the file's bytes. If the batch size is open, it is set
+    /// to 1, and [`Model::notes`] says so.
     ///
-    /// The file is mapped and must not change while the model is in use. [`Model::observe`] and
-    /// [`Artifact::write`](crate::Artifact::write) check that it has not.
+    /// The file is mapped into memory and must not change while the model is in use. [`Model::observe`] and
+    /// [`Artifact::write`](crate::Artifact::write) check that the file has not changed.
     ///
     /// # Errors
     /// If the file cannot be read, or the model contradicts itself, has unknown operators, or has dimensions without a
@@ -94,8 +94,8 @@ impl Model {
         Model::read(bytes.into(), None, &formats(), &ReadOptions::default())
     }
 
-    /// Reads a model from memory. If its weights are in separate files, these are read from `folder`. Without a folder,
-    /// no file is opened.
+    /// Reads a model from memory. If the weights of the model are in separate files, these files are read from
+    /// `folder`. Without a folder, no file is opened.
     ///
     /// # Errors
     /// As for [`Model::open`], and if the options do not fit the model.
@@ -131,7 +131,7 @@ impl Model {
         })
     }
 
-    /// What was assumed because the model does not say it, or because it contradicts its operators.
+    /// What was assumed when the model was read, because the file does not say it or contradicts its own operators.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -147,7 +147,7 @@ impl Model {
     }
 }
 
-/// Reads a model. Errors call its file `name`.
+/// Reads a model. `name` is how errors call the model's file.
 fn read(
     name: String,
     bytes: Bytes,

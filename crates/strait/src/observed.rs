@@ -1,4 +1,4 @@
-//! What was observed of a model, and what was compiled from it.
+//! A model with its statistics, and what has been compiled from it.
 
 use crate::{Rules, Target};
 use std::{fmt, sync::Arc};

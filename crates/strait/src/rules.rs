@@ -1,5 +1,6 @@
-//! Rules for compiling: what the caller wants for layers, operands and tensors. They can say everything that the rules
-//! of a configuration can, and mean the same. `[quantize]` in `docs/configuration.md` describes them.
+//! Rules for compiling: what the caller wants for layers, operands and tensors. These rules can say everything that
+//! rules in a configuration can say, and mean the same. The section on `[quantize]` in `docs/configuration.md`
+//! describes them.
 
 pub use strait_compile::rules::{Activations, Alignment, Unfit, Weights};
 use strait_compile::rules::{Between, Pattern, Range, Rule, Run};
@@ -25,7 +26,7 @@ macro_rules! changes {
     )*};
 }
 
-/// The caller's rules for a compilation. Without rules, everything is as the target's table says.
+/// The caller's rules for a compilation. Without rules, a model is compiled as the target's table says.
 ///
 /// ```
 /// use strait::{LayerRule, Rules, rules::{Integer, Observer, WeightPer, Weights}};
@@ -39,8 +40,8 @@ macro_rules! changes {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules(rules::Rules);
 
-/// A rule for layers, or for some of their operands or results, and for tensors. It applies to the layers that meet all
-/// of its selectors. If several rules set the same key for the same thing, the last one wins.
+/// A rule for layers, for some operands or results of layers, or for tensors. The rule applies to the layers that meet
+/// all of its selectors. If several rules set the same key for the same thing, the last one wins.
 ///
 /// ```
 /// use strait::{LayerRule, Rules, rules::{Activations, Observer, ObserverOptions}};
@@ -64,19 +65,19 @@ impl Rules {
     }
 
     changes! {
-        /// Sets the activations of all layers: their type, or more about them.
+        /// Sets the type of the activations of all layers, or further properties of their quantization.
         pub fn activations(activations: impl Into<Activations>) = |all| all.quantize.activations = activations.into();
 
-        /// Sets the weights of all layers.
+        /// Sets how the weights of all layers are quantized.
         pub fn weights(weights: Weights) = |all| all.quantize.weights = weights;
 
         /// Sets which operands and results of layers share a scale and zero point.
         pub fn alignment(alignment: Alignment) = |all| all.quantize.alignment = alignment;
 
-        /// Sets the observer, which computes ranges from what was measured.
+        /// Sets the observer, which computes ranges from the measured statistics.
         pub fn observer(observer: Observer) = |all| all.observer = Some(observer);
 
-        /// Sets the observers' options, unless a rule sets others.
+        /// Sets the options of observers. They apply unless a rule sets other options.
         pub fn observer_options(options: ObserverOptions) = |all| all.observer_options = options;
 
         /// Adds a rule for layers.
@@ -100,8 +101,9 @@ impl LayerRule {
         LayerRule::default()
     }
 
-    /// A rule for the layers whose names in the model match a pattern. `?` is one character except `/`, `*` any number
-    /// of these, `**` any number of any characters, and `**/` at the start of a part any number of whole parts.
+    /// A rule for the layers whose names in the model match a pattern. In a pattern, `?` stands for one character
+    /// except `/`, `*` for any number of characters except `/`, and `**` for any number of any characters. `**/` at the
+    /// start of a part stands for any number of whole parts.
     pub fn of(layers: impl Into<String>) -> LayerRule {
         LayerRule::new().layers(layers)
     }
@@ -110,11 +112,13 @@ impl LayerRule {
         /// Also applies the rule to the layers whose names match this pattern.
         pub fn layers(layers: impl Into<String>) = |rule| rule.layers.push(Pattern::new(layers));
 
-        /// Restricts the rule to layers with this operator, by the word that reports use: `conv`, `reduce_mean`. When
-        /// called again, the rule applies to the other operator, too.
+        /// Restricts the rule to layers with this operator. The operator is named by the word that reports use, such as
+        /// `conv` or `reduce_mean`. If this is called several times, the rule applies to layers with any of the
+        /// operators.
         pub fn op(op: impl Into<String>) = |rule| rule.op.push(Pattern::new(op));
 
-        /// Restricts the rule to layers on a path from some layers to others, including these.
+        /// Restricts the rule to layers that lie on a path from one of the layers `from` to one of the layers `to`.
+        /// Both ends are included.
         pub fn between(
             from: impl IntoIterator<Item = impl Into<String>>,
             to: impl IntoIterator<Item = impl Into<String>>
@@ -127,20 +131,22 @@ impl LayerRule {
         pub fn tensors(tensors: impl Into<String>) = |rule| rule.tensors.push(Pattern::new(tensors));
 
         /// Applies the rule to this operand of the layers instead of the layers themselves. Operands are counted from
-        /// 0; several may be named.
+        /// 0. This may be called for several operands.
         pub fn operand(operand: u32) = |rule| rule.operands.push(operand);
 
-        /// Applies the rule to this result of the layers instead of the layers themselves. Results are counted from 0;
-        /// several may be named.
+        /// Applies the rule to this result of the layers instead of the layers themselves. Results are counted from 0.
+        /// This may be called for several results.
         pub fn result(result: u32) = |rule| rule.results.push(result);
 
-        /// Restricts the rule to this target. Several may be named.
+        /// Restricts the rule to compilations for this target. This may be called for several targets.
         pub fn target(id: impl Into<String>) = |rule| rule.target.push(id.into());
 
-        /// Allows the rule to match nothing, or nothing that can use what it sets. Otherwise that is an error.
+        /// Allows the rule to match nothing, or only things for which its settings have no effect. Without this, both
+        /// are errors.
         pub fn optional() = |rule| rule.optional = true;
 
-        /// Runs the layers on the host in float, for this reason, whatever type other rules set for their activations.
+        /// Runs the layers on the host in float, whatever type other rules set for their activations. The report states
+        /// the reason.
         pub fn float(reason: impl Into<String>) = |rule| {
             (rule.run, rule.reason) = (Some(Run::Float), Some(reason.into()));
         };
@@ -151,27 +157,27 @@ impl LayerRule {
         /// Lets the compiler choose where the layers run, whatever earlier rules say.
         pub fn auto() = |rule| rule.run = Some(Run::Auto);
 
-        /// Sets the range of the results, or of the operands, in place of the measured one.
+        /// Sets the range of the results, or of the operands, in place of the measured range.
         pub fn range(lowest: f32, highest: f32) = |rule| rule.range = Some(Range([lowest, highest].map(f64::from)));
 
-        /// Sets the observer that computes the range of the results, or of the operands, from what was measured.
+        /// Sets the observer that computes the range of the results, or of the operands, from the measured statistics.
         pub fn observer(observer: Observer) = |rule| rule.observer = Some(observer);
 
-        /// Sets the observer's options.
+        /// Sets the options of the observer.
         pub fn observer_options(options: ObserverOptions) = |rule| rule.observer_options = options;
 
         /// Sets which operands and results of the layers share a scale and zero point.
         pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
-        /// Whether a result is written directly with the scale and zero point that all its readers want (true), or has
-        /// a range of its own (false).
+        /// Sets whether a result gets the scale and zero point that its readers use, if they all use the same (true),
+        /// or always has a range of its own (false).
         pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
-        /// Sets the layers' weights.
+        /// Sets how the weights of the layers are quantized.
         pub fn weights(weights: Weights) = |rule| rule.weights = weights;
 
-        /// Sets the type, or more, of the activations that the layers compute with, or of the chosen tensors and
-        /// results.
+        /// Sets the type of the activations that the layers compute with, or of the chosen tensors and results. It can
+        /// also set further properties of their quantization.
         pub fn activations(activations: impl Into<Activations>) = |rule| rule.activations = activations.into();
     }
 }

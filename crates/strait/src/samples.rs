@@ -13,7 +13,7 @@ use strait_quantize::observe;
 
 use crate::{Elem, Error, Fault, Tensor};
 
-/// A source of samples, for samples that are made when they are needed.
+/// A source of samples that are only made when they are needed.
 ///
 /// ```
 /// use strait::{Samples, Source, Tensor};
@@ -39,20 +39,22 @@ pub trait Source: Send + Sync {
     /// Number of samples.
     fn count(&self) -> usize;
 
-    /// The inputs of the model for the sample with this index, in the order of the model. The same sample may be asked
-    /// for several times, and from several threads.
+    /// The tensors of the sample with this index, one for each input of the model, in the order of the model. This may
+    /// be called several times for the same sample, and from several threads.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the sample.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// SHA-256 digest of the samples' contents, which is recorded in an artifact's manifest. `None` if it is not known.
+    /// SHA-256 digest of the samples' contents, which is recorded in an artifact's manifest. `None` if the digest is
+    /// not known.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
 }
 
-/// Real samples. Each has all inputs of the model, in the order of the model.
+/// Samples from the real use of a model. Each sample has a tensor for each input of the model, in the order of the
+/// model.
 ///
 /// ```
 /// use strait::{Samples, Tensor};
@@ -84,8 +86,9 @@ impl Samples {
         Samples::from_source(InMemory(samples.into_iter().collect()))
     }
 
-    /// Samples from an iterator that makes each only once, such as a data loader. They are stored in a temporary file,
-    /// so that they need not fit into memory. The file has no name and is removed when the samples are no longer used.
+    /// Makes samples from an iterator that can be run only once, such as a data loader. They are stored in a temporary
+    /// file, so that they need not fit into memory. The file has no name and is removed when the samples are no longer
+    /// used.
     ///
     /// # Errors
     /// If the disk is full.
@@ -161,12 +164,12 @@ fn digest(sample: &[Tensor]) -> [u8; 32] {
     sha256(sample.iter().map(line).collect::<String>().as_bytes()).0
 }
 
-/// Digest of all samples, computed from the digest of each.
+/// Digest of all samples, computed from the digests of the single samples.
 fn digest_of_all(samples: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
     sha256(&samples.flatten().collect::<Vec<u8>>()).0
 }
 
-/// Where a tensor is in the file.
+/// The place of a tensor in the temporary file, and its type and shape.
 struct SpooledTensor {
     elem: Elem,
     shape: Vec<usize>,

@@ -1,4 +1,4 @@
-//! A model that is ready to run. It is prepared once and can be run often.
+//! Models that are ready to run. A model is prepared once and can then be run often.
 
 use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc};
 
@@ -7,7 +7,7 @@ use strait_execute::{Demand, Plan, PlanOptions, Threads, Workspace, cost};
 
 use crate::{Elem, Error, Limits, Tensor, TensorView};
 
-/// What a session may use. These options change no bit of any result.
+/// The resources that a session may use. These options do not change any bit of a result.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -59,8 +59,8 @@ pub struct Port {
     pub shape: Vec<usize>,
 }
 
-/// A model that is ready to run. To run it on another thread, clone it: a clone shares the prepared model and has
-/// memory of its own.
+/// A model that is ready to run. To run it on another thread, clone the session. The clone shares the prepared model
+/// and has memory of its own for a run.
 ///
 /// ```
 /// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
@@ -132,7 +132,7 @@ impl Session {
         self.plan.outputs().map(port).collect()
     }
 
-    /// Runs the model on one sample. Its tensors are given with the names of the inputs.
+    /// Runs the model on one sample. Each tensor is given with the name of its input.
     ///
     /// # Errors
     /// If a tensor is missing, is given twice, or does not fit its input; if no input has a given name; or if the run

@@ -1,4 +1,4 @@
-//! Targets: those that this program contains, and those that are only a table.
+//! Targets. A target is part of this program, or only a table, or a plugin in a shared library.
 
 use std::{fmt, sync::Arc};
 
@@ -47,8 +47,8 @@ impl fmt::Debug for Target {
     }
 }
 
-/// The ids of the targets that are linked into this program. These are the targets that its features enable, and those
-/// of vendors' crates that it uses.
+/// The ids of the targets that are linked into this program. These are the targets that features of this crate enable,
+/// and the targets of vendors' crates that the program uses.
 ///
 /// ```
 /// # #[cfg(feature = "generic-int8")]
@@ -72,7 +72,7 @@ impl Target {
         Target::with_options(id, &Options::default())
     }
 
-    /// The target with this id, with values for its own options.
+    /// The target with this id, with values for the options that its table declares.
     ///
     /// # Errors
     /// As for [`Target::named`], and if the target does not have an option, or the option cannot have the value.
@@ -93,11 +93,12 @@ impl Target {
     }
 
     /// The target of a plugin in a shared library. Its code never runs in this process but in a worker process, which
-    /// is started from the program at `worker`. That must be `strait`, or a program whose `main` calls `strait-cli`'s.
+    /// is started from the program at `worker`. This program must be `strait`, or a program whose `main` calls
+    /// `strait_cli::main`.
     ///
     /// # Errors
-    /// If no worker is given, since the program that embeds this library cannot be one; if the library is refused; or
-    /// if the worker does not start.
+    /// If `worker` is `None`, since the program that uses this crate cannot serve as a worker; if the library is
+    /// refused; or if the worker does not start.
     ///
     /// ```no_run
     /// # use std::path::Path;

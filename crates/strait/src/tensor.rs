@@ -32,7 +32,7 @@ impl std::fmt::Debug for TensorView<'_> {
 }
 
 impl Tensor {
-    /// A tensor with these values, which are copied.
+    /// Makes a tensor with a copy of these values.
     ///
     /// # Errors
     /// If the number of values does not fit the shape.
@@ -40,7 +40,7 @@ impl Tensor {
         Ok(Tensor(strait_execute::Tensor::from_values(shape, values)?))
     }
 
-    /// A tensor with these bytes, little-endian, which are copied.
+    /// Makes a tensor with a copy of these bytes, which are little-endian.
     ///
     /// # Errors
     /// If the number of bytes does not fit type and shape.
@@ -78,7 +78,7 @@ impl Tensor {
 }
 
 impl<'a> TensorView<'a> {
-    /// A view of these values.
+    /// Makes a view that borrows these values.
     ///
     /// # Errors
     /// If the number of values does not fit the shape.
@@ -86,7 +86,7 @@ impl<'a> TensorView<'a> {
         Ok(TensorView(strait_execute::TensorView::of(shape, values)?))
     }
 
-    /// A view of these bytes, little-endian.
+    /// Makes a view that borrows these bytes, which are little-endian.
     ///
     /// # Errors
     /// If the number of bytes does not fit type and shape.
@@ -112,7 +112,7 @@ mod arrays {
     use super::{Element, Error, Tensor};
 
     impl Tensor {
-        /// A tensor with the elements of an array, whatever their order in memory is.
+        /// Makes a tensor with the elements of an array. The elements may have any order in memory.
         ///
         /// ```
         /// let array = ndarray::array![[1.0f32, 2.0], [3.0, 4.0]];
@@ -132,7 +132,7 @@ mod arrays {
             Tensor::new(array.shape(), &values)
         }
 
-        /// The elements as an array that borrows this tensor.
+        /// The elements of this tensor as an array that borrows them.
         ///
         /// # Errors
         /// If the elements have another type.

@@ -17,11 +17,11 @@ pub struct Candidate<'a> {
 /// An operand or the result of a [`Candidate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Type of its elements.
+    /// Type of the operand's elements.
     pub element: Elem,
-    /// Its extents; `None` where not all of them are known.
+    /// Extents of the operand; `None` if not all of them are known.
     pub extents: Option<Vec<u64>>,
-    /// True for a tensor of the model.
+    /// True if the operand is a constant tensor of the model.
     pub constant: bool,
 }
 
@@ -36,7 +36,7 @@ impl Operand {
 }
 
 impl<'a> Candidate<'a> {
-    /// The node of this name, with its operands and its result.
+    /// Describes the node called `name`, with its operands and its result.
     pub fn new(name: &'a str, site: OpSite<'_>) -> Candidate<'a> {
         let mut attributes = Vec::new();
         site.op
@@ -52,7 +52,8 @@ impl<'a> Candidate<'a> {
         )
     }
 
-    /// A node that another process describes. It has no attributes that name a tensor of the model or a requantization.
+    /// Makes a candidate from the description that another process has sent. None of its attributes is a tensor of the
+    /// model or a requantization.
     pub fn of(
         name: Cow<'a, str>,
         term: Term,
@@ -75,12 +76,13 @@ impl<'a> Candidate<'a> {
         &self.name
     }
 
-    /// Its term. The set of terms grows with Strait, so a target's code has an answer for those that it does not know.
+    /// Term of the node. Later versions of Strait have more terms, so a target's code must also handle terms that it
+    /// does not know.
     pub fn term(&self) -> Term {
         self.term
     }
 
-    /// An attribute, by its name in the text form; `None` where it has none of this name.
+    /// The attribute with this name in the text form; `None` if the node has no such attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         let mut attributes = self.attributes.iter();
         Some(attributes.find(|(own, _)| own == key)?.1.clone())
@@ -91,27 +93,27 @@ impl<'a> Candidate<'a> {
         self.attributes.iter().map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// Number of operands, those that are optional and absent among them.
+    /// Number of operands, including optional ones that are absent.
     pub fn operands(&self) -> usize {
         self.operands.len()
     }
 
-    /// An operand; `None` where it is absent.
+    /// An operand; `None` if it is absent.
     pub fn operand(&self, operand: usize) -> Option<&Operand> {
         self.operands.get(operand)?.as_ref()
     }
 
-    /// True if this operand is a tensor of the model.
+    /// True if this operand is a constant tensor of the model.
     pub fn is_constant(&self, operand: usize) -> bool {
         self.operand(operand).is_some_and(|operand| operand.constant)
     }
 
-    /// Extents of an operand; `None` where it is absent, or not all of them are known.
+    /// Extents of an operand; `None` if the operand is absent, or if not all of its extents are known.
     pub fn extents(&self, operand: usize) -> Option<Vec<u64>> {
         self.operand(operand)?.extents.clone()
     }
 
-    /// Extents of the first result; `None` where not all of them are known.
+    /// Extents of the first result; `None` if not all of them are known.
     pub fn result(&self) -> Option<Vec<u64>> {
         self.result.extents.clone()
     }

@@ -1,4 +1,4 @@
-//! Quantization in the words of a vendor's own tool.
+//! Settings of quantization in the words of a vendor's own tool.
 
 use crate::guard::caught;
 use serde::de::DeserializeOwned;
@@ -7,52 +7,55 @@ use std::fmt;
 pub use strait_document::KeyPath;
 use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, codes};
 
-/// The words of a vendor's tool. The fields of the type are its keys: under `[target.options.ID]` of a configuration, and in a
-/// file of the text form of Protocol Buffers.
+/// The settings of a vendor's tool. The fields of the type that implements this are the tool's keys. They can be given
+/// under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
 pub trait Vocabulary: DeserializeOwned + Described {
-    /// The name of such a file, with its article where it has one: `AMCT's simple configuration`.
+    /// What messages call such a file, with an article if it needs one, such as `AMCT's simple configuration`.
     const NAME: &'static str;
 
-    /// The settings in the words of a configuration. If two of them set the same thing, the later one wins.
+    /// Translates the settings into the words of a configuration. If two settings set the same thing, the later one
+    /// wins.
     ///
-    /// # Errors Everything that the target does not support.
+    /// # Errors
+    /// If the target does not support some of the settings. All of these are returned.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 
-/// One setting in the words of a configuration.
+/// One setting, translated into the words of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The path of the vendor's key that it comes from.
+    /// The path of the vendor's key that the setting comes from.
     pub from: KeyPath,
-    /// Its meaning.
+    /// What the setting means in a configuration.
     pub means: Means,
 }
 
-/// The meaning of a word.
+/// The meaning of a setting of a vendor's tool.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Means {
-    /// A `[[quantize.rule]]` of these keys, for this target alone.
+    /// A `[[quantize.rule]]` with these keys, which applies only to this target.
     Rule(Map<String, Value>),
-    /// A key of the configuration, with the tables in front of it, if the configuration does not give it itself. Such a key
-    /// holds for all targets that are compiled together: if another target needs another value, the word is refused.
+    /// A value for a key of the configuration, which is given by its path. It applies if the configuration does not set
+    /// the key itself. The value holds for all targets that are compiled together. If another of these targets needs a
+    /// different value, the setting is refused.
     Key(Vec<String>, Value),
-    /// An option of the target, if the configuration does not give it itself.
+    /// A value for an option of the target. It applies if the configuration does not set the option itself.
     Option(String, Value),
 }
 
-/// Reason why a target does not support a word.
+/// Why a target does not support a setting of the vendor's tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objection {
-    /// The key that asks for it.
+    /// The vendor's key that is not supported.
     pub from: KeyPath,
-    /// A sentence.
+    /// A sentence that says what is not supported.
     pub message: String,
-    /// A help: what can be done instead.
+    /// A sentence that says what can be done instead.
     pub help: String,
 }
 
-/// The vocabulary of a target, as the registry holds it.
+/// A [`Vocabulary`] in the form in which the registry stores it.
 #[derive(Clone, Copy)]
 pub struct Dialect {
     name: &'static str,
@@ -67,7 +70,7 @@ impl fmt::Debug for Dialect {
 }
 
 impl Dialect {
-    /// The dialect of these words.
+    /// Makes the dialect of the vocabulary `V`.
     pub const fn of<V: Vocabulary>() -> Dialect {
         Dialect {
             name: V::NAME,
@@ -79,24 +82,26 @@ impl Dialect {
         }
     }
 
-    /// The name of a file of these words.
+    /// What messages call a file with these settings.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The keys.
+    /// The keys of the settings, with their types.
     pub fn shape(&self) -> Shape {
         (self.shape)()
     }
 
-    /// The settings that a tree of such keys means. Each comes with the value of its key, which knows its place in the
-    /// text.
+    /// Translates a tree of the tool's keys into settings. Each setting comes with the value of its key, which knows
+    /// its place in the text.
     ///
-    /// # Errors Everything that is wrong with the tree, or that the target does not support, with line and column.
+    /// # Errors
+    /// If something is wrong with the tree, or if the target does not support some of the settings. All of this is
+    /// returned, with line and column.
     pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;
         let found = caught(|| (self.settings)(&tree));
-        // A checked tree can be read. If not, that is a defect of ours.
+        // A tree that was checked can be read. If it cannot, Strait has a bug.
         let defect = |message: String| {
             let message = format!("defect in Strait: {} cannot be read: {message}", self.name);
             Diagnostics::from(Diagnostic::error(codes::DEFECT, message).at(tree.location.excerpt("")))

@@ -15,17 +15,17 @@ pub const MOST_EMITTED_BYTES: u64 = 8 << 30;
 /// The longest part of a wrong name that an error shows, in characters.
 const SHOWN: usize = 100;
 
-/// The sink of a target, with the rules for its files: their names, their number and their sizes. A graph in a format of
-/// Strait's own has the size that the model gives it.
+/// A sink that checks the rules for a target's files: their names, their number and their sizes. The size of a graph in
+/// one of Strait's own formats depends on the model and is not limited.
 pub struct Emitted<'a> {
     sink: &'a mut dyn Sink,
     target: &'a str,
     names: FileNames,
-    /// Bytes of the files that come in pieces.
+    /// For each file that is written in pieces, the number of its bytes so far.
     begun: BTreeMap<String, u64>,
-    /// The content of these files, if the sink only takes whole files.
+    /// The contents of files that are written in pieces. Only used if the inner sink accepts only whole files.
     kept: BTreeMap<String, Vec<u8>>,
-    /// Bytes of all files.
+    /// Number of bytes of all files together.
     all: u64,
     most: Most,
 }
@@ -37,7 +37,7 @@ struct Most {
 }
 
 impl<'a> Emitted<'a> {
-    /// The sink for the files of a target with this id.
+    /// Makes the sink for the files of the target with the id `target`.
     pub fn new(sink: &'a mut dyn Sink, target: &'a str) -> Emitted<'a> {
         Emitted {
             sink,
@@ -53,10 +53,11 @@ impl<'a> Emitted<'a> {
         }
     }
 
-    /// Hands over the files that could not be handed over in pieces, after the target has written everything.
+    /// Passes the files on that the inner sink does not accept in pieces. Call this after the target has written
+    /// everything.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// The errors of the inner sink.
     pub fn finish(self) -> Result<(), TargetError> {
         let mut kept = self.kept.iter();
         kept.try_for_each(|(path, content)| self.sink.bytes(path, content))
@@ -68,7 +69,7 @@ impl<'a> Emitted<'a> {
             .map_err(|fault| self.wrong(path, fault.to_string()))
     }
 
-    /// Adds bytes to the count of a file, and returns the new count.
+    /// Adds `more` bytes to the size of a file and checks the limits. Returns the new size.
     fn grow(&mut self, path: &str, size: u64, more: usize) -> Result<u64, TargetError> {
         let (one, all) = (size.saturating_add(more as u64), self.all.saturating_add(more as u64));
         if one > self.most.one {

@@ -1,9 +1,9 @@
-//! The boundary to a vendor's code. A panic, an error or a result that differs from the table is the vendor's fault there,
-//! and the error names target and form.
+//! The boundary to a vendor's code. A panic, an error or a result that differs from the table is reported as the
+//! vendor's fault, and the error names the target and the form.
 //!
-//! Prepared loops are compared with the definition of their form on a few accumulators: zero, the ends of the domain, and
-//! those at which the code changes. This is not a proof. The conformance kit compares more, and `strait compile` compares
-//! each layer with the lowered graph.
+//! Prepared loops are compared with the definition of their form on a few accumulators: zero, the ends of the domain,
+//! and some at which the code changes. This is not a proof that the loops are right. The conformance kit compares more
+//! accumulators, and `strait compile` compares each layer with the lowered graph.
 
 use crate::candidate::Candidate;
 use crate::emitted::Emitted;
@@ -18,17 +18,17 @@ use strait_kernels::integer::{Activation, Addend, Axis, Broadcast, Carrier, Conv
 use strait_kernels::{Context, KernelError, Pool};
 use strait_requantize::{IntType, Requantization};
 
-/// A target whose code is a vendor's, as the rest of the compiler sees it.
+/// Wraps a target with code of a vendor, so that the rest of the compiler is protected from panics and wrong results.
 pub(crate) struct Guarded {
     inner: Arc<dyn Target>,
     vendor: Vendor,
 }
 
-/// The loops that are code of the vendor.
+/// Which loops of a target are code of the vendor.
 pub(crate) enum Vendor {
-    /// The loops of these forms; the host's kernels compute the others.
+    /// The loops of these forms. The host's kernels compute the other forms.
     Forms(BTreeSet<String>),
-    /// Possibly all: the vendor's code decides.
+    /// Any loops, since the vendor's code decides which ones it computes.
     All,
 }
 
@@ -41,7 +41,7 @@ impl Guarded {
         self.spec().id.to_string()
     }
 
-    /// Result of a call of the vendor's code; a panic is an error.
+    /// Calls the vendor's code and returns its result. A panic becomes an error.
     fn call<T>(&self, what: &str, call: impl FnOnce() -> Result<T, TargetError>) -> Result<T, TargetError> {
         caught(call).unwrap_or_else(|message| {
             Err(TargetError::Panicked {
@@ -134,7 +134,7 @@ impl Target for Guarded {
     }
 
     fn counts_outputs(&self) -> bool {
-        // Calls that can fail report the panic.
+        // A panic is not reported here. It is reported by calls that can return an error.
         caught(|| self.inner.counts_outputs()).unwrap_or(false)
     }
 
@@ -143,7 +143,8 @@ impl Target for Guarded {
     }
 }
 
-/// Result of a call, or the message of its panic. After a panic the state of the callee is not used again.
+/// Makes a call and returns its result, or the message of its panic. After a panic, the state of the called code is not
+/// used again.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
 }
@@ -154,11 +155,11 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// A vendor's loops.
+/// The loops of a vendor, of which each call is protected.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,
-    /// The form and the target.
+    /// The names of the form and the target, for errors.
     name: String,
 }
 
@@ -272,7 +273,7 @@ impl Loops for GuardedLoops {
     }
 }
 
-/// An accumulator for which a kernel computes another code than the definition.
+/// An accumulator for which a kernel computes a code that differs from the form's definition.
 struct Wrong {
     channel: usize,
     accumulator: i64,
@@ -283,8 +284,8 @@ struct Wrong {
 /// Number of accumulators that are compared in each channel.
 const PROBES: usize = 12;
 
-/// The first of the compared accumulators for which the loops compute another code than the form. They have 32 bits, and 64
-/// for a form that is defined on more than 32.
+/// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ.
+/// The accumulators have 32 bits. For a form that is defined on more than 32 bits, some have 64 bits.
 fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
     let out = form.out();
     if loops.out() != out {
@@ -297,7 +298,7 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
     };
     let (cx, extents) = (Context::detect(), [1, form.channels().unwrap_or(1), PROBES]);
     let mut codes = vec![0u8; some.len() * Elem::from(out).size()];
-    // Each fits.
+    // Each of these accumulators fits 32 bits.
     let input: Vec<u8> = some.iter().flat_map(|&x| (x as i32).to_ne_bytes()).collect();
     loops.requantize(&cx, extents, IntType::I32, &input, &mut codes)?;
     let wrong = wrong(form, clamp, &some, &codes);
@@ -313,7 +314,8 @@ fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
 
-/// Accumulators of each channel between these ends; `None` for a form that is not legal.
+/// The accumulators between `ends` that are compared, the same number for each channel. `None` if the form is not
+/// legal.
 fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let looked_at = looked_at(form);
@@ -340,7 +342,7 @@ fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     Some(accumulators)
 }
 
-/// The first of these accumulators whose code differs from the form's.
+/// The first accumulator for which the code that was computed differs from the form's code.
 fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], codes: &[u8]) -> Option<Wrong> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let width = Elem::from(form.out()).size();
@@ -365,7 +367,7 @@ fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], c
     None
 }
 
-/// The element of these bytes.
+/// Converts the bytes of one element to its value.
 fn code(elem: IntType, bytes: &[u8]) -> i32 {
     match (elem, bytes) {
         (IntType::I8 | IntType::I4, &[a]) => i8::from_ne_bytes([a]).into(),
@@ -373,7 +375,7 @@ fn code(elem: IntType, bytes: &[u8]) -> i32 {
         (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
         (IntType::U16, &[a, b]) => u16::from_ne_bytes([a, b]).into(),
         (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]),
-        // Bytes of another type.
+        // The number of bytes does not fit the type.
         (IntType::I8 | IntType::U8 | IntType::I16 | IntType::U16 | IntType::I32 | IntType::I4 | IntType::U4, _) => {
             i32::MAX
         }

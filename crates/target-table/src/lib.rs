@@ -1,8 +1,10 @@
-//! The crate that a vendor depends on.
+//! Targets: what they are, how their tables are read, and where they are registered. Vendors use this crate through the
+//! SDK.
 //!
-//! A target is a table ([`TargetSpec`]): types, recipes, forms, limits and fusion rows as data. [`Table::parse`] reads one
-//! and checks it, [`Table::spec`] returns it with the overlays of some options. A [`Target`] is a table with kernels for
-//! its forms, and code for what a table cannot say. The [`Registry`] has the targets of the program and of files.
+//! The table of a target ([`TargetSpec`]) has its types, recipes, forms, limits and fusion rows as data.
+//! [`Table::parse`] reads and checks a table. [`Table::spec`] returns the table with the overlays of chosen options. A
+//! [`Target`] is a table with kernels for its forms, and with code for what a table cannot say. The [`Registry`] has
+//! the targets of the program and those from files.
 
 mod candidate;
 pub mod dialect;

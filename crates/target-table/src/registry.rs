@@ -1,4 +1,4 @@
-//! The registry of targets.
+//! The registry, which has all targets that can be used.
 
 use crate::dialect::Dialect;
 use crate::guard::{Guarded, Vendor, caught};
@@ -10,7 +10,7 @@ use std::{fmt, path::Path, sync::Arc};
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostics, nearest};
 
-/// Entry that a target's crate submits:
+/// The entry that the crate of a target submits to the registry:
 ///
 /// ```
 /// use strait_target::{FormKernel, TargetFactory, inventory};
@@ -32,12 +32,14 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// Makes a target with code out of the target that is only table and kernels. It is a function, or a value with state of
-/// its own. It may read the option values ([`TargetSpec::chosen`](crate::TargetSpec::chosen)) and fail.
+/// The type of functions that make a target with code. Such a function gets the target that consists of the table and
+/// the kernels only. It may have state of its own. It may read the values of the options
+/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and it may fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
 impl TargetFactory {
-    /// A target with this table. `origin` is the package and its version, which errors about the table name.
+    /// Makes a factory for a target with this table. `origin` is the name and version of the package. Errors about the
+    /// table name it.
     pub const fn new(origin: &'static str, table: &'static str) -> TargetFactory {
         TargetFactory {
             origin,
@@ -48,7 +50,7 @@ impl TargetFactory {
         }
     }
 
-    /// The package and its version.
+    /// Name and version of the package that the target comes from.
     pub const fn origin(&self) -> &'static str {
         self.origin
     }
@@ -58,12 +60,12 @@ impl TargetFactory {
         self.table
     }
 
-    /// True if code makes the target.
+    /// True if the target has code that makes it ([`TargetFactory::code`]).
     pub const fn has_code(&self) -> bool {
         self.make.is_some()
     }
 
-    /// True if a kernel of its own computes one of its forms.
+    /// True if the target has a kernel of its own for at least one of its forms.
     pub const fn has_kernels(&self) -> bool {
         let mut at = 0;
         while at < self.kernels.len() {
@@ -88,7 +90,8 @@ impl TargetFactory {
         }
     }
 
-    /// Adds the words of the vendor's own tool, which configurations may use. None of them may be an option of the table.
+    /// Adds the settings of the vendor's own tool, which configurations may use. None of them may have the name of an
+    /// option of the table.
     pub const fn dialect(self, dialect: Dialect) -> TargetFactory {
         TargetFactory {
             dialect: Some(dialect),
@@ -113,13 +116,13 @@ pub enum Origin {
 /// A shared library as the origin of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryOrigin {
-    /// Name and version, as it says.
+    /// Name and version of the package, as the library states them.
     pub package: String,
-    /// The file.
+    /// Path of the library.
     pub path: String,
     /// SHA-256 of the file, as hexadecimal digits.
     pub sha256: String,
-    /// Version of the interface that it is built for.
+    /// Major and minor version of the interface that the library is built for.
     pub interface: [u32; 2],
 }
 
@@ -142,13 +145,14 @@ pub struct Entry {
     dialect: Option<Dialect>,
 }
 
-/// Part of a target besides table and kernels.
+/// The code that a target has besides its table and its kernels.
 enum Code {
-    /// Nothing.
+    /// The target has no further code.
     None,
-    /// Code of a crate that is linked.
+    /// Code of a crate that is linked into the program.
     Linked(&'static Make),
-    /// Code of a library, which says which loops are its own ([`Target::own_loops`]). The flag says if it writes files.
+    /// Code of a library, which also decides which loops are its own ([`Target::own_loops`]). The flag is true if the
+    /// library writes files.
     Library(Arc<Make>, bool),
 }
 
@@ -162,29 +166,30 @@ impl fmt::Debug for Entry {
 }
 
 impl Entry {
-    /// Where it comes from.
+    /// Where the target comes from.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// Its table.
+    /// The table of the target.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// The words of the vendor's own tool, if it knows them.
+    /// The settings of the vendor's own tool, if the target understands them.
     pub fn dialect(&self) -> Option<&Dialect> {
         self.dialect.as_ref()
     }
 
-    /// True if the target has code that computes a form or decides something.
+    /// True if the target has kernels of its own or any other code.
     pub fn has_code(&self) -> bool {
         !matches!(self.code, Code::None) || self.kernels.values().any(Option::is_some)
     }
 
-    /// The target with these options; one that is absent has its default.
+    /// Makes the target with these values of its options. An option that is absent has its default.
     ///
-    /// # Errors [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
+    /// # Errors
+    /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
     /// [`RegistryError::Code`] if the target's code cannot make it.
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         let target = self.unguarded(options)?;
@@ -197,8 +202,8 @@ impl Entry {
         })
     }
 
-    /// The target as its code makes it, without the comparison with its table. For a library: its host makes the
-    /// comparison.
+    /// Makes the target without the wrapper that compares its results with the table. This is for use in the process of
+    /// a library, where the host makes the comparison.
     ///
     /// # Errors
     /// As for [`Entry::target`].
@@ -211,13 +216,13 @@ impl Entry {
         }
     }
 
-    /// True if the target's own code computes the form of this name, or may do so; false if the host does.
+    /// True if the target's own code computes, or may compute, the form of this name. False if the host computes it.
     pub fn computes(&self, form: &str) -> bool {
         let own = matches!(self.kernels.get(form), Some(Some(_)));
         own || (matches!(self.code, Code::Linked(_)) && self.kernels.contains_key(form))
     }
 
-    /// The target that code makes.
+    /// Calls the code that makes the target.
     fn made(&self, make: &Make, target: TableTarget) -> Result<Arc<dyn Target>, RegistryError> {
         let made = caught(|| make(target).map_err(|error| error.to_string()));
         let made = made.unwrap_or_else(|message| Err(format!("it panicked: {message}")));
@@ -229,60 +234,60 @@ impl Entry {
     }
 }
 
-/// The targets by id. The driver makes this value and passes it on; it is not a global.
+/// The targets, by id. The registry is not global: the driver makes it and passes it on.
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
 }
 
-/// Reason why a target is not available.
+/// Why a target is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// The fault of the author of the table or of the configuration.
+    /// A table or an option is wrong. The author of the table or of the configuration is at fault.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Two targets with one id.
+    /// Two targets have the same id.
     #[error("target `{id}` comes from {first} and from {second}")]
     Duplicate {
-        /// The id.
+        /// The id that both targets have.
         id: String,
         /// Where the first one comes from.
         first: Origin,
         /// Where the second one comes from.
         second: Origin,
     },
-    /// The fault of the target's crate: table and kernels do not fit together.
+    /// The table and the kernels do not fit together. The target's crate is at fault.
     #[error("{origin}: {message}")]
     Kernels {
-        /// Where it comes from.
+        /// Where the target comes from.
         origin: Origin,
-        /// The form.
+        /// Which form has no kernel, or which kernel no form.
         message: String,
     },
-    /// The fault of the target's crate, or of the option values: its code cannot make the target.
+    /// The target's code cannot make the target. The target's crate or the values of the options are at fault.
     #[error("target `{id}` of {origin}: its code cannot make it: {message}")]
     Code {
-        /// The id.
+        /// Id of the target.
         id: String,
-        /// Where it comes from.
+        /// Where the target comes from.
         origin: Origin,
         /// The message of the error or of the panic.
         message: String,
     },
-    /// The configuration's fault.
+    /// No target has this id. The configuration is at fault.
     #[error("target `{id}` is not registered; {help}")]
     Unknown {
         /// The id that was asked for.
         id: String,
-        /// The nearest id, or all of them.
+        /// Advice that names the id that was probably meant, or all ids.
         help: String,
     },
-    /// A table that cannot be read.
+    /// The file of a table cannot be read.
     #[error("cannot read {path}: {message}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Reason of the refusal.
+        /// Why the file cannot be read.
         message: String,
     },
 }
@@ -294,10 +299,11 @@ impl From<Diagnostics> for RegistryError {
 }
 
 impl Registry {
-    /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking means
-    /// nothing.
+    /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking has no
+    /// meaning.
     ///
-    /// # Errors A table with errors, a form without its kernel, an id that two targets have.
+    /// # Errors
+    /// If a table has errors, a form has no kernel, or two targets have the same id.
     pub fn builtin() -> Result<Registry, RegistryError> {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
@@ -308,7 +314,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// A target with a crate.
+    /// Adds a target that has a crate.
     ///
     /// # Errors
     /// As for [`Registry::builtin`].
@@ -348,17 +354,19 @@ impl Registry {
         })
     }
 
-    /// A target that is a table in a file; the host's kernels compute its forms.
+    /// Adds a target that is a table in a file. The host's kernels compute its forms.
     ///
-    /// # Errors A file that cannot be read, a table with errors, an id that another target has.
+    /// # Errors
+    /// If the file cannot be read, the table has errors, or another target has the same id.
     pub fn add_file(&mut self, path: &Path) -> Result<&Entry, RegistryError> {
         let table = read_table(path)?;
         self.add_table(Origin::File(table.name().to_owned()), table)
     }
 
-    /// A target that is a table; the host's kernels compute its forms.
+    /// Adds a target that is only a table. The host's kernels compute its forms.
     ///
-    /// # Errors An id that another target has, a table that needs code.
+    /// # Errors
+    /// If another target has the same id, or the table needs code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
         let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
@@ -372,10 +380,11 @@ impl Registry {
         self.entry(&id)
     }
 
-    /// A target whose table and code come from a library: the host's kernels compute its forms, `make` does the rest. With
-    /// `emits` it writes a package.
+    /// Adds a target whose table and code come from a library. The host's kernels compute its forms, and `make` makes
+    /// the target. If `emits` is set, the target writes a package.
     ///
-    /// # Errors A table with errors, or one that needs code that the library does not have; an id that another target has.
+    /// # Errors
+    /// If the table has errors or needs code that the library does not have, or if another target has the same id.
     pub fn add_library(
         &mut self,
         origin: Origin,
@@ -414,12 +423,12 @@ impl Registry {
         Ok(())
     }
 
-    /// The entries in the order of their ids.
+    /// The registered targets with their ids, in the order of the ids.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The entry with this id.
+    /// The registered target with this id.
     ///
     /// # Errors
     /// [`RegistryError::Unknown`], with the nearest id.
@@ -433,7 +442,7 @@ impl Registry {
         })
     }
 
-    /// The target with this id and these options.
+    /// Makes the target with this id, with these values of its options.
     ///
     /// # Errors
     /// As for [`Registry::entry`] and [`Entry::target`].
@@ -442,9 +451,10 @@ impl Registry {
     }
 }
 
-/// The table in a file, with the tables beside it that it extends.
+/// Reads the table in a file. Tables that it extends are read from the same folder.
 ///
-/// # Errors A file that cannot be read, a table with errors.
+/// # Errors
+/// If a file cannot be read or a table has errors.
 pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
     let own = text(path).map_err(|message| RegistryError::File {
         path: path.display().to_string(),

@@ -10,8 +10,8 @@ use strait_kernels::{
 };
 use strait_requantize::Requantization;
 
-/// Prepares the loops of a layer for one requantization and the clamp behind it (both ends are codes and belong to it):
-/// a function, or a value with state of its own.
+/// The type of functions that prepare the loops of a layer. The arguments are the requantization and the clamp after
+/// it; the ends of the clamp are codes, and both are allowed results. Such a function may have state of its own.
 pub type Prepare = dyn Fn(&Requantization, Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> + Send + Sync;
 
 /// The kernel that computes one form of a table.
@@ -22,8 +22,8 @@ pub struct FormKernel {
 }
 
 impl FormKernel {
-    /// A kernel of the target's crate computes the form of this name: an instance of a kernel family of the host, or code
-    /// of its own.
+    /// A kernel of the target's crate computes the form of this name. It may use a kernel family of the host or code of
+    /// its own.
     pub const fn new(form: &'static str, prepare: &'static Prepare) -> FormKernel {
         FormKernel {
             form,
@@ -40,15 +40,15 @@ impl FormKernel {
 /// The kernel of a form; `None` for the host's.
 pub(crate) type Kernel = Option<&'static Prepare>;
 
-/// A table with a kernel for each of its forms. A target without further code is nothing else; a target with code has one
-/// inside and passes on the calls that it does not change.
+/// A table with a kernel for each of its forms. A target without further code consists only of this. A target with code
+/// contains a value of this type and passes on to it the calls that it does not handle itself.
 pub struct TableTarget {
     spec: TargetSpec,
     kernels: BTreeMap<String, Kernel>,
 }
 
 impl TableTarget {
-    /// Every form of the table needs a kernel; the registry checks it.
+    /// Every form of the table must have a kernel. The registry checks this.
     pub(crate) fn new(spec: TargetSpec, kernels: BTreeMap<String, Kernel>) -> TableTarget {
         TableTarget { spec, kernels }
     }

@@ -8,8 +8,8 @@ use strait_core::{Attribute, Counts, Elem, Fused, Module, Op, QuantParams, Reaso
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
-/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget). Other targets replace the methods for what
-/// their table cannot say.
+/// A target. A target that is only a table is a [`TableTarget`](crate::TableTarget). Other targets override the methods
+/// for what their table cannot say.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no target",
     label = "has no table and no kernels",
@@ -17,17 +17,19 @@ use strait_requantize::Requantization;
             a table and the kernels that a `TargetFactory` names"
 )]
 pub trait Target: Send + Sync {
-    /// Its table, with the overlays of the options that it was made with.
+    /// The target's table, with the overlays of the options with which the target was made.
     fn spec(&self) -> &TargetSpec;
 
-    /// The loops of a layer with this requantization and a clamp behind it (both ends are codes and belong to it).
+    /// The loops of a layer with this requantization and a clamp after it. The ends of the clamp are codes, and both
+    /// are allowed results.
     ///
-    /// # Errors [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
+    /// # Errors
+    /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The loops by the target's own model of its arithmetic, if that is not what [`Target::loops`] returns. A plugin in a
-    /// library has such a model. `compile` compares it with the form at every threshold, and `--kernels target` runs it.
-    /// `None` for a target without a model, and for a form that the model does not compute.
+    /// The loops of the target's own model of its arithmetic, if [`Target::loops`] returns other loops. A plugin in a
+    /// library can have such a model. `compile` compares the model with the form at every threshold, and `--kernels
+    /// target` runs it. `None` if the target has no model, or if the model does not compute the form.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
@@ -36,8 +38,8 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// True if the model computes such a layer, with accumulators of 64 bits if they are `wide` and else of 32; false if it
-    /// leaves the layer to the form. `None` for a target without a model.
+    /// Whether the target's own model computes this form, for accumulators of 64 bits if `wide` is set and of 32 bits
+    /// otherwise. False if it leaves the form to the host. `None` if the target has no model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].
@@ -46,21 +48,22 @@ pub trait Target: Send + Sync {
         Ok(self.own_loops(form, clamp)?.map(|_| true))
     }
 
-    /// May refuse a node that the table admits, for reasons that a table cannot state. The nodes are those of the float
-    /// graph, before anything has a grid. A refused node runs on the host.
+    /// Decides about a node that the table admits. A target may refuse the node for reasons that a table cannot state.
+    /// The node is one of the float graph, before anything is quantized. A refused node runs on the host.
     ///
-    /// # Errors [`TargetError::Refused`] for a node that is refused, with a reason for the report:
+    /// # Errors
+    /// [`TargetError::Refused`] for a node that is refused, with a reason for the report:
     /// [`ReasonCode::TargetCode`](strait_core::ReasonCode) and a sentence. Any other error stops the compilation.
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
         let _ = node;
         Ok(())
     }
 
-    /// [`Target::admits`] for many nodes at once: for each of them the reason of the refusal, if it is refused. A target
-    /// where each call is expensive replaces this method.
+    /// [`Target::admits`] for many nodes at once. For each node, the result is the reason if the node is refused. A
+    /// target for which each call is expensive overrides this method.
     ///
     /// # Errors
-    /// As for [`Target::admits`], without a refusal.
+    /// As for [`Target::admits`], except that a refusal is not an error.
     fn refusals(&self, nodes: &[Candidate<'_>]) -> Result<Vec<Option<Reason>>, TargetError> {
         let refusal = |node| match self.admits(node) {
             Ok(()) => Ok(None),
@@ -79,11 +82,12 @@ pub trait Target: Send + Sync {
         Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
     }
 
-    /// Writes the target's own package: [`Format::Package`]. It is called only where the table's `emit` names it, and
-    /// the configuration does not leave it out.
-    /// The main graph of the module is what the artifact runs, in the integer stage.
+    /// Writes the target's own package ([`Format::Package`]). This is only called if the table's `emit` names the
+    /// package and the configuration does not exclude it. The main graph of the module is the graph that the artifact
+    /// runs, in the integer stage.
     ///
-    /// # Errors [`TargetError::Unsupported`] for a target without a package, and any other error. The artifact is then not
+    /// # Errors
+    /// [`TargetError::Unsupported`] for a target without a package, and any other error. The artifact is then not
     /// written.
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
@@ -94,8 +98,8 @@ pub trait Target: Send + Sync {
         )))
     }
 
-    /// [`Target::emit`] with everything that is known of the compilation. `compile` calls this one; a target whose files
-    /// only need the module does not have to replace it.
+    /// [`Target::emit`] with everything that is known about the compilation. `compile` calls this method. A target
+    /// whose files only depend on the module need not override it.
     ///
     /// # Errors
     /// As for [`Target::emit`].
@@ -103,16 +107,17 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records have a scale of weights for each output of a layer of the model. If a rule splits
-    /// outputs, each of the new ones has a scale, too.
+    /// True if the vendor's records have one scale of weights for each output of a layer of the source model, even if a
+    /// rewrite rule turns an output into several channels.
     fn counts_outputs(&self) -> bool {
         false
     }
 
-    /// The grids that a record of the vendor's own tool states. They replace those of calibration.
+    /// Reads the scales and zero points in a record of the vendor's own tool. They replace those of the calibration.
     ///
-    /// # Errors [`TargetError::Text`] for a text that is not such a record, with the place; [`TargetError::Unsupported`]
-    /// for a target that reads no records.
+    /// # Errors
+    /// [`TargetError::Text`] for a text that is not such a record, with the place; [`TargetError::Unsupported`] for a
+    /// target that reads no records.
     fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
         let _ = text;
         Err(TargetError::Unsupported(format!(
@@ -122,36 +127,37 @@ pub trait Target: Send + Sync {
     }
 }
 
-/// A compilation whose files are written.
+/// Everything about a compilation that a target may need to write its files.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Emission<'a> {
-    /// The module of the artifact, in the integer stage. Its main graph is what runs. If there are two graphs, the first
-    /// one is the graph before fusion.
+    /// The module of the artifact, in the integer stage. The main graph is the one that runs. If there are two graphs,
+    /// the first one is the graph before fusion.
     pub module: &'a Module,
-    /// The name of the model: that of its file, without the ending.
+    /// The name of the model, which is the name of its file without the extension.
     pub model: &'a str,
-    /// The rules whose patterns the float graph contains, with the numbers of matches and of applications, sorted by name.
+    /// The rewrite rules whose patterns were found in the float graph, sorted by name. Each comes with how often its
+    /// pattern was found and how often the rule was applied.
     pub rules: &'a [(&'a str, Counts)],
-    /// The observer of activations, where no rule of the configuration names another one.
+    /// The observer of activations that is used unless a rule of the configuration names another one.
     pub observer: &'a str,
-    /// For each layer, by name and in order, how the range of its input was found.
+    /// For each layer, how the range of its input was found; sorted by name.
     pub observing: &'a [(String, Observing)],
     /// False if no rule merges a layer into another one.
     pub fuses: bool,
     /// The layers that no rule merges into another one, and into which no rule merges others.
     pub unfused: &'a [&'a str],
-    /// The convolutions that were made of several layers of the model, or that have several channels for each output of a
-    /// layer, by name and in order.
+    /// The convolutions that were made from several layers of the source model, or that have several channels for each
+    /// output of a layer. They are sorted by name.
     pub joined: &'a [(String, Joined)],
 }
 
-/// The layers that a convolution was made of.
+/// The layers of the source model that a convolution was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// Their names and the numbers of their outputs, in the order of the convolution's channels.
+    /// The name of each layer and the number of its outputs, in the order of the convolution's channels.
     pub layers: Vec<(String, u64)>,
-    /// The number of neighbouring channels that make one output.
+    /// The number of neighbouring channels of the convolution that are one output of a layer.
     pub each: NonZeroU32,
 }
 
@@ -160,12 +166,12 @@ pub struct Joined {
 pub struct Observing {
     /// The name of the observer, or `range` if the configuration states the range.
     pub observer: String,
-    /// Its settings.
+    /// The settings of the observer.
     pub options: ObserverOptions,
 }
 
 impl<'a> Emission<'a> {
-    /// An emission of which only the module is known.
+    /// Makes an emission for which only the module and the model's name are known.
     pub fn new(module: &'a Module, model: &'a str) -> Emission<'a> {
         Emission {
             module,
@@ -197,7 +203,7 @@ impl<'a> Emission<'a> {
         Emission { observing, ..self }
     }
 
-    /// Sets the layers that no rule merges: all layers, or these.
+    /// Sets which layers no rule merges. If `fuses` is false, these are all layers.
     #[must_use]
     pub fn with_fusions(self, fuses: bool, unfused: &'a [&'a str]) -> Emission<'a> {
         Emission { fuses, unfused, ..self }
@@ -225,18 +231,18 @@ impl<'a> Emission<'a> {
     }
 }
 
-/// A grid that a record states for an operand of a layer.
+/// The scale and zero point that a record states for an operand of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// The source name of the layer.
+    /// The name of the layer in the source model.
     pub layer: String,
-    /// Bytes of the text that name the layer.
+    /// The range of bytes in the text at which the layer is named.
     pub at: Range<usize>,
-    /// The position of the operand in the layer: 0 is the input, 1 are the weights.
+    /// The position of the operand in the layer: 0 is the input, and 1 the weights.
     pub operand: usize,
     /// The type of the codes.
     pub elem: Elem,
-    /// Scale and zero point. Weights have one for the tensor, or one for each output.
+    /// Scale and zero point. Weights have a single scale, or one for each output.
     pub params: QuantParams,
 }
 
@@ -246,14 +252,14 @@ pub struct FusionSite<'a> {
     /// The row's name.
     pub row: &'a str,
     op: &'a Op,
-    /// Element type and grid of each of its operands; `None` for a grid that an operand does not have.
+    /// For each operand of the producer, the element type, and the scale and zero point if it has them.
     pub operands: &'a [(Elem, Option<&'a QuantParams>)],
-    /// Requantization of its result.
+    /// The requantization of the producer's result.
     pub requant: &'a Requantization,
 }
 
 impl<'a> FusionSite<'a> {
-    /// The match of a row: the producer, the producer's operands, and the steps behind its result.
+    /// Describes the match of a row: the producer, the producer's operands, and the requantization of its result.
     pub fn new(
         row: &'a str,
         op: &'a Op,
@@ -268,13 +274,13 @@ impl<'a> FusionSite<'a> {
         }
     }
 
-    /// The producer's term. The set of terms grows with Strait, so a target's code has an answer for those that it does
-    /// not know.
+    /// The producer's term. Later versions of Strait have more terms, so a target's code must also handle terms that it
+    /// does not know.
     pub fn term(&self) -> Term {
         self.op.term()
     }
 
-    /// An attribute of the producer, by its name in the text form; `None` where it has none of this name.
+    /// The attribute of the producer with this name in the text form; `None` if the producer has no such attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         self.op.attribute(key)
     }
@@ -283,24 +289,25 @@ impl<'a> FusionSite<'a> {
 /// The answer to [`Target::custom`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It stays as it is.
+    /// The operations stay as they are.
     Refuse(Reason),
-    /// The producer computes this behind its accumulators. Its op does not change: a certificate compares the steps behind
-    /// the accumulators only.
+    /// The producer computes these steps after its accumulators. Its op must not change, since a certificate compares
+    /// only what happens after the accumulators.
     Fuse(Fused),
 }
 
-/// The destination of a target's files. It depends on no crate of a format: a graph is handed over to the writer that is
-/// registered for the format.
+/// The destination of a target's files. It does not depend on any crate for a format: a graph is passed to the writer
+/// that is registered for its format.
 pub trait Sink {
-    /// A file with this content. `path` is relative, with forward slashes.
+    /// Writes a file with this content. `path` is relative, with forward slashes.
     ///
-    /// # Errors [`TargetError::Sink`] if it cannot be written.
+    /// # Errors
+    /// [`TargetError::Sink`] if it cannot be written.
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
 
-    /// Appends to a file, so that it never has to be in memory as a whole. The first piece creates the file. Returns false,
-    /// and writes nothing, if the sink only takes whole files. Pieces of several files may alternate. A file that is
-    /// written in pieces must not be written by [`Sink::bytes`], too.
+    /// Appends to a file, so that the whole file never has to be in memory. The first piece creates the file. Returns
+    /// false, and writes nothing, if the sink only accepts whole files. Pieces of several files may alternate. A file
+    /// that is written in pieces must not be written by [`Sink::bytes`], too.
     ///
     /// # Errors
     /// As for [`Sink::bytes`].
@@ -309,9 +316,10 @@ pub trait Sink {
         Ok(false)
     }
 
-    /// A file in `format`, of the main graph of a module in the export stage.
+    /// Writes a file in the format `format` with the main graph of a module in the export stage.
     ///
-    /// # Errors [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if it cannot be written.
+    /// # Errors
+    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if it cannot be written.
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
 }
 
@@ -322,17 +330,17 @@ pub enum TargetError {
     /// The caller asked for a feature that the target does not have.
     #[error("{0} is not supported")]
     Unsupported(String),
-    /// No form of the table accepts a requantization: the fault of the code that made the requantization.
+    /// No form of the table accepts a requantization. The code that made the requantization is at fault.
     #[error("no form of target `{target}` computes this {kind}: {reasons}")]
     NoForm {
         /// The target's id.
         target: String,
         /// The requantization's kind.
         kind: &'static str,
-        /// Reason of each form's refusal.
+        /// Why each of the forms refuses the requantization.
         reasons: String,
     },
-    /// The target's kernel refuses a requantization that its table accepts: the fault of the target.
+    /// The target's kernel refuses a requantization that its table accepts. The target is at fault.
     #[error("form `{form}` of target `{target}`: {error}")]
     Kernel {
         /// The target's id.
@@ -342,7 +350,7 @@ pub enum TargetError {
         /// Error of the kernel.
         error: KernelError,
     },
-    /// The target's kernel computes another result than its form: the fault of the target.
+    /// The target's kernel computes a result that differs from the form's. The target is at fault.
     #[error(
         "form `{form}` of target `{target}`: its kernel makes {found} of the accumulator {accumulator} in channel {channel}; \
          by its definition it is {expected}"
@@ -356,53 +364,53 @@ pub enum TargetError {
         channel: usize,
         /// The accumulator.
         accumulator: i64,
-        /// The code by the form's definition.
+        /// The right code, by the form's definition.
         expected: i32,
         /// The code that the kernel computes.
         found: i32,
     },
-    /// A plugin in a library failed, or its process did: the fault of the target.
+    /// A plugin in a library, or its process, failed. The target is at fault.
     #[error("target `{target}`: {message}")]
     Plugin {
         /// The target's id.
         target: String,
-        /// Plugin, call and error.
+        /// A message that names the plugin, the call and the error.
         message: String,
     },
-    /// The target's code panicked: the fault of the target.
+    /// The target's code panicked. The target is at fault.
     #[error("target `{target}`: {what} panicked: {message}")]
     Panicked {
         /// The target's id.
         target: String,
-        /// Which code.
+        /// Which part of the target's code panicked.
         what: String,
         /// The message of the panic.
         message: String,
     },
-    /// A text of the vendor's own tool has an error: the fault of its author.
+    /// A text of the vendor's own tool has an error. The author of the text is at fault.
     #[error("{message}")]
     Text {
-        /// Bytes of the text that are at fault.
+        /// The range of bytes of the text that are wrong.
         at: Range<usize>,
-        /// The fault, in one sentence.
+        /// What is wrong, in one sentence.
         message: String,
     },
-    /// A file that is not allowed in an artifact: the fault of the target.
+    /// The target wrote a file that is not allowed in an artifact. The target is at fault.
     #[error("target `{target}` emits `{path}`: {fault}")]
     Emitted {
         /// The target's id.
         target: String,
-        /// The file.
+        /// Name of the file.
         path: String,
-        /// The rule that it breaks, and how it would be right.
+        /// The rule that the file breaks, and what would be right.
         fault: String,
     },
     /// A file cannot be written.
     #[error("cannot write {path}: {message}")]
     Sink {
-        /// The file.
+        /// Name of the file.
         path: String,
-        /// Reason of the refusal.
+        /// Why the file cannot be written.
         message: String,
     },
     /// The model needs something that the target cannot do.

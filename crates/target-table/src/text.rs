@@ -1,4 +1,4 @@
-//! Documents of a vendor's own tool in the text form of Protocol Buffers, by their types.
+//! Reads documents of a vendor's own tool in the text form of Protocol Buffers into values of Rust types.
 
 use serde::de::DeserializeOwned;
 use std::{ops::Range, path::PathBuf, sync::Arc};
@@ -8,20 +8,22 @@ use strait_document::{
 
 use crate::TargetError;
 
-/// A document, with the place of each of its fields. A field that the type does not have is an error, and so is a field
-/// that comes twice and is not a list.
+/// A document that was read, with the place of each of its fields. It is an error if a field is not one of the type's
+/// fields, or if a field that is not a list occurs twice.
 #[derive(Clone, Debug)]
 pub struct Written<'a, T> {
-    /// The document.
+    /// The contents of the document.
     pub value: T,
     text: &'a str,
     tree: Node,
 }
 
 impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
-    /// Reads a text.
+    /// Reads a document from its text.
     ///
-    /// # Errors The first error in the text, with its bytes: wrong syntax, or a field that does not fit the type.
+    /// # Errors
+    /// If the syntax is wrong or a field does not fit the type. The first such error is returned, with its place in the
+    /// text.
     pub fn read(text: &'a str) -> Result<Written<'a, T>, TargetError> {
         let source = Arc::new(Source {
             text: Arc::new(SourceText {
@@ -34,7 +36,7 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
         let shape = Shape::of_type::<T>(&[]);
         let mut tree = text_proto(&source, &shape).map_err(|found| first(&found))?;
         check(&shape, &mut tree).map_err(|found| first(&found))?;
-        // A checked text can be read. If not, the error is about the whole text.
+        // A text that was checked can be read. If it cannot, the error is about the whole text.
         let value = T::deserialize(tree.to_toml()).map_err(|error| TargetError::Text {
             at: 0..0,
             message: error.to_string(),
@@ -44,18 +46,19 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
 }
 
 impl<'a, T> Written<'a, T> {
-    /// The bytes of the field at the end of a path, or of the last field along the path that exists.
+    /// The range of bytes of the field at the end of a path. If there is no such field, the range is that of the last
+    /// field along the path that exists.
     pub fn at(&self, path: &KeyPath) -> Range<usize> {
         self.tree.nearest(path).location.span.clone().unwrap_or(0..0)
     }
 
-    /// The value of a field as it was written. The digits of a number are exact there; its type may have rounded them
-    /// already.
+    /// The value of a field as it was written. The text has the exact digits of a number, while the value that was read
+    /// may be rounded.
     pub fn as_written(&self, path: &KeyPath) -> &'a str {
         self.text.get(self.at(path)).unwrap_or_default()
     }
 
-    /// An error about a field.
+    /// Makes an error about a field.
     pub fn wrong(&self, path: &KeyPath, message: impl Into<String>) -> TargetError {
         TargetError::Text {
             at: self.at(path),
@@ -64,7 +67,7 @@ impl<'a, T> Written<'a, T> {
     }
 }
 
-/// The first finding, with its label.
+/// Converts the first finding, with its label, to an error.
 fn first(found: &Diagnostics) -> TargetError {
     let Some(finding) = found.0.first() else {
         return TargetError::Text {

@@ -1,8 +1,8 @@
 //! The target `ascend`: it computes what AMCT's deploy models compute on Ascend's cube unit.
 //!
 //! This crate has its own kernel for a fused requantization: the product of scale and accumulator in `f32`, rounded to
-//! the nearest even integer, then ReLU, then the offset. What the model computes there before the fusion runs on the
-//! host's kernels.
+//! the nearest even integer, then ReLU, then the offset. Requantizations that are not fused are computed by the host's
+//! kernels.
 
 mod amct;
 mod package;

@@ -1,12 +1,12 @@
 //! Reads AMCT's records (`ScaleOffsetRecord`), in the variants for PyTorch, for ONNX, and for TensorFlow and Caffe.
 //!
-//! The variants have other numbers for some fields and a few fields of their own, so fields are recognized by their
-//! names. A record has an entry for each layer, by name. The entry has the scale and offset of the layer's input
-//! (`scale_d`, `offset_d`) and the scales of its weights (`scale_w`). An entry with the key `layer:index` is for a
-//! single operand.
+//! The variants give some fields different numbers and have a few fields of their own, so fields are recognized by
+//! their names. A record has an entry for each layer, with the layer's name. The entry has the scale and offset of the
+//! layer's input (`scale_d`, `offset_d`) and the scales of its weights (`scale_w`). An entry with the key `layer:index`
+//! is for a single operand.
 //!
-//! The checks are the toolkit's: scales are in (0, ∞) and have a finite reciprocal, offsets are codes, and weights have
-//! no offset.
+//! The checks are the same as those of the toolkit: scales are in (0, ∞) and have a finite reciprocal, offsets are
+//! codes, and weights have no offset.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use strait_plugin_sdk::{Recorded, TargetError};
 
 use crate::amct::Unread;
 
-/// The document.
+/// The whole record.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -35,7 +35,7 @@ struct Record {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// Name of the layer, or of one of its operands.
+    /// Name of the layer, or of one of the layer's operands.
     key: String,
     /// Scales and offsets of the layer.
     value: Option<Layer>,
@@ -58,13 +58,13 @@ struct Layer {
     /// Offsets of the weights.
     #[serde(default)]
     offset_w: Vec<i64>,
-    /// Shifts N.
+    /// The shifts N of AMCT, which are not supported here.
     #[serde(default)]
     shift_bit: Vec<i64>,
     /// For each channel, a factor that moves magnitude between activations and weights.
     #[serde(default)]
     tensor_balance_factor: Vec<f64>,
-    /// True if nothing is folded into the layer.
+    /// True if no other layer was folded into this one.
     #[serde(rename = "skip_fusion")]
     _skip_fusion: Option<bool>,
     /// Type of both operands.
@@ -75,7 +75,7 @@ struct Layer {
     wts_type: Option<Type>,
     /// Precision of the scales.
     fakequant_precision_mode: Option<String>,
-    /// True if the entry is for a single operand.
+    /// True if the entry is for a single operand and not for a whole layer.
     #[serde(rename = "is_tensor_quantize")]
     _is_tensor_quantize: Option<bool>,
     /// Element type of the layer before quantization.
@@ -114,7 +114,7 @@ enum Type {
     Int16,
     /// 4 bits.
     Int4,
-    /// Counts as absent.
+    /// The type is not set, which counts as absent.
     Unset,
 }
 
@@ -129,7 +129,7 @@ impl Type {
     }
 }
 
-/// Bound for balance factors: the distance from 1 to the next f32.
+/// The bound that balance factors are compared with: the distance from 1 to the next larger f32.
 const EPSILON: f64 = f32::EPSILON as f64;
 
 /// Reads the scales and offsets in a record.
@@ -180,7 +180,7 @@ fn unread(
     }
 }
 
-/// Where a layer is in the document.
+/// An entry of a record, with its place in the document.
 struct RecordedLayer<'a> {
     written: &'a Written<'a, Record>,
     key: KeyPath,
@@ -202,7 +202,7 @@ impl RecordedLayer<'_> {
         }
     }
 
-    /// A scale as f32, rounded once from its decimal digits.
+    /// Converts a scale to f32. It is rounded only once, directly from the decimal digits in the document.
     fn scale(&self, field: &str, index: Option<usize>, scale: f64) -> Result<f32, TargetError> {
         let digits = self.written.as_written(&self.path(field, index));
         let scale = digits.trim_end_matches(['f', 'F']).parse().unwrap_or(scale as f32);
@@ -216,7 +216,7 @@ impl RecordedLayer<'_> {
         }
     }
 
-    /// Checks every element of a list. The error names the first that is wrong.
+    /// Checks every element of a list. The error names the first element that is wrong.
     fn each<T: Copy>(&self, field: &str, all: &[T], holds: impl Fn(T) -> bool, rule: &str) -> Result<(), TargetError> {
         match all.iter().position(|&one| !holds(one)) {
             Some(index) => Err(self.wrong(field, Some(index), rule)),

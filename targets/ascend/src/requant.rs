@@ -1,5 +1,5 @@
-//! The form `requant`, AscendRequant: sat8(max(rint(f32(acc) · scale), 0) + offset). The max is only there if ReLU is
-//! set.
+//! The form `requant`, AscendRequant: sat8(max(rint(f32(acc) · scale), 0) + offset). The maximum is only taken if the
+//! form has a ReLU.
 
 use strait_plugin_sdk::form::{Arithmetic, Requantization};
 use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
@@ -11,8 +11,8 @@ struct Constants {
 
 struct Requant(PerChannel<Constants>);
 
-/// Beyond this, a result saturates whatever its offset is. 2^24 is larger than every 16-bit code, and every integer up
-/// to it is an `f32`.
+/// A rounded product beyond this number saturates, whatever the offset is. The number is 2^24, which is larger than
+/// every 16-bit code, and every integer up to 2^24 is an `f32`.
 const FAR: f32 = 16_777_216.0;
 
 impl Epilogue for Requant {
@@ -30,8 +30,8 @@ impl Epilogue for Requant {
     }
 }
 
-/// Prepares the loops of a requantization in `f32`. Its results have at most 16 bits, and its offset is one of its
-/// codes.
+/// Prepares the loops of a requantization in `f32`. The form's results have at most 16 bits, and its offset is one of
+/// its codes.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
     let constants = per_channel(form, |channel| match channel.arithmetic() {
@@ -44,7 +44,7 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
     // max(r, 0) + offset = max(r + offset, offset), so the form's ReLU is a clamp of its results.
     let [low, high] = form.range();
     let clamp = clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high)));
-    // Whole vectors are computed by the host's kernel for the same form.
+    // Whole vectors of accumulators are computed by the host's kernel for the same form.
     let loops = InRegisters::new(Requant(constants), form, Some(clamp));
     Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }

@@ -1,10 +1,11 @@
-//! What both kernels share: the constants of each channel, for forms that round half to even, and the loops.
+//! What both kernels of this target share: the constants of each channel, and the loops, for forms that round half to
+//! even.
 
 use strait_plugin_sdk::form::{Affine, Arithmetic, Requantization, Rounding};
 use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 
-/// Constants made from the scalars of each channel. There is one for all channels if the form has a single set of
-/// parameters.
+/// Constants made from the scalars of each channel. If the form has a single set of parameters, there is one entry for
+/// all channels.
 pub(crate) fn constants<T>(
     form: &Requantization,
     constant: impl Fn(&Affine) -> Option<T>,
@@ -16,7 +17,7 @@ pub(crate) fn constants<T>(
 }
 
 /// The loops of a form. This crate's epilogue computes one accumulator at a time. Whole vectors are computed by the
-/// host's batch kernel for the same form, if the machine has them.
+/// host's batch kernel for the same form, if the machine has vector instructions.
 pub(crate) fn loops(
     epilogue: impl Epilogue,
     form: &Requantization,

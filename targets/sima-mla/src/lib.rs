@@ -1,7 +1,8 @@
 //! The target `sima`: SiMa's MLA accelerator.
 //!
-//! Its arithmetic is only partly public. The table says which parts are documented and which are assumed. This crate
-//! has its own epilogues, which only round half to even. On vectors the host's kernels do the same.
+//! The arithmetic of the MLA is only partly public. The table says which parts are documented and which are assumed.
+//! This crate has its own code for requantizations that round half to even, one accumulator at a time. On whole
+//! vectors, the host's kernels compute the same.
 
 mod half_even;
 mod multiply_shift;
@@ -28,7 +29,7 @@ inventory::submit! {
     .code(&|table| Ok(Arc::new(Mla(table))))
 }
 
-/// The table and the kernels of the target, and its own files.
+/// The target: its table, its kernels and its own files.
 struct Mla(TableTarget);
 
 impl Target for Mla {

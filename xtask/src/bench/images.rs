@@ -1,4 +1,5 @@
-//! Compares the reading of images with Pillow and NumPy. `image_bench.py` makes the images and measures both.
+//! Compares how fast Strait reads images with how fast Pillow and NumPy do. `image_bench.py` makes the images and
+//! measures both.
 
 use crate::{Outcome, process, python, workspace};
 

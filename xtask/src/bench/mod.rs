@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: measures what compiling costs, compared with ONNX Runtime in the same run, and how the cost
-//! grows with the model.
+//! `cargo xtask bench`: measures what compiling costs, in comparison with ONNX Runtime on the same machine at the same
+//! time, and how the cost grows with the model.
 
 mod images;
 mod onnx;

@@ -70,7 +70,7 @@ impl Builder {
         self.nodes += 1;
     }
 
-    /// The file of the graph with these outputs.
+    /// Completes the graph with these outputs, and returns the bytes of the ONNX file.
     pub(super) fn file(mut self, outputs: &[(&str, &[usize])]) -> Vec<u8> {
         for (output, extents) in outputs {
             self.graph.bytes(12, &value(output, extents));

@@ -12,7 +12,8 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number with nearly normal distribution: the sum of twelve uniform numbers, which has a variance of one.
+    /// A random number whose distribution is nearly normal. It is the sum of twelve uniform numbers, which has a
+    /// variance of one.
     pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }

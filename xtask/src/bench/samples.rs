@@ -10,7 +10,8 @@ pub(super) fn samples(count: usize, extents: &[usize]) -> Vec<u8> {
         "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}",
         shape.join(", ")
     );
-    // Ten bytes precede the header, which ends with a line feed at a multiple of 64.
+    // There are ten bytes before the header. The header ends with a line feed, and it is padded so that it ends at a
+    // multiple of 64 bytes.
     let padded = (header.len() + 11).next_multiple_of(64) - 11;
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend_from_slice(&(padded as u16 + 1).to_le_bytes());

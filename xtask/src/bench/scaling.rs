@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Numbers of nodes, with the most seconds and bytes that compiling such a graph may take. Only some shapes have to
-/// keep to these limits.
+/// The numbers of nodes that are measured, with the most seconds and the most bytes that compiling such a graph may
+/// take. The limits hold only for some of the shapes.
 const MARKS: &[(usize, Option<f64>, Option<f64>)] = &[
     (1_000, None, None),
     (10_000, Some(1.5), None),
     (100_000, Some(15.0), Some(2e9)),
 ];
 const SAMPLES: usize = 4;
-/// Largest exponent e in cost = c · nodes^e, measured from the second largest to the largest graph. In smaller graphs,
-/// the fixed cost of every compilation dominates.
+/// The largest exponent e that is allowed in cost = c · nodes^e. It is measured between the second largest and the
+/// largest graph, because in smaller graphs the fixed cost of every compilation dominates.
 const MOST_GROWTH: f64 = 1.1;
 
-/// Number of samples for the real models, and the largest part of their compilation that verification may take.
+/// Number of samples for the real models, and the largest fraction of the time of their compilation that verification
+/// may take.
 const REAL_SAMPLES: usize = 32;
 const MOST_OF_COMPILATION: f64 = 0.1;
 
@@ -31,7 +32,7 @@ const TICK: Duration = Duration::from_millis(2);
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,
-    /// Peak memory; 0 if the system does not tell.
+    /// Peak memory in bytes; 0 if the system does not tell.
     peak_bytes: f64,
 }
 
@@ -59,7 +60,7 @@ fn usage() -> Stop {
     Stop::Usage("cargo xtask bench --scaling takes `--rounds N` and nothing else; see --help".into())
 }
 
-/// Measures one shape of graph. Returns the limits that it exceeds.
+/// Measures one shape of graph. Returns the limits that the shape exceeds.
 fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec<String>, Stop> {
     let (name, target) = (shape.name, shape.target);
     println!("{name}, for {target}, {SAMPLES} samples, median of {rounds}");
@@ -118,7 +119,7 @@ fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec
     Ok(missed)
 }
 
-/// Measures which part of the compilation of real models is verification. Returns the limits that are exceeded.
+/// Measures which fraction of the time for compiling real models is verification. Returns the limits that are exceeded.
 fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, Stop> {
     println!("verification beside the whole compilation for {TARGET}, {REAL_SAMPLES} samples");
     let data = work.join("images.npy");
@@ -146,7 +147,8 @@ fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, St
     Ok(missed)
 }
 
-/// The real models that are available. ResNet-50 is made with random weights, by the script beside its skeleton.
+/// The real models that are available. ResNet-50 is made from a file without weights. The script beside this file fills
+/// in random weights.
 fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
     let Some(shared) = workspace::shared_data() else {
         println!("skipped: {}", python::NO_DATA);
@@ -170,7 +172,7 @@ fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
     Ok(models)
 }
 
-/// Writes a configuration that compiles a model with this many samples. `settings` is appended to what every
+/// Writes a configuration that compiles a model with this many samples. `settings` is appended to the lines that every
 /// configuration needs.
 fn configured(
     work: &Path,
@@ -189,7 +191,7 @@ fn configured(
     Ok(config)
 }
 
-/// Compiles several times, each time after removing what the round before has left.
+/// Compiles several times. Before each time, everything that the previous round has written is removed.
 fn from_nothing<T>(work: &Path, rounds: usize, compile: impl Fn() -> Result<T, Stop>) -> Result<Vec<T>, Stop> {
     let mut found = Vec::new();
     for _ in 0..rounds {
@@ -254,7 +256,7 @@ fn median<T>(found: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// The exponent: the slope of the least-squares line through the logarithms.
+/// The exponent with which cost grows: the slope of the least-squares line through the logarithms of the points.
 fn exponent(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let logarithms: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();

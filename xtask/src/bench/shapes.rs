@@ -1,5 +1,5 @@
-//! Graphs for measuring how cost grows: many nodes on tiny tensors. Each shape of graph puts load on another part of
-//! the compiler.
+//! Graphs for measuring how cost grows: many nodes on tiny tensors. Each shape of graph makes a different part of the
+//! compiler work hard.
 
 use super::onnx::{
     Attribute::{Integer, Integers},
@@ -7,7 +7,7 @@ use super::onnx::{
 };
 use super::random::Random;
 
-/// Channels of most tensors, whose shape is [1, CHANNELS, SIDE, SIDE].
+/// Number of channels of most tensors. Their shape is [1, CHANNELS, SIDE, SIDE].
 const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
@@ -18,13 +18,14 @@ pub(super) const TARGET: &str = "generic-int8";
 /// Shape of the input of every graph, without the batch dimension.
 pub(super) const INPUT: [usize; 3] = [CHANNELS, SIDE, SIDE];
 
-/// A family of graphs.
+/// A family of graphs that differ only in their number of nodes.
 pub(super) struct Shape {
     /// Name of the shape in the output.
     pub(super) name: &'static str,
-    /// Makes a model with about this many nodes, as a file.
+    /// Makes a model with about the given number of nodes, as the bytes of a file.
     pub(super) model: fn(usize) -> Vec<u8>,
-    /// True if there are limits for seconds and bytes. Other shapes have larger tensors or other ops.
+    /// True if the limits for seconds and bytes hold for this shape. Shapes with larger tensors or with other ops have
+    /// no such limits.
     pub(super) is_marked: bool,
     /// The target that the model is compiled for.
     pub(super) target: &'static str,
@@ -33,7 +34,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// A shape for [`TARGET`] with default settings. Only its growth has a limit.
+    /// A shape for [`TARGET`] with default settings, for which only the growth of the cost is limited.
     const fn new(name: &'static str, model: fn(usize) -> Vec<u8>) -> Shape {
         Shape {
             name,
@@ -57,8 +58,8 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape::new("residual blocks, every hundredth node refused", |nodes| {
         residual(nodes, Some(REFUSED))
     }),
-    // All sums of the chain have to share one scale. `emit` is empty, since the target's package is an archive that
-    // cannot hold so many tensors.
+    // All sums of the chain have to share one scale. `emit` is empty because the target's package is an archive, which
+    // cannot contain so many tensors.
     Shape {
         target: "sima",
         settings: "emit = []\n[quantize]\nalignment = { elementwise = \"large\" }\n",
@@ -68,7 +69,7 @@ pub(super) const SHAPES: &[Shape] = &[
     },
 ];
 
-/// Number of nodes between two that are refused.
+/// One in this many nodes is refused.
 const REFUSED: usize = 100;
 /// Number of operands of a large concatenation.
 const OPERANDS: usize = 1000;
@@ -94,8 +95,8 @@ fn begun() -> (Builder, Convolutions) {
 }
 
 /// Blocks of seven nodes: Conv, BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With
-/// `refused`, one in this many nodes is a sum whose operands have scales too far apart for any form, which is only
-/// noticed when it is lowered.
+/// `refused`, one in this many nodes is a sum that no form can compute, because the scales of its operands differ too
+/// much. This is only noticed when the sum is lowered.
 fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     graph.constant("zero", &[], &[0.0]);
@@ -130,9 +131,9 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     graph.file(&[(&x, &IMAGE)])
 }
 
-/// A value with many readers. A third of the nodes concatenate it one way, a third another way, and a third are
-/// convolutions that read it. So it is needed with the scales of both concatenations and with its own. Nodes that only
-/// moved it would keep its own scale.
+/// A value with many readers. One third of the nodes concatenate the value in one way, one third in another way, and
+/// one third are convolutions that read it. So the value is needed with the scales of both concatenations and with its
+/// own scale. Nodes that only move elements would keep the value's own scale, so they are not used here.
 fn readers(nodes: usize) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     conv.add(&mut graph, ["x", "v"], CHANNELS, 0.5);
@@ -160,7 +161,8 @@ fn readers(nodes: usize) -> Vec<u8> {
     graph.file(&outputs)
 }
 
-/// Convolutions side by side. A thousand at a time are concatenated, and another convolution reads the result.
+/// Convolutions side by side. The results of a thousand of them at a time are concatenated, and another convolution
+/// reads the concatenation.
 fn concatenations(nodes: usize) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     let mut x = "x".to_owned();

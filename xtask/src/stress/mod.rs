@@ -1,4 +1,5 @@
-//! `cargo xtask stress`: lets writers, readers, verifiers and swappers work on the same folder and cache at once.
+//! `cargo xtask stress`: lets many processes write, read, verify and replace artifacts in the same folder and use the
+//! same cache at once.
 
 mod worker;
 

@@ -1,10 +1,10 @@
-//! What each kind of worker does in one round, and which results and errors it may get.
+//! What each kind of worker does in one round, and which results and errors are right for it.
 
 use super::{Path, PathBuf, Stop, workspace};
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-/// Texts of errors that are right while files and folders are being exchanged.
+/// Texts of errors that may occur while files and folders are being replaced.
 const TRUE_ERRORS: &[&str] = &[
     "was changed while it was in use",
     "was replaced while it was read",
@@ -19,9 +19,9 @@ const TRUE_ERRORS: &[&str] = &[
 pub(super) struct Setting {
     strait: PathBuf,
     folder: PathBuf,
-    /// Samples: two versions, and the file that is read, which has the contents of one of them.
+    /// Two versions of the samples. The file that is read always has the contents of one of them.
     samples: [Vec<u8>; 2],
-    /// The digests of the two artifacts, and what each of them computes.
+    /// The digests of the two artifacts, and the outputs that each of them computes.
     digests: [String; 2],
     outputs: [Vec<u8>; 2],
 }
@@ -33,12 +33,12 @@ pub(super) enum Worker {
     Eval,
     Inspect,
     Verify(&'static str),
-    /// Exchanges the samples, by a rename or in place.
+    /// Replaces the file of the samples by the other version, by a rename or in place.
     Samples,
     Link,
 }
 
-/// The folder that writers write to, and the link that is changed.
+/// The folder that writers write to, and the link whose destination is changed.
 const PLACES: [&str; 2] = ["out", "current"];
 
 impl Worker {
@@ -67,10 +67,11 @@ impl Worker {
         }
     }
 
-    /// Does one round. Returns true for a result, and false for an error that is right.
+    /// Does one round. Returns true if the round gave a right result, and false if it ended with an error that may
+    /// occur.
     ///
     /// # Errors
-    /// If the result belongs to neither artifact, or an error is wrong.
+    /// If the result belongs to neither of the artifacts, or if an error occurs that must not occur.
     pub(super) fn once(self, setting: &Setting, round: usize) -> Result<bool, String> {
         match self {
             Worker::Writer(_) => {
@@ -211,7 +212,7 @@ impl Setting {
         turned(&self.folder.join(target), &link).map_err(|error| format!("current: {error}"))
     }
 
-    /// Files in the folder or the cache that should not be there, and artifacts that do not verify.
+    /// Lists files in the folder or the cache that should not be there, and artifacts whose verification fails.
     pub(super) fn left_behind(&self) -> Result<Vec<String>, Stop> {
         let mut found = Vec::new();
         for folder in [self.folder.clone(), self.folder.join("cache")] {
@@ -233,7 +234,7 @@ impl Setting {
     }
 }
 
-/// Changes where a link leads in one step.
+/// Changes the destination of a link in one step.
 #[cfg(unix)]
 fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     let beside = link.with_extension("new");
@@ -242,7 +243,7 @@ fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     fs::rename(&beside, link)
 }
 
-/// On other systems the link stays as it was made.
+/// On other systems the link always keeps its first destination.
 #[cfg(not(unix))]
 fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     match link.is_dir() {

@@ -1,14 +1,14 @@
 //! Check that the same input gives the same bytes: no float sums or products by `ndarray`. Its reductions and `dot`
 //! choose their order depending on the processor. Products must go through `kernels`, and sums must be written out.
 //!
-//! Methods that only arrays have are a finding anywhere. Methods that iterators also have are a finding in a file that
-//! names `ndarray`, unless the type is stated, as in `.sum::<usize>()`, which arrays do not allow. Clippy refuses the
-//! same calls by their path (`disallowed-methods` in clippy.toml).
+//! A call of a method that only arrays have is always a finding. A call of a method that iterators also have is a
+//! finding in a file that names `ndarray`, unless the call states the type, as in `.sum::<usize>()`, which is not
+//! possible for arrays. Clippy refuses the same calls by their path (`disallowed-methods` in clippy.toml).
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Methods that only arrays have.
+/// Methods that only arrays have, as they occur in code.
 const OF_ARRAYS: &[&str] = &[
     ".dot(&",
     ".sum_axis(",
@@ -20,7 +20,7 @@ const OF_ARRAYS: &[&str] = &[
     "general_mat_vec_mul(",
 ];
 
-/// Methods that iterators or our own types have, too.
+/// Methods that iterators or types of Strait have, too.
 const ALSO_OF_ARRAYS: &[&str] = &[".sum()", ".product()", ".mean()", ".var(", ".std(", ".dot("];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

@@ -1,12 +1,12 @@
-//! Check that crates only depend on the crates that they may.
+//! Check that crates only depend on the crates on which they may depend.
 //!
-//! From the bottom up there are integer arithmetic, the IR, targets, execution, the passes, the driver and the command
-//! line. A package that is not in the table is a finding, since adding one is a decision.
+//! The order from the bottom up is: integer arithmetic, the IR, targets, execution, the passes, the driver and the
+//! command line. A package that is not in the table is a finding, since somebody has to decide what it may depend on.
 
 use super::{Findings, Repository};
 use crate::tidy::repository::File;
 
-/// For each package, all packages of ours that it may depend on, not only the nearest.
+/// For each package, all packages of this workspace that it may depend on, directly or through others.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
@@ -48,7 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rewrite", &["requantize", "core", "target", "execute"]),
     ("quantize", &["requantize", "core", "target", "execute"]),
     ("lower", &["requantize", "core", "target", "execute"]),
-    // The verifier shares as little as possible with what it verifies.
+    // The verifier shares as little code as possible with the code whose results it verifies.
     ("verify", &["requantize", "core", "execute"]),
     ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
     (
@@ -193,7 +193,8 @@ const ALL_LIBRARIES: &[&str] = &[
     "plugin-host",
 ];
 
-/// Crates that a target in `targets/` may use: the interface for vendors, and arrays in files.
+/// The crates that a target in `targets/` may use: the interface for vendors, and the crate that reads and writes
+/// arrays in files.
 const FOR_TARGETS: &[&str] = &["plugin-sdk", "samples"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
@@ -257,8 +258,8 @@ pub(super) fn manifests(repository: &Repository) -> impl Iterator<Item = &File> 
     })
 }
 
-/// The name of the package's folder: its own name without `strait-`. Targets are called `strait-target-ID` or
-/// `strait-ID`.
+/// The name by which the table calls a package. It is the package's name without `strait-`. Targets are called
+/// `strait-target-ID` or `strait-ID`.
 pub(super) fn package(manifest: &File) -> String {
     let name = manifest
         .lines()
@@ -273,8 +274,8 @@ enum Section {
     Development,
 }
 
-/// The dependencies in a manifest, with their lines. It recognizes `name.workspace = true`, `name = …` and
-/// `[dependencies.name]`.
+/// The dependencies in a manifest, with their lines. The forms `name.workspace = true`, `name = …` and
+/// `[dependencies.name]` are recognized.
 fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
     let mut found = Vec::new();
     let mut section = None;
@@ -282,7 +283,7 @@ fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
         let line = line.trim();
         if let Some(header) = line.strip_prefix('[') {
             let header = header.split(']').next().unwrap_or_default();
-            // Headers such as [dependencies], [target.'cfg(unix)'.dependencies], [build-dependencies] and
+            // The header is one such as [dependencies], [target.'cfg(unix)'.dependencies], [build-dependencies] or
             // [dependencies.name].
             let (kind, name) = match header.rsplit_once('.') {
                 Some((before, name)) if before.ends_with("dependencies") => (before, Some(name)),

@@ -1,15 +1,16 @@
-//! Circles of files inside a crate: files that use each other, directly or through others.
+//! Check that there are no circles of files inside a crate, that is, files that use each other directly or through
+//! others.
 //!
-//! A file uses another if it names something that the other defines; what is re-exported counts as of the file that defines it.
-//! The file of a module serves everything inside the module, so a file may use what the modules around it define. Tests are
-//! not looked at. What two files need of each other belongs in a third.
+//! A file uses another file if it names something that the other file defines. Something that is re-exported belongs to
+//! the file that defines it. A file may always use what the modules around it define. Tests are not checked. To resolve
+//! a circle, move what two files need from each other to a third file.
 
 use super::floors::{is_within, module, resolved};
 use super::source::{Source, words};
 use super::{Findings, Repository};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Circles that may stay: the crate, a file of the circle, and the reason.
+/// Circles that are allowed: for each, the crate, a file of the circle, and the reason.
 const MAY_STAY: &[(&str, &str, &str)] = &[
     (
         "crates/execute",
@@ -23,7 +24,7 @@ const MAY_STAY: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words in front of the name of what a file defines.
+/// The words that stand before the name in a definition.
 const DEFINES: &[&str] = &[
     "struct",
     "enum",
@@ -36,7 +37,7 @@ const DEFINES: &[&str] = &[
     "macro_rules",
 ];
 
-/// The number of re-exports that a name may pass through.
+/// The most re-exports that are followed to find the file that defines a name.
 const MOST_STEPS: usize = 8;
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
@@ -69,7 +70,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     }
 }
 
-/// The files that a file uses, each with a name that it takes from there; by file.
+/// For each file, the files that it uses. Each comes with the name of something that is used from it.
 type Uses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 fn shown(circle: &Uses<'_>) -> String {
@@ -85,7 +86,7 @@ fn shown(circle: &Uses<'_>) -> String {
     edges.collect::<Vec<_>>().join(", ")
 }
 
-/// The files of a crate, by the paths of their modules.
+/// The files of a crate. The key is the path of the file's module.
 #[derive(Default)]
 struct Modules(BTreeMap<String, File>);
 
@@ -96,7 +97,7 @@ impl Modules {
         let mut circles = Vec::new();
         for (&from, all) in &reached {
             let circle: BTreeSet<&str> = all.iter().copied().filter(|to| reached[to].contains(from)).collect();
-            // Each circle once, by its first file.
+            // Each circle is reported once, for its first file.
             if circle.first() == Some(&from) {
                 let inside = uses
                     .iter()
@@ -119,7 +120,8 @@ impl Modules {
         self.0.iter().map(|(own, file)| (own.as_str(), of(own, file))).collect()
     }
 
-    /// The file that defines what a path in the file `own` leads to, and the name there.
+    /// Follows a path that stands in the file `own`. Returns the file that defines what the path leads to, and the name
+    /// in this file.
     fn definer(&self, own: &str, path: &str, step: usize) -> Option<(&str, String)> {
         let (first, rest) = path.split_once("::").unwrap_or((path, ""));
         let file = self.0.get(own).filter(|_| step < MOST_STEPS)?;
@@ -148,7 +150,7 @@ impl Modules {
             let found = self.definer(module, &joined(glob, name), step + 1);
             found.filter(|(of, name)| defined(of, name))
         });
-        // What a macro defines has no word in front.
+        // The definition of a name that a macro defines cannot be found. The name is assumed to be defined in `module`.
         Some(found.unwrap_or_else(|| (module.as_str(), name.to_owned())))
     }
 }
@@ -158,7 +160,7 @@ fn joined(path: &str, rest: &str) -> String {
     format!("{path}{between}{rest}")
 }
 
-/// The files that a file uses, directly or through others.
+/// All files that the file `from` uses, directly or through others.
 fn reached<'a>(uses: &Uses<'a>, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open = vec![from];
@@ -172,15 +174,15 @@ fn reached<'a>(uses: &Uses<'a>, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// A file, as far as paths begin in it or lead through it.
+/// What has to be known about a file to follow paths that begin in it or lead through it.
 struct File {
-    /// The names that `use` brings in, with their paths.
+    /// The names that the file imports with `use`, with their paths.
     names: BTreeMap<String, String>,
-    /// The modules of which `use` brings in everything.
+    /// The modules from which the file imports everything (`use module::*`).
     globs: Vec<String>,
-    /// The paths that it needs for itself: all but those that a `pub use` passes on.
+    /// The paths that the file itself needs: all except those that it only re-exports with `pub use`.
     paths: BTreeSet<String>,
-    /// The names that it defines.
+    /// The names that the file defines.
     defined: BTreeSet<String>,
 }
 
@@ -228,7 +230,7 @@ impl File {
     }
 }
 
-/// The paths of a tree of `use`, one for each leaf.
+/// The paths in the tree of a `use`, one for each leaf.
 fn members(tree: &str) -> Vec<String> {
     let Some((base, group)) = tree.split_once('{') else {
         let tree = tree.trim();

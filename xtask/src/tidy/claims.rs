@@ -1,11 +1,12 @@
-//! Check that only one function claims bit-accuracy to a chip or a runtime: the one that looks at the evidence first.
+//! Check that only one function claims that results have the same bits as those of a chip or a runtime. This function
+//! checks the evidence first.
 
 use super::{Findings, Repository};
 
-/// Words that make this claim.
+/// Words that claim this.
 const CLAIMS: &[&str] = &["bit-accurate", "bit accurate", "bit-exact", "bit exact"];
 
-/// The file of that function, and this file, which has to name the words.
+/// The file with the function that may make the claim, and this file, which has to name the words.
 const MAY: &[&str] = &["crates/report/src/evidence.rs", "xtask/src/tidy/claims.rs"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

@@ -1,4 +1,4 @@
-//! Check that messages for people do not use Rust's debug form, neither in errors nor in what is written to a
+//! Check that messages for people do not use Rust's debug form, neither in errors nor in text that is written to a
 //! `Formatter`.
 
 use super::source::Line;
@@ -7,7 +7,7 @@ use super::{Findings, Repository};
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     for (file, source) in repository.sources() {
         let mut is_debug = false;
-        // Number of open brackets while the lines belong to a message.
+        // While lines belong to a message, the number of brackets that are open.
         let mut depth: Option<i32> = None;
         for (number, line) in source.product() {
             let code = line.code.trim();

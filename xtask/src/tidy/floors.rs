@@ -1,13 +1,13 @@
-//! Check which modules of a crate use which others.
+//! Check that the modules of a crate use only the modules that they may use.
 //!
-//! A crate's modules are arranged in layers, called floors. `arrows` does the same between crates. A module that is not
-//! in the table is a finding, since it has to be decided on which floor it stands.
+//! A crate's modules are arranged in layers, called floors. `arrows.rs` does the same for whole crates. A module that
+//! is not in the table is a finding, since somebody has to decide on which floor it stands.
 
 use super::source::Source;
 use super::{Findings, Repository};
 
-/// For each crate its floors, the lowest first. A module may use the others on its floor and everything below.
-/// `lib.rs`, and the `mod.rs` of a module that is itself divided into floors, stand above all.
+/// For each crate its floors, the lowest first. A module may use the other modules on its own floor and everything on
+/// lower floors. `lib.rs`, and the `mod.rs` of a module that is itself divided into floors, stand above all floors.
 const FLOORS: &[(&str, &[&[&str]])] = &[
     (
         "quantize",
@@ -27,7 +27,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
     (
         "driver",
         &[
-            // Other crates that the driver re-exports under these names.
+            // Modules with these names are other crates, which the driver re-exports.
             &["config", "diagnostic", "report"],
             &["machine", "model", "stop", "table"],
             &["limits", "recognise", "shown"],
@@ -51,7 +51,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         let Some(own) = path.strip_prefix("src/").map(module) else {
             continue;
         };
-        // A module that is divided into floors stands above them.
+        // A module that is divided into floors stands above its own floors.
         if floors
             .iter()
             .flat_map(|floor| floor.iter())
@@ -88,7 +88,7 @@ pub(super) fn module(path: &str) -> String {
         .replace('/', "::")
 }
 
-/// True if `path` is the module or something in it.
+/// True if `path` leads to the module or to something in it.
 pub(super) fn is_within(path: &str, module: &str) -> bool {
     let rest = path.strip_prefix(module);
     module.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -99,14 +99,15 @@ fn floor_of(floors: &[&[&str]], path: &str) -> Option<usize> {
     floors.iter().position(stands)
 }
 
-/// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Each member of a group counts.
+/// The paths inside the crate that a file names, in `use` or elsewhere, with the numbers of their lines. Each member of
+/// a group is a path of its own.
 fn used(source: &Source, own: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let code: Vec<(usize, &str)> = source.product().map(|(line, of)| (line, of.code.as_str())).collect();
     for (index, &(line, text)) in code.iter().enumerate() {
         for (at, _) in text.match_indices("crate::").chain(text.match_indices("super::")) {
             let before = text[..at].chars().next_back();
-            // Skip the middle of `super::super::` and of other names.
+            // Matches in the middle of `super::super::` or of other names are skipped.
             if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$')) {
                 continue;
             }
@@ -122,7 +123,7 @@ fn used(source: &Source, own: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The path at the start of `text`. If it ends with a group, one path for each member.
+/// The path at the start of `text`. If the path ends with a group, the result has one path for each member.
 fn paths(text: &str) -> Vec<String> {
     let end = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
     let (path, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -153,7 +154,7 @@ fn paths(text: &str) -> Vec<String> {
     names.flat_map(|member| paths(&format!("{path}::{member}"))).collect()
 }
 
-/// A path from the top of the crate; `None` if it does not lead into the crate.
+/// The same path from the top of the crate; `None` if the path does not lead to something in the crate.
 pub(super) fn resolved(path: &str, own: &str) -> Option<String> {
     let mut from: Vec<&str> = own.split("::").filter(|part| !part.is_empty()).collect();
     let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();

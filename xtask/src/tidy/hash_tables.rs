@@ -1,6 +1,8 @@
-//! Check that the same input gives the same bytes: no hash table in a library, since its order could reach an output.
+//! Check that the same input gives the same bytes: no library uses a hash table, since the order of its entries could
+//! affect an output.
 //!
-//! Clippy refuses to iterate one (`iter_over_hash_type`). This check asks first whether an ordered map would do.
+//! Clippy refuses iterating over a hash table (`iter_over_hash_type`). This check refuses hash tables altogether,
+//! because an ordered map is nearly always good enough.
 
 use super::source::words;
 use super::{Findings, Repository};

@@ -1,19 +1,19 @@
-//! Check that the verifier decides by itself. From `requantize` it may only use what defines a step, and nothing that
-//! makes decisions about steps.
+//! Check that the verifier makes its decisions by itself. From `requantize` it may only use code that defines what a
+//! step computes, and no code that makes decisions about steps.
 //!
-//! It may share `eval`, the domains and data types. If it shared more, a bug in the compiler's decisions would also be
-//! a bug in the verifier.
+//! It may share `eval`, the domains and data types. If the verifier shared more code with the compiler, a bug in the
+//! compiler's decisions would also be a bug in the verifier.
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Modules and functions of `requantize` that make decisions, as they occur in paths and imports.
+/// Modules and functions of `requantize` that make decisions, with the names that occur in paths and imports.
 const DECISIONS: &[&str] = &["decide", "range", "compare", "compose", "thresholds", "to_steps"];
 
-/// Names that occur nowhere else, so that they are found without a path.
+/// Names of `requantize` that make decisions and occur in no other crate, so that they are found even without a path.
 const NAMES: &[&str] = &["Thresholds", "DecideError", "least_reaching", "is_identity"];
 
-/// Functions that the verifier may not call, of types that it may use as data.
+/// Functions that the verifier may not call although it may use their types as data.
 const FUNCTIONS: &[&str] = &["Certificate::derive", "Certificate::of_entries"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

@@ -1,5 +1,5 @@
-//! Check that nothing is half done: no macro that stands for missing code, no comment that promises some, and no test
-//! that is switched off without a reason.
+//! Check that nothing is half done: there must be no macro that stands for missing code, no comment that promises to
+//! add code later, and no test that is disabled without a reason.
 
 use super::source::words;
 use super::{Findings, Repository};

@@ -1,14 +1,16 @@
-//! Check that a person can read each file in one sitting, and that nothing large is in the repository.
+//! Check that a person can read each file in one sitting, and that no file in the repository is too large.
 
 use super::{Findings, Repository};
 
 const MOST_LINES: usize = 600;
 const MOST_BYTES: usize = 400_000;
 
-/// Longer files, each with the reason. An entry that is no longer needed is a finding, too.
+/// Files that may have more lines than [`MOST_LINES`], each with the reason. An entry that is no longer needed is a
+/// finding, too.
 const LONG: &[(&str, &str)] = &[];
 
-/// Files that programs write. A page with a section for each rule grows with the rules.
+/// Files that programs write, and which may have any length. For example, a page with a section for each rule grows
+/// with the number of rules.
 const GENERATED: &[&str] = &["Cargo.lock", "docs/rules.md"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

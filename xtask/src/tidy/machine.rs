@@ -1,12 +1,13 @@
-//! Check that nothing in the repository tells on which machine it was written, or where its packages came from.
+//! Check that nothing in the repository shows on which machine it was written, or from where its packages were
+//! downloaded.
 
 use super::{Findings, Repository};
 
-/// Folders at the top of a file system that hold somebody's own files. An absolute path that starts with one is only
-/// right on that machine.
+/// Folders at the top of a file system in which users have their own files. An absolute path that starts with such a
+/// folder is only right on one machine.
 const PERSONAL: &[&str] = &["home", "root", "Users", "work", "workspace", "builds"];
 
-/// Hosts that packages come from, public or not. Which one a machine uses is its own matter.
+/// Hosts from which packages are downloaded. The repository must not depend on the host that a machine uses.
 const PACKAGE_HOSTS: &[&str] = &[
     "files.pythonhosted.org",
     "pypi.org/simple",
@@ -17,7 +18,7 @@ const PACKAGE_HOSTS: &[&str] = &[
 /// The only source of packages that Cargo.lock may name.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// This file has to name what it looks for.
+/// The path of this file, which is not checked because it has to contain the texts that it looks for.
 const ITSELF: &str = "xtask/src/tidy/machine.rs";
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

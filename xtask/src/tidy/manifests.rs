@@ -13,7 +13,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if !text.contains("[lints]\nworkspace = true") {
             findings.add(&manifest.path, None, "has no `[lints] workspace = true`");
         }
-        // The document names a package by the last part of its folder: `core/`, `sima/`, `xtask/`.
+        // ARCHITECTURE.md names a package by the last part of its folder, such as `core/`, `sima/` or `xtask/`.
         let room = manifest.path.rsplit('/').nth(1).unwrap_or_default();
         if architecture.is_some_and(|text| !text.contains(&format!("{room}/")) && !text.contains(&format!("`{room}`")))
         {

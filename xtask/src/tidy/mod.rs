@@ -1,7 +1,8 @@
 //! `cargo xtask tidy`: checks the invariants of the architecture, as far as a program can.
 //!
-//! Each check is a module with a function `check(&Repository, &mut Findings)`. What it allows is in a table there, with
-//! a reason for each entry. A comment on a line, or above it, excuses the line: `// tidy: allow(CHECK): why`.
+//! Each check is a module with a function `check(&Repository, &mut Findings)`. Exceptions that a check allows are in a
+//! table in its module, with a reason for each entry. A single line is excused by a comment on the line or above it:
+//! `// tidy: allow(CHECK): why`.
 
 mod arrays;
 mod arrows;
@@ -55,7 +56,7 @@ A line is excused by a comment on it or above it:   // tidy: allow(hash): only e
 Usage: cargo xtask tidy
 ";
 
-/// The findings so far, each with its place.
+/// The findings of all checks so far, each with its place.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<String>);
 

@@ -1,13 +1,14 @@
 //! Check which names may occur where.
 //!
-//! `core` names no target, no model format and no dynamic library, since that would be the first step to an `if` on
-//! them. Outside `targets/`, no code compares a target's id, so none has it as a string. `builtin` only names the
-//! crates.
+//! `core` must not name any target, model format or dynamic library, so that nothing in it can depend on one of them.
+//! Outside `targets/`, no code may contain a target's id as a string, so that no code can compare ids. `builtin` only
+//! names the crates of targets.
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Words that may not occur in core's code or string literals. Comments may say what a rule was modelled on.
+/// Words that may not occur in core's code or string literals. In comments they are allowed, for example to say which
+/// tool a rule was modelled on.
 const FOREIGN_TO_CORE: &[&str] = &[
     "sima",
     "ascend",

@@ -1,4 +1,4 @@
-//! The files of the repository, for the checks.
+//! The files of the repository, as the checks see them.
 
 use super::source::Source;
 use crate::process;
@@ -22,7 +22,7 @@ impl File {
         }
     }
 
-    /// The lines of a text file, numbered from 1.
+    /// The lines of a text file, each with its number from 1 on.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text
             .iter()
@@ -31,7 +31,8 @@ impl File {
             .map(|(index, line)| (index + 1, line))
     }
 
-    /// If the file belongs to a package below `crates`: the package's folder, and the path inside it.
+    /// If the file belongs to a package in the folder `crates`, returns the package's folder and the path of the file
+    /// inside that folder.
     pub(crate) fn in_crate(&self) -> Option<(&str, &str)> {
         let rest = self.path.strip_prefix("crates/")?;
         rest.split_once('/')
@@ -43,7 +44,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Reads every file that git tracks or would add, as it is in the working tree.
+    /// Reads every file that git tracks or would add, with its contents in the working tree.
     pub(crate) fn read(root: &Path) -> Result<Repository, String> {
         let mut git = Command::new("git");
         git.current_dir(root)
@@ -52,7 +53,7 @@ impl Repository {
         for path in process::output(&mut git)?.split_terminator('\0') {
             match std::fs::read(root.join(path)) {
                 Ok(content) => files.push(File::new(path, content)),
-                // The file has been deleted, and this is not committed yet.
+                // The file has been deleted, and the deletion is not committed yet.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(format!("{path}: {error}")),
             }

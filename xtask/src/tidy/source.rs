@@ -15,7 +15,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Splits a file. Wrong Rust does not give an error but some result: finding errors is left to the compiler.
+    /// Splits a file. For text that is not valid Rust, there is no error but some result, since finding errors is the
+    /// compiler's task.
     pub(crate) fn new(text: &str) -> Source {
         let mut lines = vec![Line::default()];
         let mut rest = text;
@@ -45,7 +46,7 @@ impl Source {
         Source { lines }
     }
 
-    /// The lines with their numbers from 1, without the tests at the end of the file.
+    /// The lines of the file, without the tests at its end. Each line comes with its number from 1 on.
     pub(crate) fn product(&self) -> impl Iterator<Item = (usize, &Line)> {
         let tests = self.lines.windows(2).position(|pair| {
             let module = pair[1].code.trim_start();
@@ -58,7 +59,8 @@ impl Source {
         self.lines.iter().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// True if a comment on this line (counted from 1), or alone on the line above, excuses it and gives a reason.
+    /// True if a comment excuses this line (counted from 1) and gives a reason. The comment stands on the line itself,
+    /// or alone on the line above it.
     pub(crate) fn excused(&self, line: usize, check: &str) -> bool {
         let marker = format!("tidy: allow({check}):");
         let reason = |line: &Line| {
@@ -88,7 +90,7 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = &str> {
 enum Kind {
     Code,
     Comment,
-    /// A string literal, with the number of bytes that open and close it.
+    /// A string literal. The fields are the numbers of bytes that open and that close it.
     Text {
         open: usize,
         close: usize,
@@ -114,8 +116,8 @@ fn next_token(rest: &str, first: char, before: &str) -> (Kind, usize) {
         return (Kind::Code, character(rest));
     }
     if !inside_word && matches!(first, 'r' | 'b' | 'c') {
-        // r"…", r#"…"# and br"…" end with a quote and as many #. b"…" and c"…" have escapes and need no special
-        // treatment.
+        // Raw literals such as r"…", r#"…"# and br"…" end with a quote and as many # as at their start. b"…" and c"…"
+        // have escapes and need no special treatment.
         let raw = rest.trim_start_matches(['b', 'c']);
         let hashes = raw
             .strip_prefix('r')
@@ -154,7 +156,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Length of a character literal, or of the quote alone if it begins a lifetime.
+/// Length of a character literal, or of the quote alone if the quote begins a lifetime.
 fn character(rest: &str) -> usize {
     let mut next = rest.chars().skip(1);
     match (next.next(), next.next()) {
@@ -164,7 +166,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// Length of a block comment, which may contain others.
+/// Length of a block comment, which may contain other block comments.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0usize;
     let mut at = 0;

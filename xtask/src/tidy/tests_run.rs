@@ -1,5 +1,6 @@
 //! Check that each file of tests is part of a test program. If a manifest says `autotests = false` or lists its test
-//! programs, cargo does not search for files, and one that nobody names would never be compiled.
+//! programs, cargo does not search for files with tests. Then a file that is not named anywhere would never be
+//! compiled.
 
 use super::{Findings, Repository};
 

@@ -4,9 +4,9 @@
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Path prefixes where `unsafe` may occur. In the views of tables, which are generated code, functions without an
-/// unsafe expression are declared unsafe because their trait is. The wrapper around a memory map is a single file, so
-/// that its safety can be checked in one sitting.
+/// The beginnings of paths of files in which `unsafe` may occur. One entry is for the views of tables, which are
+/// generated code: their functions contain no unsafe expression, but are declared unsafe because their trait requires
+/// it. The wrapper around a memory map is a single file, so that a person can check its safety in one sitting.
 const ALLOWED: &[&str] = &[
     "crates/kernels/",
     "crates/mapped/src/mmap.rs",

@@ -7,8 +7,8 @@ use strait_document::Glob;
 
 use strait_compile::rules::matches_layer;
 
-/// The layers of the main graph that match the pattern. What they read from other layers becomes an input. What other
-/// layers read from them, and what nobody reads, becomes an output.
+/// A module with the layers of the main graph that match the pattern. A value that these layers read from other layers
+/// becomes an input. A value that these layers compute becomes an output if another layer or nobody reads it.
 pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     let graph = module.main();
     let chosen = |id: &NodeId| {
@@ -16,7 +16,7 @@ pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
             .node(*id)
             .is_some_and(|node| matches_layer(module, node, std::slice::from_ref(pattern)))
     };
-    // Reading the graph has already checked that it has no cycles.
+    // The order exists, because the graph was checked for cycles when it was read.
     let order = graph.topological_order().unwrap_or_default();
     let order: Vec<NodeId> = order.into_iter().filter(chosen).collect();
     let mut out = Module::new(Graph::new(graph.name, graph.stage()), module.names.clone());

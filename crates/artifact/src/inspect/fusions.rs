@@ -15,11 +15,11 @@ use crate::{Error, opened::json};
 pub struct Fusions {
     /// Id of the target.
     pub target: String,
-    /// The fusion rows. If a pattern chooses layers, only the rows that were tried there.
+    /// The fusion rows. If a pattern chooses layers, these are only the rows that were tried on those layers.
     pub rows: Vec<Row>,
     /// The requantizations whose producers are not covered by any fusion row.
     pub without_row: Vec<RefusedReport>,
-    /// Equal requantizations of the same accumulator, which were merged into one before fusing.
+    /// Equal requantizations of the same accumulator, which were merged into one before any fusion was made.
     pub merged: Vec<MergedReport>,
 }
 
@@ -30,11 +30,11 @@ pub struct Row {
     pub row: String,
     /// The operations that the row can fuse a requantization into.
     pub ops: Vec<String>,
-    /// Evidence that the fused operation computes what the table says.
+    /// The evidence for what the table says about the fused operation.
     pub evidence: String,
     /// The fusions that the row made.
     pub fired: Vec<FiredReport>,
-    /// The places where the row was tried and not applied, near misses first.
+    /// The places where the row was tried but could not be applied. Those where least was missing come first.
     pub missed: Vec<Miss>,
 }
 
@@ -76,7 +76,8 @@ pub fn fusions(artifact: &Artifact, pattern: Option<&str>) -> Result<Fusions, Er
     })
 }
 
-/// Names of the layers that come from a source that matches the pattern, and of their results.
+/// Names of the layers that were made from a layer of the source model whose name matches the pattern, and names of the
+/// results of these layers.
 fn chosen(layers: &[Layer], pattern: &str) -> Result<BTreeSet<String>, Error> {
     let glob = Glob::new(pattern);
     let matching = |layer: &&Layer| layer.sources.iter().any(|source| glob.matches(source));

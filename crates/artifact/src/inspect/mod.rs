@@ -21,13 +21,13 @@ pub use summary::{LayerLine, OpCount, Port, Summary};
 #[derive(Debug)]
 pub struct Inspected {
     module: Module,
-    /// The module with the bodies of its control flow inlined.
+    /// The same module with the bodies of its control flow inlined.
     open: Module,
     bodies: Bodies,
-    /// The digest, if this is an artifact.
+    /// The digest of the artifact; `None` for a model.
     digest: Option<Digest>,
     pattern: Option<Glob>,
-    /// The layers in the report, if this is an artifact.
+    /// The layers in the artifact's report; empty for a model.
     reported: Vec<Layer>,
 }
 

@@ -1,4 +1,4 @@
-//! How the operands and results of an artifact's layers are quantized, and its inputs and outputs.
+//! Shows how the inputs and outputs of an artifact and the operands and results of its layers are quantized.
 
 use strait_container::{Artifact, QUANTIZATION_FILE, Quantization};
 use strait_document::Glob;
@@ -6,8 +6,8 @@ use strait_document::Glob;
 use super::no_layer;
 use crate::{Error, opened::json};
 
-/// The configs of an artifact. `pattern` chooses layers by their names in the source model, and inputs and outputs by
-/// their own names.
+/// The quantization configs of an artifact. `pattern` chooses layers by their names in the source model, and inputs and
+/// outputs by their own names.
 ///
 /// # Errors
 /// If the file cannot be read, or the pattern matches nothing that has a config.

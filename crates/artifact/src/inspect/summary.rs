@@ -29,7 +29,7 @@ pub struct Summary {
     pub parameter_bytes: u64,
     /// The chosen layers, in the order in which they run.
     pub layers: Vec<LayerLine>,
-    /// True if a pattern chose the layers; otherwise all are listed.
+    /// True if a pattern chose the layers; false if all layers are listed.
     #[serde(skip)]
     pub chosen: bool,
 }
@@ -71,11 +71,11 @@ pub struct LayerLine {
     pub operands: Vec<Port>,
     /// Results of the layer.
     pub results: Vec<Port>,
-    /// For a layer of an artifact: how near the integers of its requantization come to the ideal, if the compiler chose
-    /// them.
+    /// For a layer of an artifact whose requantization has integers that the compiler chose: how close they come to
+    /// exact arithmetic with the real scales.
     pub free_integers: Option<FreeIntegers>,
-    /// For a layer of an artifact: how near the integers of its requantization come to the ideal, and what other
-    /// integers would gain, if the runtime computes them from scales.
+    /// For a layer of an artifact whose requantization has integers that the target's runtime computes from scales: how
+    /// close they come to exact arithmetic with the real scales, and how much closer other integers would come.
     pub from_scales: Option<FromScales>,
     /// For a layer of an artifact: why a clamp before its requantization could be left out.
     pub dropped_clamp: Option<ReasonReport>,

@@ -1,9 +1,9 @@
 //! Checks that the model agrees with the files beside it: the report, the configs of operands, and the target that the
 //! manifest names.
 //!
-//! Digests show that no file has changed since they were computed. They show nothing if somebody changed files and
-//! computed them again. So everything that follows from the graphs, the certificates and the registered targets is
-//! derived again here.
+//! Digests show that no file has changed since they were computed. They show nothing if somebody changed files and then
+//! also the digests. So this module derives again everything that follows from the graphs, the certificates and the
+//! registered targets.
 
 use serde::de::DeserializeOwned;
 use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE};
@@ -22,13 +22,13 @@ pub(super) fn check<P>(opened: &Opened<P>, registry: &Registry) -> Result<Vec<Un
     let lowered = module.graphs.iter().find(|graph| module.name(graph.name) == LOWERED);
     found.extend(file(opened, QUANTIZATION_FILE, |said| match lowered {
         Some(lowered) => contradictions(said, module, lowered),
-        // A problem here is reported when the certificates are derived.
+        // A missing lowered graph is reported when the certificates are derived again.
         None => Vec::new(),
     })?);
     Ok(found)
 }
 
-/// Compares a JSON file beside the model with the model.
+/// Compares a JSON file of the artifact with what the model says it should contain.
 fn file<T: DeserializeOwned, P>(
     opened: &Opened<P>,
     name: &str,
@@ -36,7 +36,7 @@ fn file<T: DeserializeOwned, P>(
 ) -> Result<Vec<Unsound>, Error> {
     let bytes = match opened.artifact.file(name) {
         Ok(bytes) => bytes,
-        // That the file differs from the manifest has already been found by its digest.
+        // A file that differs from its digest in the manifest has already been reported.
         Err(ArtifactError::Damaged { .. }) => return Ok(Vec::new()),
         Err(error @ ArtifactError::NoSuchFile { .. }) => return Ok(vec![Unsound::file(name, error.to_string())]),
         Err(error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! Finds the inputs that bodies of control flow get for given samples, by running the whole model.
+//! Runs the whole model on given samples to find the inputs that its bodies of control flow get.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use strait_verify::VerifyError;
 
 use super::Graphs;
 
-/// The whole model, ready to run. It also knows where the inputs of the bodies are among those of the graphs in which
-/// the bodies are inlined.
+/// The whole model, ready to run. The inputs of bodies are also inputs of the graphs in which the bodies are inlined,
+/// and this type knows their positions there.
 pub(super) struct Inside {
     pub(super) plan: Plan,
     positions: BTreeMap<(GraphId, ValueId), usize>,
@@ -44,8 +44,8 @@ impl Inside {
         Ok(Some(Inside { plan, positions }))
     }
 
-    /// The inputs of the model and of its bodies. A body gets the inputs of its last run. If it did not run, it gets
-    /// those in `random`.
+    /// Runs the model on a sample and returns the inputs of the model and of its bodies. For a body, these are the
+    /// inputs of its last run. If the body did not run, they are taken from `random`.
     ///
     /// # Errors
     /// If a run fails.

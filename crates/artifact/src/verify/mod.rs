@@ -1,5 +1,5 @@
-//! Verifies an artifact. Its files are compared with the manifest, its report and certificates with its graphs, and the
-//! fused graph with the lowered one on samples.
+//! Verifies an artifact. The files are compared with the manifest, and the report and the certificates with the graphs.
+//! The fused graph and the lowered one are run on samples, and their results are compared.
 
 mod agreement;
 mod inside;
@@ -33,24 +33,25 @@ pub struct RunSamples<'a> {
     pub given: Option<&'a dyn Samples>,
 }
 
-/// The graphs that are verified.
+/// The graphs that are verified, in two forms, and their certificates.
 #[derive(Clone, Copy)]
 struct Graphs<'a> {
     /// The lowered and the fused graph, with the bodies of control flow inlined.
     open: &'a Module,
-    /// The lowered and the fused graph, as they run.
+    /// The lowered and the fused graph in the form in which they run, with bodies of control flow as graphs of their
+    /// own.
     whole: &'a Module,
-    /// The bodies of the main graph.
+    /// The bodies of control flow that are inlined in the main graph.
     bodies: &'a Bodies,
     certificates: &'a [CertificateRecord],
     ranges: &'a Ranges,
 }
 
-/// How often verifying is tried when other processes replace the artifact while its files are compared.
+/// How often the verification starts again if another process replaces the artifact while its files are compared.
 const ATTEMPTS: usize = 16;
 
-/// Compares the files of the artifact in a folder with its manifest and with each other. Returns what is wrong and, if
-/// its graphs can be verified too, the artifact.
+/// Compares the files of the artifact in a folder with its manifest and with each other. Returns what is wrong. If the
+/// graphs can be verified, too, also returns the opened artifact.
 ///
 /// # Errors
 /// If the folder is not an artifact or has another version, or the user interrupted.
@@ -64,7 +65,7 @@ pub fn verify_files<P: DeserializeOwned>(
     loop {
         attempts -= 1;
         match files_of(folder, registry, expect, watch) {
-            // Verify the artifact that has taken its place.
+            // Another artifact has taken the place of this one, so the new one is verified.
             Err(Error::Container(ArtifactError::Replaced { .. })) if attempts > 0 => {}
             done => return done,
         }
@@ -160,12 +161,12 @@ impl Verification {
     /// Verifies the graphs of an artifact whose files have been verified: derives the certificates again, and runs both
     /// graphs on samples.
     ///
-    /// The fused graph runs with the kernels of the registered target if that has the table that the artifact was made
-    /// with. Otherwise it runs with the host's kernels.
+    /// The fused graph runs with the kernels of the registered target if this target has the same table that the
+    /// artifact was made with. Otherwise it runs with the host's kernels.
     ///
     /// # Errors
     /// If samples do not fit the model, the user interrupted, or the target's own kernels were asked for and they fail
-    /// or compute something else than the host.
+    /// or their results differ from the host's.
     pub fn with_model<P>(
         mut self,
         opened: &Opened<P>,
@@ -188,8 +189,9 @@ impl Verification {
         Ok(self)
     }
 
-    /// Compares the graphs. `kernels` names the target's kernels if they were asked for. If they compute something
-    /// else, the host's result tells whether they or the artifact are at fault.
+    /// Compares the graphs. `kernels` names the target's kernels if they were asked for. If their results are wrong,
+    /// the graph also runs with the host's kernels, which tells whether the target's kernels or the artifact are at
+    /// fault.
     fn hold(
         &mut self,
         graphs: &Graphs<'_>,
@@ -250,7 +252,7 @@ impl Verification {
     }
 }
 
-/// The name of the target's kernels in errors.
+/// How errors name the target's kernels.
 fn kernels<P>(opened: &Opened<P>) -> String {
     let target = &opened.artifact.manifest().target;
     match &target.origin {
@@ -272,12 +274,13 @@ fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -
     }
 }
 
-/// The finding for an error that prevents an artifact from being verified. An error of our own is returned as a defect.
+/// The finding for an error that prevents an artifact from being verified. An error that only a bug in Strait can cause
+/// is returned as a defect.
 fn unsound(module: &Module, error: VerifyError) -> Result<Unsound, Error> {
     if let VerifyError::Execute { source, .. } = &error {
         match source {
             source if source.defect().is_some() => return Err(source.clone().into()),
-            // The system or whoever gave the samples is at fault, not the artifact.
+            // The system, or the person who gave the samples, is at fault, and not the artifact.
             ExecuteError::Threads(_) | ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => {
                 return Err(source.clone().into());
             }

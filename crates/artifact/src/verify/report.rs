@@ -19,18 +19,19 @@ pub struct Verification {
     pub digest: Option<Digest>,
     /// The target that the artifact is for, with its version.
     pub target: Option<String>,
-    /// What the target consists of besides its table. Absent if it is a single table in a file that extends no other.
+    /// What the target consists of besides its table. Absent if the target is a single table in a file and this table
+    /// extends no other.
     pub origin: Option<String>,
-    /// Where the registered target comes from, if the artifact was made with a target from elsewhere.
+    /// Where the registered target comes from, if the artifact was made with a target of another origin.
     pub elsewhere: Option<String>,
     /// Number of files that the manifest lists.
     pub files: usize,
     /// Who computed the fused graph; absent if it was not run.
     pub computed: Option<Computed>,
-    /// How many layers the target's own model computed, and how many the host computed in its place. Absent if the
-    /// model was not asked for.
+    /// How many layers the target's own model of its arithmetic computed, and how many the host computed in its place.
+    /// Absent if the target's own model was not asked for.
     pub own_model: Option<Shares>,
-    /// The fusions, grouped by the row of the target's table that their certificates name.
+    /// The fusions, grouped by the row of the target's table that is named in their certificates.
     pub fusions: Vec<FusionLine>,
     /// Which samples the graphs were run on.
     pub runs: Runs,
@@ -38,20 +39,21 @@ pub struct Verification {
     pub findings: Vec<Unsound>,
 }
 
-/// The verdicts, derived again, on the certificates that have the same row and the same argument.
+/// Counts the certificates that have the same row and the same argument, by what the verification found about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
     /// Name of the row; empty for fusions that have no certificate.
     pub row: String,
-    /// The word for the argument why the certificates hold, such as `same_accumulator`.
+    /// The word for the argument that proves the certificates, such as `same_accumulator`.
     pub argument: String,
-    /// Number of fusions that change nothing.
+    /// Number of fusions that change no result.
     pub exact: usize,
-    /// Number of fusions that change something.
+    /// Number of fusions that may change a result.
     pub bounded: usize,
-    /// The largest change. The largest 32-bit number stands for one that could not be decided.
+    /// The largest change of a result, in units of the last place. `u32::MAX` stands for a change that could not be
+    /// bounded.
     pub max_lsb: u32,
-    /// The first layer that has the largest change.
+    /// The first layer at which the change is largest.
     pub worst: Option<String>,
 }
 
@@ -64,7 +66,7 @@ pub struct Runs {
     pub given: usize,
     /// Number of layers that were compared with the lowered graph, each on its own operands.
     pub layers: usize,
-    /// True if the outputs had to have the same bits, too.
+    /// True if the outputs of both graphs had to have the same bits, too.
     pub outputs: bool,
 }
 
@@ -89,7 +91,7 @@ pub enum Subject {
     Artifact,
     /// A file of the artifact.
     File,
-    /// A layer of its graphs.
+    /// A layer of the artifact's graphs.
     Layer,
 }
 
@@ -176,7 +178,7 @@ impl Unsound {
         }
     }
 
-    /// The layers of the float model in brackets, to be shown after the name.
+    /// The names of the layers of the float model in brackets, to be shown after the finding's name.
     pub fn of(&self) -> String {
         let others = self.sources.iter().filter(|&source| *source != self.name);
         let others: Vec<&str> = others.map(String::as_str).collect();

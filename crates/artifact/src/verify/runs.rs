@@ -1,4 +1,4 @@
-//! Runs both graphs on random samples and on those that the user gave.
+//! Runs both graphs on random samples and on the samples that the user gave.
 
 use strait_compile::{CompileError, Means, Watch};
 use strait_execute::{Demand, LoopsFor, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
@@ -21,7 +21,7 @@ pub(super) struct Work<'a> {
 pub(super) struct Ran {
     pub(super) runs: Runs,
     pub(super) findings: Vec<Finding>,
-    /// Why a graph cannot be run.
+    /// The error if a graph could not be run.
     pub(super) failed: Option<VerifyError>,
 }
 
@@ -32,7 +32,7 @@ impl Ran {
 }
 
 impl Work<'_> {
-    /// Runs both graphs on all samples. The fused graph runs with these loops.
+    /// Runs both graphs on all samples. The fused graph runs with `loops`.
     pub(super) fn run(&self, loops: &dyn LoopsFor) -> Result<Ran, Error> {
         let Work {
             graphs,

@@ -41,8 +41,8 @@ impl Machine {
     }
 }
 
-/// Parses a number of bytes. `4096` is plain, `500MB` counts in thousands, and `8GiB` in 1024. `8G` counts in 1024,
-/// too, since that is what people mean.
+/// Parses a number of bytes. `4096` is a number of bytes, `MB` in `500MB` stands for 1000², and `GiB` in `8GiB` for
+/// 1024³. `G` in `8G` also stands for 1024³, since this is what people usually mean.
 fn size(text: &str) -> Result<u64, String> {
     let wrong = || "a size is a number and B, K, M, G or T, as in 500M or 8GiB".to_owned();
     let digits = text

@@ -54,7 +54,7 @@ fn watched(
 }
 
 fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
-    // The parser has made sure that there is one, unless a subcommand follows.
+    // The parser has made sure that a file is given, unless a subcommand follows.
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let overrides: Vec<_> = arguments.instead.overrides().collect();
     recognise::configuration(file)?;

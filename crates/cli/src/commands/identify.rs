@@ -42,7 +42,7 @@ fn identified(arguments: &Identify) -> Result<Vec<Answer>, Stop> {
         .collect()
 }
 
-/// The error for vectors that cannot be used, in the form in which all errors about files are shown.
+/// The error for vectors that cannot be used, in the same form as other errors about files.
 pub(crate) fn wrong(error: &VectorsError) -> Stop {
     let array = error
         .array

@@ -40,14 +40,14 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-/// The session of a command; `watch` shows its progress.
+/// Makes the session of a command. `watch` shows its progress.
 fn session<'a>(machine: &Machine, watch: &'a Watch) -> Result<Session<'a>, Stop> {
     let threads = threads(machine.threads, watch);
     let session = Session::new(threads, context(machine)?, watch);
     Ok(session.with_limits(machine.limits()))
 }
 
-/// The instruction set that `--isa` or `STRAIT_ISA` asks for; otherwise the best one.
+/// The instruction set that `--isa` or `STRAIT_ISA` asks for; or else the best one that the machine has.
 fn context(machine: &Machine) -> Result<Context, Stop> {
     let asked = machine.isa.clone().or_else(|| std::env::var("STRAIT_ISA").ok());
     let Some(asked) = asked.filter(|asked| !asked.is_empty()) else {

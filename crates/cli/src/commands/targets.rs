@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &Targets) -> Exit {
     }
 }
 
-/// What is shown: as text for people, and as JSON for programs.
+/// What the command shows, as text for people and as JSON for programs, and the exit code.
 fn shown(arguments: &Targets) -> Result<(String, serde_json::Value, Exit), Stop> {
     let files = arguments.file.iter().map(AsRef::as_ref);
     Ok(match (&arguments.id, &arguments.against) {

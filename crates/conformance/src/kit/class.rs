@@ -1,4 +1,5 @@
-//! Classes of accumulators, which decide on which line of the report a wrong result belongs.
+//! Classes of accumulators. The class of an accumulator decides on which line of the report a wrong result for it is
+//! listed.
 
 use strait_requantize::{
     Rounding,
@@ -12,9 +13,9 @@ pub(super) enum Class {
     Tie,
     /// The accumulator is at an end of the form's domain, or needs more than 32 bits.
     Edge,
-    /// The accumulator is at an end of 32 bits, or it is zero or one.
+    /// The accumulator is the smallest or largest 32-bit number, or it is zero or one.
     Extreme,
-    /// The accumulator is anywhere else, mostly next to a threshold where the result changes.
+    /// Any other accumulator. Most of them lie next to a threshold where the result changes.
     Threshold,
 }
 

@@ -6,7 +6,7 @@ use strait_core::Module;
 use strait_core::text::{PrintOptions, print};
 use strait_target::{Emission, Sink, Target, TargetError};
 
-/// Files in memory. Names, number and sizes have already been checked when the target hands them over.
+/// Files in memory. Their names, their number and their sizes are checked before a target's files get here.
 #[derive(Default)]
 struct Files(BTreeMap<String, Vec<u8>>);
 
@@ -34,7 +34,7 @@ pub(super) struct Emitted {
 }
 
 impl Emitted {
-    /// Has the target write a network: twice in this process, and once in another.
+    /// Lets the target write its files for a network: twice in this process, and once in another process.
     pub(super) fn add(&mut self, target: &Witness, name: &str, module: &Module) {
         let emission = Emission::new(module, name);
         let write = |target: &dyn Target| {
@@ -79,7 +79,7 @@ impl Emitted {
         format!("{networks} networks{refused}, {files} files, {bytes} bytes")
     }
 
-    /// A finding if two networks have the same files, which must not happen.
+    /// Returns a finding if the target wrote the same files for two different networks.
     pub(super) fn same_of_two(&self) -> Option<String> {
         let mut seen: BTreeMap<&BTreeMap<String, Vec<u8>>, &str> = BTreeMap::new();
         self.files.iter().find_map(|(name, files)| {

@@ -1,5 +1,5 @@
-//! Checks the rows of a table that are stated to be `measured`, with the recordings that the table names for them. A
-//! row counts as measured only if the recordings tell its arithmetic apart from similar ones.
+//! Checks the rows that a table states to be `measured`, using the recordings that the table names for them. A row
+//! counts as measured only if the recordings tell its arithmetic apart from similar ones.
 
 use super::{
     Recording,
@@ -18,11 +18,11 @@ use strait_target::{
 pub(super) struct IdentifiedLayer<'a> {
     pub(super) of: &'a Recording,
     pub(super) layer: &'a RecordedLayer,
-    /// The answer of `strait identify`; `None` if it cannot analyse the layer.
+    /// The answer of `strait identify`; `None` if the command cannot analyse the layer.
     pub(super) answer: Option<Answer>,
 }
 
-/// Widths of accumulators that chips have.
+/// Widths that accumulators have in chips, in bits.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
 /// A line for each row of the table that names recordings, if all of the named recordings were given.
@@ -64,7 +64,7 @@ pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Lin
     spec.supports().filter_map(line).collect()
 }
 
-/// The result for a row: a sentence on what the recordings tell apart, or findings on what they leave open.
+/// The result for a row: a sentence that says what the recordings show, or findings that say what they do not show.
 type Told = Result<String, Vec<String>>;
 
 fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
@@ -89,13 +89,13 @@ fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&I
     }
 }
 
-/// A finding that the row can only be `documented`.
+/// The finding that a row may only be called `documented`, with the reason.
 fn documented(why: impl std::fmt::Display) -> String {
     format!("{why}: the row is `documented`, and not `measured`")
 }
 
 /// Checks a row of a form. The form must explain some of the recorded layers. On the accumulators that the row covers,
-/// the recordings must tell the form apart from all others that explain these layers.
+/// no other form that explains these layers may give different results.
 fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let Some(own) = hypothesis(form) else {
         let why =
@@ -141,7 +141,8 @@ fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'
     }
 }
 
-/// Checks that the recorded inputs and weights of an op give sums which some arithmetic explains.
+/// Checks the row of an op: the sums that follow from its recorded inputs and weights must be such that some arithmetic
+/// explains the recorded outputs.
 fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {
@@ -168,7 +169,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks that the sums need more bits than the next narrower width that chips have.
+/// Checks the row of an accumulator: the recorded sums must need more bits than the next narrower width that chips
+/// have.
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers
@@ -197,7 +199,7 @@ fn is_exact(known: &IdentifiedLayer<'_>) -> bool {
     known.answer.as_ref().is_some_and(Answer::is_exact)
 }
 
-/// The hypothesis of `strait identify` for a form; `None` if it does not search for such forms.
+/// The hypothesis of `strait identify` for a form; `None` if the command does not search for such forms.
 fn hypothesis(form: &FormRow) -> Option<Hypothesis> {
     let bits = form.multiplier_bits();
     let (family, rounding, bits) = match form.form_kind() {

@@ -1,4 +1,4 @@
-//! Faults of a kernel, and the line of the report on which each belongs.
+//! Faults of a kernel, and the line of the report on which each fault is listed.
 
 use super::class::Class;
 use strait_core::Attribute;
@@ -29,7 +29,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// The lines of the report about what the kernels compute.
+    /// The lines of the report that are about what the kernels compute.
     pub(super) const SEMANTICS: [Subject; 7] = [
         Subject::Rows,
         Subject::Thresholds,
@@ -40,7 +40,7 @@ impl Subject {
         Subject::Loops,
     ];
 
-    /// The lines about how the code behaves.
+    /// The lines of the report that are about how the kernels' code behaves.
     pub(super) const ROBUSTNESS: [Subject; 10] = [
         Subject::Garbage,
         Subject::Writes,
@@ -54,7 +54,8 @@ impl Subject {
         Subject::Hangs,
     ];
 
-    /// True for faults that make results differ from call to call. Wrong codes then say nothing about the arithmetic.
+    /// True for faults that make results differ from call to call. If there is such a fault, wrong results do not show
+    /// that the arithmetic is wrong.
     pub(super) fn is_unsteady(self) -> bool {
         matches!(self, Subject::Determinism | Subject::Unwritten)
     }
@@ -82,7 +83,7 @@ impl Subject {
     }
 }
 
-/// A fault, and the line on which it belongs.
+/// A fault, and the line of the report on which it is listed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) subject: Subject,
@@ -110,7 +111,7 @@ impl Fault {
             .map(|channel| super::class::of(&channel, accumulator));
         let subject = match class.unwrap_or(Class::Threshold) {
             Class::Tie => Subject::Ties,
-            // Check whether the result comes from another channel's integers; that can happen for every channel but the
+            // The result may come from the parameters of another channel. This can happen in every channel except the
             // first.
             _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,
             class => subject(class),
@@ -138,14 +139,14 @@ impl Fault {
         }
     }
 
-    /// The fault for an error message. If it reports a panic, the fault belongs to that line: calls into a target's
-    /// code turn panics into errors.
+    /// The fault for an error message. If the message reports a panic, the fault is listed on the line for panics,
+    /// since calls of a target's code turn panics into errors. Otherwise it is listed on the line `otherwise`.
     pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];
         let subject = match message.split_once("panicked") {
             Some((_, said)) if beyond.iter().any(|text| said.contains(text)) => Subject::Reads,
             Some(_) => Subject::Panics,
-            // Messages about the process that a library runs in.
+            // These messages are about the process in which a library runs.
             None if Fault::is_hang(message) => Subject::Hangs,
             None if Fault::is_end(message) => Subject::Panics,
             None => otherwise,
@@ -153,7 +154,7 @@ impl Fault {
         Fault::new(subject, format!("{run}: {message}"))
     }
 
-    /// True if a message says that a library's process ended, or sends what makes no sense.
+    /// True if a message says that a library's process ended, or that its answers make no sense.
     pub(super) fn is_end(message: &str) -> bool {
         let ends = [
             " crashed: ",
@@ -169,7 +170,7 @@ impl Fault {
         message.contains(" did not return within ")
     }
 
-    /// Adds on which form and with which clamp it happened.
+    /// Adds to the text of the fault with which form and which clamp it happened.
     pub(super) fn on(mut self, name: &str, form: &Requantization, clamp: Option<[i32; 2]>) -> Fault {
         let form = Attribute::Form(Box::new(form.clone())).to_string();
         let shortened: String = form.chars().take(160).collect();
@@ -180,10 +181,10 @@ impl Fault {
     }
 }
 
-/// How many wrong results of one call are examined. Each is compared with every other channel, which takes time.
+/// The most wrong results of one call that are examined. Each is compared with every other channel, which takes time.
 const LOOKED_AT: usize = 256;
 
-/// The results that are wrong. If there are many, some of them, evenly spread.
+/// The results that are wrong. If there are many, a few of them are returned, evenly spread.
 pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterator<Item = (usize, i32, i32)> {
     let both = found.iter().zip(expected).enumerate();
     let all: Vec<(usize, i32, i32)> = both
@@ -193,7 +194,7 @@ pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterato
     all.into_iter().step_by(step)
 }
 
-/// True if the wrong result is what another channel gives for this accumulator.
+/// True if the wrong result is the right one for the same accumulator in another channel.
 fn of_another_channel(form: &Requantization, channel: usize, accumulator: i64, found: i32) -> bool {
     let channels = form.channels().unwrap_or(1);
     (0..channels).any(|other| other != channel && form.eval(other, accumulator) == Ok(found))

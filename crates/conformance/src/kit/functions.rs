@@ -1,5 +1,5 @@
-//! A line of the report for each function of the interface: how often it was called and on what, or why it was not
-//! called.
+//! A line of the report for each function of the interface: how often the function was called and with what, or why it
+//! was not called.
 
 use super::{
     emit::Emitted,
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use strait_plugin_host::Library;
 use strait_target::{Target, spec::Format, spec::Verb};
 
-/// The lines for a library's functions, by their names in `strait_plugin.h`.
+/// The lines for a library's functions. They have the names from `strait_plugin.h`.
 pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Vec<Line> {
     let calls = library.calls();
     let number = |call: &str| calls.get(call).copied().unwrap_or(0);

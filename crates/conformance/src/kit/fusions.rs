@@ -1,7 +1,7 @@
-//! Checks the fusion rows: which of them are used by some network, and what their certificates say.
+//! Checks the fusion rows: which of the rows are used by some network, and what the certificates of the fusions say.
 //!
-//! Besides the usual networks, others with sums, products, pools, functions and constants are compiled, on each type
-//! and with each option of the table. If no network uses a row, the report says why the nearest attempt failed.
+//! Besides the usual networks, others with sums, products, pools, functions and constants are compiled, with each type
+//! and each option of the table. If no network uses a row, the report says why the attempt that came closest failed.
 
 use super::lines::{Group, Line};
 use super::network::{Choices, Made, integers};
@@ -17,13 +17,14 @@ use strait_target::{
 /// A network with sums, products, pools and constants that the six usual networks do not have.
 const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
 
-/// A network with a pool, a function and an input whose results have another type than their readers compute with.
+/// A network with a pool, a function and an input whose results have another type than the one that their readers
+/// compute with.
 const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
 
-/// Names of the values in that network which get another type.
+/// Names of the values in [`WIDTHS`] that get another type.
 const LEAVE: &[&str] = &["pooled", "function", "u"];
 
-/// A network that is compiled only to see which fusions happen.
+/// A network that is compiled only to see which fusions are made.
 pub(super) struct Other {
     name: String,
     text: &'static str,
@@ -31,9 +32,9 @@ pub(super) struct Other {
     choices: Choices,
 }
 
-/// The networks that this table gives a reason to try: one for each pair of types, for each other type of a result, and
-/// for each value of an option that has an overlay. If the table allows no difference, also one that allows a
-/// difference of one unit.
+/// The networks to try because of what the table contains: one for each pair of types, one for each additional type of
+/// a result, and one for each value of an option that has an overlay. If the table does not allow fusions to change
+/// results, there is also a network for which a difference of one unit is allowed.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
     let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {
@@ -55,7 +56,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
         others.push(other(ROWS, format!(" with {with}"), variant, Choices::default()));
     }
     let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
-    // The first is the default.
+    // The first type is the default.
     let usual = codes.first().copied();
     codes.sort_unstable();
     codes.dedup();
@@ -78,7 +79,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
 pub(super) struct Fusions {
     /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
-    /// For rows that were not used, why the nearest attempt failed.
+    /// For each row that was not used, why the attempt that came closest failed.
     missed: BTreeMap<String, (Until, String)>,
     off: Vec<String>,
     faults: Vec<String>,
@@ -115,7 +116,7 @@ impl Fusions {
     }
 
     fn miss(&mut self, name: &str, value: &str, tried: &[Attempt]) {
-        // That a row is for other ops is no useful reason.
+        // An attempt that failed because the row is for other ops gives no useful reason.
         for attempt in tried.iter().filter(|attempt| attempt.until > Until::Producer) {
             let nearest = self.missed.get(&attempt.row);
             if nearest.is_none_or(|(until, _)| *until < attempt.until) {
@@ -125,7 +126,7 @@ impl Fusions {
         }
     }
 
-    /// Compiles a network only to see which fusions happen.
+    /// Compiles a network only to see which fusions are made.
     pub(super) fn run(&mut self, other: &Other, rows: &mut Rows) {
         self.ran += 1;
         let name = &other.name;
@@ -139,8 +140,8 @@ impl Fusions {
         }
     }
 
-    /// The lines of the report: one on the certificates, one for each row that no network uses, and one on the networks
-    /// that were compiled for this.
+    /// The lines of the report: one about the certificates, one for each row that no network uses, and one about the
+    /// networks that were compiled to see which fusions are made.
     pub(super) fn lines(self) -> Vec<Line> {
         let reached = self.rows.values().filter(|times| **times > 0).count();
         let times: usize = self.rows.values().sum();

@@ -3,10 +3,10 @@
 use crate::{accumulators::CHANNELS, near_ties::near_ties, numbers::Numbers, runs::SPREAD, samples::FEW};
 use strait_requantize::Requantization;
 
-/// How many accumulators of any size are added.
+/// How many random accumulators, of all magnitudes, are added for each channel.
 const OTHERS: usize = 48;
 
-/// How many neighbours of zero a form with a single set of parameters is tested with.
+/// The number of accumulators around zero that are tested for a form with a single set of parameters.
 const DENSE: i64 = 2048;
 
 /// The smallest and the largest accumulator of 32 or 64 bits.
@@ -17,9 +17,10 @@ pub(super) fn ends(wide: bool) -> (i64, i64) {
     }
 }
 
-/// The accumulators for each channel, with equally many for all channels. They are thresholds and their predecessors,
-/// accumulators next to exact halves, powers of two and their neighbours, the ends of the domain and what lies beyond,
-/// and others of any size. Their order is random, so that neighbours in a vector differ.
+/// The accumulators for each channel, with equally many for all channels. They are: thresholds and their predecessors;
+/// accumulators whose exact result lies next to a half; powers of two and their neighbours; the ends of the domain and
+/// accumulators beyond them; and others of every magnitude. Their order is random, so that neighbours in a vector
+/// differ.
 pub(super) fn accumulators(form: &Requantization, wide: bool, numbers: &mut Numbers) -> Vec<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let mut all: Vec<Vec<i64>> = (0..channels)
@@ -51,7 +52,7 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         _ => (most - least) / SPREAD + 1,
     };
     let mut its = Vec::new();
-    // If codes are skipped, each channel begins at another one.
+    // If not all codes are tested, each channel begins at a different code.
     let first = least + 1 + (channel as i64) % step;
     for code in (first..=most).step_by(usize::try_from(step).unwrap_or(1)) {
         let step = scalars.least_reaching(code);
@@ -71,7 +72,8 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         last,
         last.saturating_add(1),
     ]);
-    // A fault with numbers of some size also shows with few channels, so it is enough to look there.
+    // If a kernel is wrong for numbers of some magnitude, this also shows with few channels. So powers of two are only
+    // tested with few channels.
     let few = form.channels().is_none_or(|channels| channels <= FEW);
     for power in (0..i64::BITS - 1).filter(|_| few) {
         let power = 1i64 << power;

@@ -1,4 +1,5 @@
-//! Tests the C interface of a library: what it answers to hosts of other versions, and to calls that make no sense.
+//! Tests the C interface of a library: what the library answers to hosts of other versions, and to calls that make no
+//! sense.
 
 use super::{
     ExaminationProgress,
@@ -12,11 +13,11 @@ use strait_target::Target;
 
 /// What the tests of the interface found.
 pub(super) struct Interface {
-    /// Number of calls with bytes that are no model.
+    /// Number of calls with bytes that are not a model.
     pub(super) garbage: usize,
     /// The lines of the report about the interface.
     pub(super) lines: Vec<Line>,
-    /// Faults that belong to other lines of the report.
+    /// Faults that are listed on other lines of the report.
     pub(super) faults: Vec<Fault>,
 }
 
@@ -27,7 +28,8 @@ impl Interface {
     }
 }
 
-/// Calls a library in every way that a host of another version might. After a call that hangs, nothing more is called.
+/// Calls a library in every way in which a host of another version might call it. After a call that hangs, nothing more
+/// is called.
 pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn ExaminationProgress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
     let [major, minor] = library.interface();
@@ -57,7 +59,7 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Ex
         let fault = answer.unwrap_or_else(|error| Some(error.to_string()));
         fault.map(|fault| format!("{probe}: {fault}"))
     };
-    // If a plain call fails, other lines report that.
+    // If a plain call fails, it is reported on other lines.
     let plain = forms.first().and_then(|form| Some((form, call(form, Probe::Plain)?)));
     if let Some(((row, form), fault)) = plain.as_ref().filter(|(_, fault)| Fault::is_hang(fault)) {
         its.faults.push(Fault::new(Subject::Hangs, fault).on(row, form, None));
@@ -114,8 +116,9 @@ fn skip(lines: &mut [Line]) {
     without.for_each(|line| line.skipped = Some(HUNG.into()));
 }
 
-/// For each form, a requantization that the library computes, if possible one with several channels. If it computes
-/// none of a form, one that it refuses. A call that hangs is a fault.
+/// For each form, returns a requantization that the library computes, if possible one with several channels. If the
+/// library computes none of the form's requantizations, returns one that it refuses. A call that hangs is returned as a
+/// fault.
 fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>> {
     let (mut its, mut any) = (Vec::new(), Vec::new());
     for (name, row) in &target.spec().form {
@@ -144,7 +147,7 @@ fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>>
     Ok(if its.is_empty() { any } else { its })
 }
 
-/// The first requantization, and the first one with several channels.
+/// The first requantization that was found, and the first one with several channels.
 #[derive(Default)]
 struct Chosen {
     first: Option<Requantization>,

@@ -1,4 +1,4 @@
-//! Compares a library's codes with the form, and reports what else went wrong in a call.
+//! Compares a library's codes with the form, and reports everything else that went wrong in a call.
 
 use super::{
     fault::{Fault, Subject, differing},
@@ -8,11 +8,11 @@ use crate::placed::decoded;
 use strait_plugin_host::{Misdeed, Tried};
 use strait_requantize::Requantization;
 
-/// Compares codes with the form, and adds what else went wrong in the call.
+/// Compares the codes of one call with the form, and adds everything that went wrong in the call to `faults`.
 pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
     let name = part.name();
     let mut steady = true;
-    // One fault for each line of the report is enough.
+    // Only the first fault for each line of the report is kept.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known| known.subject != fault.subject) {
             faults.push(fault);
@@ -38,7 +38,7 @@ pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &
             let (channel, accumulator) = part.place(scalars.len(), at);
             let scalars = scalars.get(channel)?.as_ref()?;
             let (low, high) = scalars.domain().into_inner();
-            // Accumulators beyond the domain count as its nearer end.
+            // The result for an accumulator outside of the domain is the result for the nearer end of the domain.
             scalars.eval(accumulator.clamp(low, high)).ok()
         })
         .collect();

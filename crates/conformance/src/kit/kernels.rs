@@ -20,7 +20,7 @@ use strait_kernels::{Context, Isa, KernelError, integer::Loops};
 use strait_requantize::{IntType, Requantization};
 use strait_target::{Target, TargetError};
 
-/// The lines on what is computed and on how the code behaves.
+/// The lines of the report about what the kernels compute and how their code behaves.
 pub(super) fn lines(target: &Arc<dyn Target>, how: &Examination<'_>) -> Vec<Line> {
     let Examination { patience, progress, .. } = *how;
     let (mut faults, mut counts, mut done) = (Vec::new(), Counts::default(), 0);
@@ -103,7 +103,7 @@ fn probe(
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
-        // Restart the clock: what takes time before the next call is the kit's own work.
+        // The time limit starts anew here, because the time until the next call is used by the kit itself.
         alive();
         let Ok(expect) = expected(form, clamp, run) else {
             continue;
@@ -142,12 +142,13 @@ fn probe(
     (faults, counts)
 }
 
-/// What the memory for results is filled with before each of two calls. The two differ in every byte.
+/// The bytes with which the memory for results is filled before the first and before the second of two calls. They
+/// differ, so that results that a kernel did not write differ, too.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
 /// Compares the results of two calls with each other and with the definition.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
-    // One fault for each line of the report is enough.
+    // Only the first fault for each line of the report is kept.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known: &Fault| known.subject != fault.subject) {
             faults.push(fault);
@@ -185,11 +186,11 @@ fn contexts() -> Vec<Context> {
     Isa::available().map(Context::with_isa).collect()
 }
 
-/// How often loops are prepared again after a wrong result. It only counts as a wrong result if it is the same each
-/// time.
+/// How often loops are prepared again after a wrong result. The result only counts as wrong arithmetic if it is the
+/// same each time.
 const TRIES: usize = 3;
 
-/// Has the target prepare the loops of a requantization.
+/// Lets the target prepare the loops of a requantization.
 fn prepared(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, Fault> {
     let first = match target.loops(form, clamp) {
         Ok(loops) => return Ok(loops),
@@ -207,11 +208,11 @@ fn prepared(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>)
     Err(Fault::refused(form, &first))
 }
 
-/// Numbers of accumulators that are not a multiple of a vector's size, and 0.
+/// Lengths of inputs: 0, and numbers of accumulators that are not a multiple of a vector's size.
 const LENGTHS: [usize; 7] = [0, 1, 3, 7, 15, 33, 65];
 
-/// Tests inputs of every length, each followed in memory by two kinds of other numbers. A kernel that reads past its
-/// input fails, or its results depend on these numbers.
+/// Tests inputs of all [`LENGTHS`]. Each is tested twice, with different numbers after the input in memory. A kernel
+/// that reads past its input fails, or its results depend on these numbers.
 fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, counts: &mut Counts) -> Vec<Fault> {
     let channels = form.channels().unwrap_or(1);
     let width = width(form.out());
@@ -285,8 +286,8 @@ const THREADS: usize = 4;
 /// How many calls each of these threads makes.
 const AT_ONCE: usize = 4;
 
-/// Runs the loops on several threads at once, with different inputs on each. If the threads share memory without a
-/// lock, they overwrite each other's values and the results show it.
+/// Runs the loops on several threads at once, with different inputs on each thread. If the kernel's calls share memory
+/// without a lock, they overwrite each other's values, and results are wrong.
 fn together(loops: &dyn Loops, runs: &[Run], counts: &mut Counts) -> Option<Fault> {
     let cx = Context::detect();
     let all = runs.iter().cycle().take(THREADS);

@@ -1,9 +1,10 @@
-//! Checks what calls leave behind in a library's process.
+//! Checks whether calls of a library leave changes behind in its process.
 
 use super::fault::{Fault, Subject};
 use strait_plugin_host::Traces;
 
-/// How many bytes a process may grow by during some thousand calls, to allow for what the system does.
+/// The number of bytes by which a process may grow during some thousand calls without a fault. The system itself may
+/// use some memory.
 const GROWTH: u64 = 96 << 10;
 
 /// Compares the process before the library was loaded, after some thousand calls, and after some thousand more.

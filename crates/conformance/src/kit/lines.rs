@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What a line of the report is about.
+/// The part of a target that a line of the report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// The C interface of a library.
@@ -29,13 +29,13 @@ pub struct Line {
     pub group: Group,
     /// Name of this line of the report, such as `ties`.
     pub name: String,
-    /// What was checked, with counts.
+    /// What was checked, and how much of it.
     pub checked: String,
     /// The first few faults that were found.
     pub findings: Vec<String>,
     /// Number of further faults, which are not listed.
     pub more: usize,
-    /// Why this could not be checked. `None` if it was checked.
+    /// Why the check of this line could not be made. `None` if it was made.
     pub skipped: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Kit {
     pub lines: Vec<Line>,
 }
 
-/// Why a line was not checked if a call has hung.
+/// The reason that the report gives for lines that are not checked because a call has hung.
 pub(super) const HUNG: &str = "not asked, since a call hangs";
 
 /// How many faults a line of the report lists, at most.

@@ -1,11 +1,11 @@
-//! The kit: all checks by which a vendor knows that a target is right, as one report.
+//! The kit: one report with all checks that show a vendor whether a target is right.
 //!
 //! Each line of the report is one thing that can be wrong, such as rounding at ties, a shift, a kernel that refuses
-//! what a row accepts, a read past the input, a panic, a hang, or results that change from call to call. So each fault
-//! shows on a line of its own.
+//! what a row accepts, a read past the input, a panic, a hang, or results that change from call to call. So different
+//! faults show on different lines.
 //!
-//! If a target is only a table, the report says what was not checked: the host's kernels would only be compared with
-//! their own definitions. With recorded vectors, the table is compared with a chip.
+//! If a target is only a table, its kernels are not checked, since the host's kernels would only be compared with their
+//! own definitions. The report says so. With recorded vectors, the table is compared with a chip.
 
 mod class;
 mod emit;
@@ -48,7 +48,7 @@ use witness::Witness;
 pub struct Recording {
     /// Path of the file.
     pub file: String,
-    /// SHA-256 of the file, by which tables name it.
+    /// SHA-256 of the file. Tables name the file by this digest.
     pub sha256: String,
     /// The layers in the file.
     pub vectors: Vectors,
@@ -56,9 +56,9 @@ pub struct Recording {
 
 /// Shows the user how far an examination has come.
 pub trait ExaminationProgress: fmt::Debug {
-    /// Called when a part with this many steps begins.
+    /// Called when a part of the examination begins. It has `steps` steps.
     fn begin(&self, part: &str, steps: usize);
-    /// Called when this many of its steps are done.
+    /// Called when `done` steps of the part are done.
     fn advance(&self, done: usize);
 }
 
@@ -73,17 +73,18 @@ impl ExaminationProgress for () {
 pub struct Examination<'a> {
     /// Values of the target's options. Options that are absent have their defaults.
     pub options: &'a Options,
-    /// The library that the target comes from, if it does.
+    /// The library that the target comes from, if it comes from one.
     pub library: Option<&'a Library>,
-    /// Layers recorded on the chip, to compare with.
+    /// Layers that were recorded on the chip, which the table is compared with.
     pub recordings: &'a [Recording],
-    /// How long one call of the target's code may take. After that it counts as hanging.
+    /// How long one call of the target's code may take. A call that takes longer counts as hanging.
     pub patience: Duration,
     /// Shows the user how far the examination has come.
     pub progress: &'a dyn ExaminationProgress,
 }
 
-/// Examines a target. It takes seconds. The report for a target is always the same, unless the target's results change.
+/// Examines a target. It takes seconds. The report for a target is always the same, unless the target's results differ
+/// from run to run.
 ///
 /// # Errors
 /// If the target cannot be made with these options.
@@ -123,7 +124,8 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     }
     let (networks, seen) = networks::lines(&witness, &variants(entry, how.options, spec), how.progress);
     lines.extend(networks);
-    // Functions that were called after the tile tests may have changed the process, too.
+    // Functions that were called after the tests of tiles may have changed the process, too, so its state is compared
+    // again.
     if let Some(Ok([before, now])) = how.library.map(|library| library.traces(&spec.chosen))
         && let Some(line) = lines.iter_mut().find(|line| line.name == fault::Subject::Traces.name())
         && line.findings.is_empty()
@@ -154,8 +156,8 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     }
 }
 
-/// The target with every other value of each option that changes its table. If one cannot be made, the table is at
-/// fault, and the lines about the table say so.
+/// The variants of the target: one for each value of an option that changes the table and is not already chosen. If a
+/// variant cannot be made, the table is at fault, and the lines about the table report this.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
     let mut variants = Vec::new();
     for (option, values) in &spec.overlay {

@@ -1,4 +1,4 @@
-//! One small network from float to integers, compiled as every deployment is.
+//! Compiles one small network from float to integers, in the same way as a deployment is compiled.
 
 use std::{collections::BTreeMap, sync::Arc};
 use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent, build, fusion_policy, verify};
@@ -12,13 +12,13 @@ use strait_target::{
     spec::{Activation, Integer},
 };
 
-/// What a configuration would set for a network, if the table allows it.
+/// Settings that a configuration could have for a network, if the table allows them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choices {
     /// Types of activations and weights, for all nodes.
     pub(super) pair: Option<(Activation, Integer)>,
-    /// Names of values that leave their node, or the host, with another type than the node computes with, and this
-    /// type.
+    /// Names of values that get another type than the one that their node computes with, and this other type. The
+    /// values may also come from the host.
     pub(super) leaves: Option<(&'static [&'static str], Integer)>,
     /// The largest difference that a fusion may make. `None` for the limit in the target's table.
     pub(super) most: Option<u32>,
@@ -46,7 +46,7 @@ pub(super) struct Made {
     /// The module that an artifact would run.
     pub(super) module: Module,
     pub(super) fusion: Fusion,
-    /// For each primitive, by name, the row of the table that it was made with.
+    /// For each primitive, by name, the row of the table from which it was made.
     pub(super) rows: BTreeMap<String, String>,
     /// What the verification found wrong.
     pub(super) fault: Option<String>,

@@ -22,7 +22,7 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// What the target's code answered and wrote when networks were compiled.
+/// What the target's code answered and which files it wrote when the networks were compiled.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The nodes that the target was asked about, for each network.
@@ -31,8 +31,8 @@ pub(super) struct Seen {
     pub(super) emitted: Emitted,
 }
 
-/// A line for each network, the lines about rows of one op ([`Rows`]) and those about fusions ([`Fusions`]). Also
-/// returns what the target's code answered and wrote.
+/// Returns a line for each network, the lines about rows of one op ([`Rows`]) and the lines about fusions
+/// ([`Fusions`]). Also returns what the target's code answered and wrote.
 pub(super) fn lines(
     witness: &Arc<Witness>,
     variants: &[(String, Arc<dyn Target>)],

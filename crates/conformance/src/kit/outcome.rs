@@ -1,4 +1,4 @@
-//! Makes the report's lines about kernels from the faults and from counts of what was looked at.
+//! Makes the report's lines about kernels from the faults and from the counts of what was checked.
 
 use super::{
     class::Class,
@@ -16,17 +16,17 @@ pub(super) struct Counts {
     of: BTreeMap<Subject, u64>,
     /// Number of requantizations that were checked.
     pub(super) requantizations: u64,
-    /// Number of requantizations that a library has no model of.
+    /// Number of requantizations that a library does not compute but leaves to the host.
     pub(super) left: u64,
 }
 
 impl Counts {
-    /// Adds to the number of things that a line has looked at.
+    /// Adds `more` to the number of things that were checked for a line.
     pub(super) fn count(&mut self, subject: Subject, more: usize) {
         *self.of.entry(subject).or_default() += more as u64;
     }
 
-    /// Counts accumulators of these classes.
+    /// Adds accumulators of the given classes to the counts of the lines for these classes.
     pub(super) fn classes(&mut self, classes: impl Iterator<Item = Class>) {
         let mut of = [0; 4];
         classes.for_each(|class| of[class as usize] += 1);
@@ -35,7 +35,7 @@ impl Counts {
         }
     }
 
-    /// Adds to the number of calls. Each of these lines has made that many.
+    /// Adds `calls` to the total number of calls and to the number of calls of each of `lines`.
     pub(super) fn calls(&mut self, calls: usize, lines: &[Subject]) {
         self.count(Subject::Panics, calls);
         lines.iter().for_each(|&line| self.count(line, calls));
@@ -49,7 +49,7 @@ impl Counts {
         self.left += other.left;
     }
 
-    /// How many things a line has looked at.
+    /// The number of things that were checked for a line.
     fn of(&self, subject: Subject) -> u64 {
         let subject = match subject {
             Subject::Rows | Subject::Hangs => Subject::Panics,
@@ -59,11 +59,11 @@ impl Counts {
     }
 }
 
-/// The faults of a row's forms, without those that are only consequences of others.
+/// The faults of the forms of one row, without those that are only consequences of other faults.
 ///
-/// If results change from call to call, or are not written at all, then wrong results at thresholds, on threads, in
-/// other processes or from reading too far are consequences. If results differ from process to process, wrong results
-/// at thresholds are.
+/// If results change from call to call, or are not written at all, then faults at thresholds, on several threads, in
+/// other processes, and those of reading past the input are consequences of this. If results differ from process to
+/// process, faults at thresholds are a consequence of that.
 pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     let has = |subjects: &[Subject]| faults.iter().any(|fault| subjects.contains(&fault.subject));
     let unsteady = has(&[Subject::Determinism, Subject::Unwritten]);
@@ -76,7 +76,7 @@ pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     faults.into_iter().filter(move |fault| !follows(fault.subject))
 }
 
-/// Text for the lines: numbers for the whole target, and why lines have none.
+/// What the texts of the lines need: the table, numbers for the whole target, and why some lines could not be checked.
 pub(super) struct Said<'a> {
     pub(super) spec: &'a TargetSpec,
     /// Number of instruction sets on which the loops ran.
@@ -85,7 +85,7 @@ pub(super) struct Said<'a> {
     pub(super) never: &'a dyn Fn(Subject) -> Option<&'a str>,
 }
 
-/// The lines on what is computed and on how the code behaves.
+/// The lines of the report about what the kernels compute and how their code behaves.
 pub(super) fn lines(faults: &[Fault], counts: &Counts, said: &Said<'_>) -> Vec<Line> {
     all(|group, subject| {
         let mut line = found(Line::new(group, subject.name()), faults, subject);
@@ -138,7 +138,8 @@ fn all(line: impl Fn(Group, Subject) -> Line) -> Vec<Line> {
     semantics.into_iter().chain(robustness).collect()
 }
 
-/// The lines if a call has hung, with the faults that were found before. Nothing else is known.
+/// The lines of the report if a call has hung. They have the faults that were found before. All other lines say that
+/// they were not checked.
 pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
     all(|group, subject| {
         let mut line = found(Line::skipped(group, subject.name(), HUNG), faults, subject);

@@ -4,7 +4,7 @@ use strait_kernels::integer::{Axis, Tile};
 use strait_plugin_host::{RegisteredForm, TileRequest};
 use strait_requantize::Requantization;
 
-/// A tile with its accumulators.
+/// A tile, and the accumulators in it.
 #[derive(Clone)]
 pub(super) struct Part {
     tile: Tile,
@@ -67,8 +67,8 @@ impl Part {
         }
     }
 
-    /// For an accumulator of the tile: the channel whose parameters it uses, if the form has `channels` of them, and
-    /// its value.
+    /// The channel and the value of the accumulator at position `at` of the tile. The channel is the one whose
+    /// parameters apply to it if the form has `channels` channels.
     pub(super) fn place(&self, channels: usize, at: usize) -> (usize, i64) {
         (
             self.tile.channel(at).min(channels.saturating_sub(1)),
@@ -78,7 +78,8 @@ impl Part {
 }
 
 impl Part {
-    /// The same accumulators in reverse order, so that each meets the parameters of another channel.
+    /// The tile with the same accumulators in reverse order, so that each accumulator is requantized with the
+    /// parameters of another channel.
     pub(super) fn turned(&self) -> Part {
         let mut turned = self.clone();
         turned.accumulators.reverse();
@@ -88,7 +89,7 @@ impl Part {
     }
 }
 
-/// Into how many rows, or columns, the accumulators are divided if a form has a single set of parameters.
+/// The number of rows, or columns, of a tile for a form with a single set of parameters.
 const LANES: usize = 7;
 
 /// Makes one tile of all chosen accumulators.
@@ -106,10 +107,11 @@ pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// Numbers of rows and columns of tiles: 1, less than a vector has, and numbers that end within a vector.
+/// The numbers of rows and of columns of tiles. They are 1, less than the elements of a vector, or no multiple of a
+/// vector's size.
 const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 
-/// The most accumulators of such a tile, to limit the time.
+/// The most accumulators that a tile of these sizes may have, to limit the time of the tests.
 const MOST: usize = 2_500;
 
 /// The first `count` accumulators of each channel, repeated if there are fewer.
@@ -120,11 +122,12 @@ pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
     its.collect()
 }
 
-/// Tiles of all these numbers of rows and columns, and tiles that begin at a channel in the middle.
+/// Tiles with all pairs of [`EXTENTS`] as their numbers of rows and columns, and tiles whose first channel is not the
+/// form's first channel.
 pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Vec<Part> {
     match form.channels() {
         None => {
-            // A host may count channels even if the form has a single set of parameters.
+            // A host may state a first channel even if the form has a single set of parameters.
             let first = [(3, 2), (17, 300)].map(|(each, first)| (1, each, first));
             let sizes = EXTENTS.iter().flat_map(|&lanes| EXTENTS.map(|each| (lanes, each, 0)));
             let part = |(lanes, each, first)| {
@@ -150,7 +153,8 @@ pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// A tile with 64 accumulators for each channel. So its rows, and the tile itself, end where a cache line ends.
+/// A tile with 64 accumulators for each channel. So the rows of the tile, and the tile itself, end where a cache line
+/// ends.
 pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
     let its: Vec<Vec<i64>> = channels
         .iter()

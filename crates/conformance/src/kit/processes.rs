@@ -5,17 +5,18 @@ use std::{sync::Arc, thread};
 use strait_plugin_host::{Library, LoadError, PluginError, register};
 use strait_target::{Options, Registry, Target};
 
-/// Further processes that have loaded the same library.
+/// Additional processes that have loaded the same library.
 pub(super) struct Processes(Vec<Library>);
 
-/// How many further processes are used.
+/// The number of additional processes.
 const OTHERS: usize = 3;
 
-/// How many are started, at most, until both even and odd process ids are among them.
+/// The most processes that are started. New ones are started until there are both even and odd process ids.
 const MOST: usize = 8;
 
 impl Processes {
-    /// Starts the processes. The line reports whether the library states the same about itself in all of them.
+    /// Starts the processes. Also returns a line of the report that says whether the library describes itself in the
+    /// same way in all of them.
     pub(super) fn start(library: &Library, options: &Options) -> (Processes, Line) {
         let mut line = Line::new(Group::Interface, "the same table in each process");
         let is_odd = |library: &Library| library.traces(options).ok().map(|[_, now]| now.process % 2 == 1);
@@ -25,7 +26,8 @@ impl Processes {
             if at >= OTHERS && varied {
                 break;
             }
-            // Each thread takes up a process id, too, which changes whether the next one is even.
+            // On Linux, each new thread uses up an id, too. So starting threads changes whether the id of the next
+            // process is even.
             for _ in 0..at % 3 {
                 let _ = thread::spawn(|| {}).join();
             }
@@ -44,7 +46,8 @@ impl Processes {
                 Err(error) => line.find(format!("it loads in one process and not in another: {error}")),
             }
         }
-        // The last process is the one whose id differs in being even or odd, so it has to stay.
+        // The last process may be the only one with an even id, or the only one with an odd id. So the last ones are
+        // kept.
         let others = others.split_off(others.len().saturating_sub(OTHERS));
         let line = line.checked(format!("{} processes", 1 + OTHERS));
         (Processes(others), line)
@@ -58,11 +61,11 @@ impl Processes {
         self.0.is_empty()
     }
 
-    /// The target, as one of the further processes provides it.
+    /// The target from one of the additional processes.
     pub(super) fn into_target(self, options: &Options) -> Option<Arc<dyn Target>> {
         let library = self.0.into_iter().last()?;
         let mut registry = Registry::default();
-        // Whatever fails here has already failed in the first process, or is reported for these.
+        // An error here has already been reported, either for the first process or for the additional ones.
         register(&mut registry, Arc::new(library)).ok()?.target(options).ok()
     }
 }

@@ -1,4 +1,5 @@
-//! Checks the ops that have several rows for the same type of activations: which of these rows the networks use.
+//! Checks the ops that have several rows for the same type of activations: which of these rows are used by the
+//! networks.
 
 use super::lines::{Group, Line};
 use super::network::Made;
@@ -6,11 +7,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};
 
-/// Rows that share an op with others, each with the first network that used it.
+/// The rows that share an op with other rows. For each there is the name of the first network that used it.
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {
-    /// The rows of a target, with every value of its options.
+    /// The rows of a target that share an op with others, with every value of its options.
     pub(super) fn new(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Rows {
         let all = variants.iter().map(|(_, variant)| variant).chain([target]);
         let rows = all.flat_map(|target| shared(target.spec()));
@@ -26,7 +27,7 @@ impl Rows {
         }
     }
 
-    /// The lines of the report: one for each row of the table.
+    /// The lines of the report: one for each of these rows.
     pub(super) fn lines(self) -> impl Iterator<Item = Line> {
         self.0.into_iter().map(|(row, reached)| {
             let name = format!("op {row}");

@@ -1,4 +1,4 @@
-//! Compares recorded vectors with the forms of a table, and with the kernels that compute them.
+//! Compares recorded vectors with the forms of a table, and with the kernels that compute these forms.
 
 use super::evidence::{self, IdentifiedLayer};
 use super::lines::{Group, Line};
@@ -14,7 +14,8 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line on whether rows that are stated to be `measured` name their recordings, and whether these were given.
+/// The line of the report that says whether all rows that the table states to be `measured` name their recordings, and
+/// whether these recordings were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
@@ -117,8 +118,7 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
 }
 
 enum FormMatch {
-    /// A form that produces every recorded value. It also has the lowest and highest value if results are clamped
-    /// there.
+    /// A form produces every recorded value. If results are clamped, this also has the lowest and the highest value.
     Form {
         name: String,
         form: Requantization,
@@ -146,7 +146,8 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> FormMatch {
     FormMatch::None(vec![none(answer)])
 }
 
-/// The codes to which results are clamped: the recorded lowest and highest, if the clamp acts there.
+/// The lowest and the highest code to which results are clamped. An end is the recorded one if the clamp acts there,
+/// and otherwise the end of the type.
 fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
     let type_ends = [form.out().min(), form.out().max()];
     [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })
@@ -240,14 +241,15 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) 
 }
 
 /// The first recorded value that the kernel does not produce: its channel, the accumulator, the recorded code, and the
-/// kernel's result. The loops clamp.
+/// kernel's result. The loops also apply the clamp.
 fn replayed(
     loops: &dyn Loops,
     form: &Requantization,
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
     let width = usize::from(form.out().bits().div_ceil(8));
-    // A kernel takes equally many accumulators of each channel, so those of shorter channels are repeated.
+    // A kernel takes the same number of accumulators for each channel, so the accumulators of channels with fewer are
+    // repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

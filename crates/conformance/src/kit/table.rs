@@ -17,7 +17,7 @@ pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
 fn id(entry: &Entry) -> Line {
     let id = entry.table().id();
     let mut line = Line::new(Group::Table, "an id of its own").checked(format!("`{id}`"));
-    // If other targets of the program are wrong, that is not this one's fault.
+    // If the table of another target of the program is wrong, it is not the fault of this target.
     let Ok(registry) = Registry::builtin() else {
         return line;
     };
@@ -33,7 +33,8 @@ fn id(entry: &Entry) -> Line {
     line
 }
 
-/// True if a vendor has the same target in a program and in a library: their packages and tables are equal.
+/// True if the target in the program and the target in the library are the same one: their packages and tables are
+/// equal.
 fn is_same(built_in: &Entry, library: &Entry) -> bool {
     let packages = match (built_in.origin(), library.origin()) {
         (Origin::BuiltIn(here), Origin::Library(there)) => *here == there.package,
@@ -65,7 +66,7 @@ fn overlays(entry: &Entry, spec: &TargetSpec) -> Line {
     ))
 }
 
-/// Checks that every form is named by a row, perhaps only with some overlay.
+/// Checks that every form is named by a row. It is enough if an overlay adds the row.
 fn forms(spec: &TargetSpec) -> Line {
     let mut line = Line::new(Group::Table, "forms that rows name").checked(format!("{} forms", spec.form.len()));
     let ops = spec
@@ -99,7 +100,7 @@ fn fusions(spec: &TargetSpec) -> Line {
     line.checked(format!("{} fusions", spec.fusion.len()))
 }
 
-/// True if an earlier row fuses, with the same steps, everything that a later one could.
+/// True if an earlier row already fuses everything that a later row could fuse, with the same steps.
 fn shadows(earlier: &FusionRow, later: &FusionRow) -> bool {
     fn all<T: PartialEq>(part: &[T], of: &[T]) -> bool {
         part.iter().all(|one| of.contains(one))
@@ -117,12 +118,12 @@ fn shadows(earlier: &FusionRow, later: &FusionRow) -> bool {
         && earlier.with == later.with
 }
 
-/// True if whatever meets condition `b` also meets condition `a`.
+/// True if everything that meets condition `b` also meets condition `a`.
 fn weaker(a: &When, b: &When) -> bool {
     fn open<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
         a.is_none() || a == b
     }
-    // Every row requires a separate requantization and a single reader, so these need not be compared.
+    // Every row requires a separate requantization and a single reader, so these two conditions need not be compared.
     open(&a.output, &b.output)
         && open(&a.input, &b.input)
         && open(&a.to, &b.to)
@@ -132,7 +133,7 @@ fn weaker(a: &When, b: &When) -> bool {
             .all(|(option, value)| b.option.get(option) == Some(value))
 }
 
-/// Why nothing can ever match the row.
+/// Why no operation can ever match the row; `None` if one can.
 fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
     if let Some((option, value)) = row.when.option.iter().find(|(option, value)| {
         let allowed = spec.options.get(*option).and_then(|row| row.one_of.as_ref());
@@ -156,7 +157,7 @@ fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
     let input = row.when.input;
     let made = |op: &String| {
         let Some(term) = Term::parse(op) else { return true };
-        // Primitives that recipes make have no row of their own.
+        // Primitives that recipes produce have no row of their own.
         let mut rows = spec.op_rows(term).peekable();
         if rows.peek().is_none() {
             return true;

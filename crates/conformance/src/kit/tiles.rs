@@ -1,9 +1,9 @@
 //! Tests a library's own model of its arithmetic: what it computes, and how it behaves.
 //!
 //! Each requantization is called with its channels along rows and along columns, and with accumulators of 32 and of 64
-//! bits. It is called with all channels, and beginning at a channel in the middle. Each of these calls is repeated:
-//! with other bytes around the codes and in their place, between memory that may not be touched, on several threads at
-//! once, and in other processes.
+//! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated: with
+//! other bytes around the codes and in the memory for the codes, with buffers between pages that may not be accessed,
+//! on several threads at once, and in other processes.
 
 use super::{
     ExaminationProgress, class,
@@ -27,7 +27,8 @@ use strait_plugin_host::{Library, Misdeed, PluginError, RegisteredForm, Trial};
 use strait_requantize::Requantization;
 use strait_target::{Options, Target};
 
-/// The lines on what is computed and on how the code behaves, including the faults that were found before.
+/// The lines of the report about what the library computes and how its code behaves. They include the faults that were
+/// found before.
 pub(super) fn lines(
     target: &dyn Target,
     library: &Library,
@@ -97,7 +98,7 @@ pub(super) fn lines(
     outcome::lines(&faults, &counts, &said)
 }
 
-/// The library under test, in its first and in further processes.
+/// The library under test, in its first process and in additional ones.
 struct Subjected<'a> {
     library: &'a Library,
     options: &'a Options,
@@ -108,7 +109,7 @@ struct Subjected<'a> {
 }
 
 impl Subjected<'_> {
-    /// Runs all tests of one requantization. Returns false if the library has no model of it.
+    /// Runs all tests of one requantization. Returns false if the library does not compute this requantization.
     fn requantization(
         &mut self,
         name: &str,
@@ -138,8 +139,8 @@ impl Subjected<'_> {
         Ok(any)
     }
 
-    /// Asks for one tile with an accumulator of each channel, as a host does first to see whether the library computes
-    /// the form.
+    /// Asks for a tile with one accumulator of each channel. A host also does this first, to see whether the library
+    /// computes the form.
     fn computes(
         &self,
         registered: &RegisteredForm,
@@ -254,7 +255,7 @@ impl Subjected<'_> {
         channels: &[Vec<i64>],
         counts: &mut Counts,
     ) -> Result<Option<Fault>, Fault> {
-        // There is only one form with many channels for each type, so it is called more often.
+        // There is only one form with many channels for each type, so this form is called more often.
         let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));
@@ -280,7 +281,7 @@ impl Subjected<'_> {
         }
     }
 
-    /// Asks for the same tile in other processes.
+    /// Asks the library in other processes for the same tile.
     fn elsewhere(
         &self,
         registered: &RegisteredForm,
@@ -309,7 +310,7 @@ impl Subjected<'_> {
         Ok(None)
     }
 
-    /// Checks what some thousand calls leave behind in the process.
+    /// Checks what changes some thousand calls leave behind in the process.
     fn traces(
         &self,
         registered: &RegisteredForm,
@@ -336,13 +337,13 @@ impl Subjected<'_> {
 /// How many calls are made without others at the same time.
 const ALONE: usize = 4;
 
-/// How many calls each thread makes while others do the same.
+/// How many calls each thread makes while other threads make calls, too.
 const ROUNDS: u32 = 32;
 
 /// Number of accumulators in a tile that several threads compute at once.
 const AT_ONCE: usize = 16 << 10;
 
-/// The status with which a library leaves a form to the host.
+/// The status that a library returns to leave a form to the host.
 const UNSUPPORTED: i32 = 1;
 
 /// The fault for a call that failed.
@@ -356,7 +357,7 @@ fn said(part: &Part, error: &PluginError, otherwise: Subject) -> Fault {
     }
 }
 
-/// The fault for a call that failed while other calls with the same tile succeed.
+/// The fault for a call that failed although other calls with the same tile succeeded.
 fn ended(call: &str, error: &PluginError, subject: Subject) -> Fault {
     let text = error.to_string();
     let subject = if Fault::is_hang(&text) { Subject::Hangs } else { subject };

@@ -13,11 +13,11 @@ pub(super) enum Lost {
     Ended,
 }
 
-/// To be called after each of a series of calls, to show that it has returned.
+/// A function that has to be called after each call of a series, to show that the call has returned.
 pub(super) type Alive<'a> = &'a dyn Fn();
 
-/// Makes a series of calls and returns their answer if each returns in time. With `None`, the calls have a time limit
-/// of their own.
+/// Makes a series of calls and returns their answer if each call returns in time. If `patience` is `None`, nothing is
+/// limited here, since the calls have a time limit of their own.
 pub(super) fn watched<T: Send + 'static>(
     patience: Option<Duration>,
     calls: impl FnOnce(Alive<'_>) -> T + Send + 'static,

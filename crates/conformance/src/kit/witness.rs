@@ -1,5 +1,5 @@
-//! Wraps a target. It counts the calls and asks again: what the target says about a node and what it writes has to be
-//! the same each time, and in each process.
+//! Wraps a target. The wrapper counts the calls and repeats them: what the target says about a node and which files it
+//! writes has to be the same each time and in each process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,7 +85,7 @@ impl Witness {
         self.elsewhere.as_ref()
     }
 
-    /// Asks the same again in other ways. Each answer comes with the name of the way.
+    /// Repeats a call in other ways, such as in another process. Each answer comes with the name of the way.
     fn again<'a>(
         &'a self,
         nodes: &'a [Candidate<'_>],

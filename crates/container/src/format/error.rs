@@ -2,7 +2,7 @@
 /// it.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// The file is no container: it does not begin with the signature.
+    /// The file is not a container, since it does not begin with the signature.
     #[error("this is not a container: it does not start with the container's signature")]
     Signature,
     /// The container has another major version.

@@ -1,5 +1,5 @@
-//! The head of a container file: its header and its section table. The table has the checksums of all sections, so the
-//! digest of the head identifies the whole file.
+//! The head of a container file: its header and its section table. The section table has the checksums of all sections,
+//! so the digest of the head identifies the whole file.
 
 use super::{MAX_SECTIONS, header, section};
 use std::fs::File;

@@ -12,7 +12,7 @@ const SECTIONS: Field = Field { offset: 12, size: 4 };
 const LENGTH: Field = Field { offset: 16, size: 8 };
 const CHECKSUM: Field = Field { offset: 32, size: 32 };
 
-/// The fields, by the names that `docs/container.md` uses.
+/// The fields, with the names that `docs/container.md` gives them.
 #[cfg(test)]
 pub(super) const FIELDS: [(&str, Field); 6] = [
     ("signature", SIGNATURE),
@@ -39,7 +39,7 @@ impl Header {
         SIGNATURE.put(&mut bytes, &MAGIC);
         MAJOR_VERSION.put(&mut bytes, &MAJOR.to_le_bytes());
         MINOR_VERSION.put(&mut bytes, &MINOR.to_le_bytes());
-        // The number fits, since there are at most MAX_SECTIONS.
+        // The number fits 32 bits, since there are at most MAX_SECTIONS sections.
         SECTIONS.put(&mut bytes, &(self.sections as u32).to_le_bytes());
         LENGTH.put(&mut bytes, &self.length.to_le_bytes());
         let checksum = checksum(&bytes, table);
@@ -47,8 +47,8 @@ impl Header {
         bytes
     }
 
-    /// Reads and checks what can be checked without the section table. The version comes first: what follows may mean
-    /// something else in another one.
+    /// Reads the header and checks what can be checked without the section table. The version is checked first, because
+    /// the fields after it may mean something else in another version.
     pub(crate) fn decode(file: &[u8]) -> Result<Header, FormatError> {
         if SIGNATURE.of(file) != MAGIC {
             return Err(FormatError::Signature);
@@ -70,7 +70,7 @@ impl Header {
         Ok(Header { sections, length })
     }
 
-    /// Checks that the header's checksum is that of the header and the section table.
+    /// Checks that the checksum in the header fits the header and the section table.
     pub(crate) fn check(file: &[u8], table: &[u8]) -> Result<(), FormatError> {
         if CHECKSUM.of(file) == checksum(file, table).as_bytes() {
             Ok(())
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// Number of sections that a header states; 0 if the file ends before that field.
+/// Number of sections that a header states; 0 if the file ends before the field with this number.
 pub(super) fn sections(file: &[u8]) -> usize {
     SECTIONS.number(file) as usize
 }

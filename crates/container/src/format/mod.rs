@@ -15,7 +15,8 @@ pub(crate) use head::{head, read_head};
 pub use read::{Integrity, Section, Sections};
 pub use write::{NewSection, write};
 
-/// The first bytes of every container. As in PNG, they are not text, and any conversion of line ends damages them.
+/// The first bytes of every container. As in PNG files, they cannot be mistaken for text, and every conversion of line
+/// ends changes them, so that it is noticed.
 pub const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'R', b'\r', b'\n', 0x1A, b'\n'];
 
 /// Major version, raised when an older reader could misunderstand the file. Readers refuse any other.
@@ -24,8 +25,8 @@ pub const MAJOR: u16 = 1;
 /// Minor version, raised when something is added that an older reader may skip.
 pub const MINOR: u16 = 0;
 
-/// Sections, and the parts within them, start at multiples of this many bytes. It is the size of a cache line and of
-/// the widest vector register.
+/// Sections, and the parts within them, start at multiples of this many bytes. 64 bytes are the size of a cache line
+/// and of the widest vector register.
 pub const ALIGNMENT: u64 = 64;
 
 /// The largest number of sections in a file.
@@ -52,7 +53,7 @@ impl Field {
             .fold(0, |number, &byte| number << 8 | u64::from(byte))
     }
 
-    /// Writes bytes into this field of a record. If they are shorter than the field, zeros follow.
+    /// Writes bytes into this field of a record. If the bytes are shorter than the field, zeros are written after them.
     fn put(&self, record: &mut [u8], bytes: &[u8]) {
         let field = record.iter_mut().skip(self.offset).take(self.size);
         field.zip(bytes).for_each(|(to, from)| *to = *from);

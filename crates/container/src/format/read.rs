@@ -1,4 +1,4 @@
-//! Reads a container. Everything is checked before it is used.
+//! Reads a container. Every part of the file is checked before it is used.
 
 use super::error::damaged;
 use super::header::Header;
@@ -6,13 +6,13 @@ use super::section::Entry;
 use super::{FormatError, align, header, section};
 use bytes::Bytes;
 
-/// How much of the contents is compared with the checksums.
+/// Which parts of a container are compared with their checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Integrity {
     /// Everything: every byte of the file is read once.
     #[default]
     Full,
-    /// Everything but the tensors, which stay on disk until they are used. A damaged weight goes unnoticed.
+    /// Everything except the tensors, which stay on disk until they are used. So a damaged weight is not noticed.
     SkipTensors,
 }
 
@@ -36,7 +36,7 @@ impl Sections {
     /// Splits a file into its sections. Their contents are not checked yet; [`Sections::check`] does that.
     pub fn parse(file: &Bytes) -> Result<Sections, FormatError> {
         let header = Header::decode(file)?;
-        // This cannot overflow: there are at most MAX_SECTIONS entries.
+        // The sum cannot overflow, since there are at most MAX_SECTIONS entries.
         let table_end = header::SIZE + header.sections * section::SIZE;
         let Some(table) = file.get(header::SIZE..table_end) else {
             return damaged("it ends within the section table");
@@ -65,7 +65,7 @@ impl Sections {
         }
     }
 
-    /// Compares every section with its checksum, but for those named in `except`.
+    /// Compares every section with its checksum, except those that `except` names.
     pub fn check(&self, except: &[&str]) -> Result<(), FormatError> {
         let wanted = self.0.iter().filter(|s| !except.contains(&s.name.as_str()));
         for section in wanted {
@@ -102,7 +102,8 @@ impl Sections {
     }
 }
 
-/// The bytes of the section that starts at the first aligned place behind `end`. All bytes in between must be zero.
+/// The bytes of the section that starts at the first aligned offset at or after `end`. All bytes in between must be
+/// zero.
 fn content(file: &Bytes, end: u64, entry: &Entry) -> Result<Bytes, FormatError> {
     let name = &entry.name;
     if align(end) != Some(entry.offset) {

@@ -11,7 +11,7 @@ const OFFSET: Field = Field { offset: 32, size: 8 };
 const LENGTH: Field = Field { offset: 40, size: 8 };
 const CHECKSUM: Field = Field { offset: 48, size: 32 };
 
-/// The fields, by the names that `docs/container.md` uses.
+/// The fields, with the names that `docs/container.md` gives them.
 #[cfg(test)]
 pub(super) const FIELDS: [(&str, Field); 5] = [
     ("name", NAME),
@@ -21,7 +21,7 @@ pub(super) const FIELDS: [(&str, Field); 5] = [
     ("checksum", CHECKSUM),
 ];
 
-/// Flag: a reader that does not know the section must refuse the file.
+/// The flag of a section that must not be skipped: a reader that does not know the section must refuse the file.
 const CRITICAL: u64 = 1;
 
 /// Where a section is, and its checksum.

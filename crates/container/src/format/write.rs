@@ -19,9 +19,10 @@ pub struct NewSection<'a> {
 /// Zeros to fill the space between parts.
 const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
 
-/// Writes a container with these sections in this order. The bytes depend on nothing else.
+/// Writes a container with these sections in this order. The bytes of the container depend on nothing else.
 ///
-/// The contents are read twice, first for the checksums that precede them. They are never copied.
+/// The contents of the sections are read twice: first to compute the checksums, which stand before them, and then to
+/// write them. They are never copied.
 pub fn write(sections: &[NewSection<'_>], out: &mut dyn Write) -> Result<()> {
     let mut offset = aligned(header::SIZE as u64 + (sections.len() * section::SIZE) as u64)?;
     let mut end = offset;
@@ -71,7 +72,7 @@ impl NewSection<'_> {
     }
 }
 
-/// Writes zeros up to the next multiple of the alignment and returns how many.
+/// Writes zeros up to the next multiple of the alignment and returns the number of zeros.
 fn fill(at: u64, out: &mut dyn Write) -> Result<u64> {
     let zeros = aligned(at)? - at;
     out.write_all(&ZEROS[..zeros as usize])?;

@@ -25,15 +25,15 @@ pub struct Against {
     pub comparison: Comparison,
 }
 
-/// Compares a target's table with the older one in a file. The new table is one of `files`, or else the program's own.
-/// So a new version of a built-in target can be compared, too.
+/// Compares a target's table with the older one in a file. The new table is the one with this id in `files`, or else
+/// the one that is built into the program. This way a new version of a built-in target can be compared, too.
 ///
 /// # Errors
 /// If a table cannot be read or is wrong, no table has the id (the error names the nearest one), or the old table
 /// belongs to another target.
 pub fn against<'a>(files: impl IntoIterator<Item = &'a Path>, id: &str, old: &Path) -> Result<Against, Diagnostics> {
     let read = |file: &Path| read_table(file).map_err(|error| failure::registry(&error));
-    // It does not matter whether a table needs code, since nothing is compiled.
+    // A table that needs code of its own can be compared without that code, since nothing is compiled.
     let tables = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let builtin = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let (origin, new) = match tables.iter().find(|table| table.id() == id) {
@@ -77,7 +77,7 @@ impl Against {
         text + "\n" + &self.verdict() + "\n"
     }
 
-    /// A sentence on whether the version number reflects the differences.
+    /// A sentence that says whether the version number was raised as the differences require.
     fn verdict(&self) -> String {
         let Comparison {
             changes,

@@ -35,9 +35,9 @@ pub struct Card {
     pub extends: Vec<BaseLine>,
     /// The reference that integer models for the target follow.
     pub reference: String,
-    /// What can be claimed for a model that uses the whole table.
+    /// What can be claimed about the results of a model that uses every row of the table.
     pub claim: String,
-    /// Number of rows that decide bits, by their evidence.
+    /// Number of rows that decide the bits of results, for each kind of evidence.
     pub rows: Counts,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
@@ -45,7 +45,7 @@ pub struct Card {
     pub licence: Option<String>,
     /// Where the target's documentation is.
     pub docs: Option<String>,
-    /// Chip and firmware, and the recordings that the bits were compared with.
+    /// The chip and firmware whose recorded results the bits were compared with, and those recordings.
     pub silicon: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Sheet {
     pub accumulators: Vec<AccumulatorLine>,
     /// Groups of ops that annotation treats alike, and which of their operands share a scale and zero point.
     pub passes: PassLines,
-    /// The rules over the float graph that the target needs, in addition to those that apply to every target.
+    /// The rules that rewrite the float graph for this target, in addition to those that apply to every target.
     pub rules: Vec<String>,
     /// How each op is lowered to integers.
     pub ops: Vec<OpLine>,
@@ -106,15 +106,15 @@ pub struct TypeLine {
     pub symmetric: bool,
     /// Which scales are possible: `any` or `power_of_two`.
     pub scale: String,
-    /// Smallest and largest code in use.
+    /// The smallest and the largest code that are used.
     pub codes: [i32; 2],
-    /// Whether scales are per tensor, per channel or per block; the preferred one first.
+    /// The possible granularities of scales: per tensor, per channel or per block. The preferred one comes first.
     pub per: Vec<String>,
     /// For activations: the type of biases.
     pub bias: Option<String>,
 }
 
-/// Groups of ops that the passes treat alike.
+/// Groups of ops that the passes of annotation treat alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassLines {
     /// Ops that compute on codes, so that their operands are quantized.
@@ -125,7 +125,7 @@ pub struct PassLines {
     pub activation: Vec<String>,
     /// For each kind of op, which operands and results share a scale and zero point.
     pub alignment: BTreeMap<&'static str, String>,
-    /// True if a result is written directly with the scale and zero point that all its readers want.
+    /// True if a result is written directly with the scale and zero point of its readers, if all readers use the same.
     pub simplify: bool,
     /// True if the scale and zero point of an aligned operand are imposed on its other readers, too.
     pub force_overlap: bool,
@@ -161,14 +161,14 @@ pub struct OpLine {
     pub requantize: Vec<String>,
     /// The forms that bring the operands to a common scale.
     pub inputs: Vec<String>,
-    /// The types that results may have, if they may differ from the type of the activations.
+    /// The types that results may have. Only given if results may have another type than the activations.
     pub results: Vec<String>,
-    /// Which of the results are requantized, if the rest of the table says otherwise.
+    /// Which of the results are requantized. Only given if it is not what the rest of the table says.
     pub points: Option<String>,
-    /// Whether scales of weights are per tensor, per channel or per block, if it is not the preferred choice for their
-    /// type.
+    /// Whether scales of weights are per tensor, per channel or per block. Only given if it is not the preferred choice
+    /// for the type of the weights.
     pub weight_per: Option<String>,
-    /// Limits of the ops, by what they limit.
+    /// Limits of the ops. The key is what is limited, such as an attribute.
     pub limits: BTreeMap<String, String>,
     /// Evidence for what the row computes; absent if the ops run on the host.
     pub evidence: Option<String>,
@@ -181,15 +181,16 @@ pub struct OpLine {
 pub struct FormLine {
     /// Name of the form in the table.
     pub name: String,
-    /// The kind of arithmetic, by the table's word.
+    /// The kind of arithmetic, by the word that the table uses for it.
     pub kind: String,
-    /// Number of roundings, `one` or `two`, for kinds that may round twice.
+    /// Number of roundings, `one` or `two`. Only given for kinds that may round twice.
     pub roundings: Option<String>,
-    /// Width of the multiplier, or of the significand of a float, in bits. None for a kind with a single width.
+    /// Width of the multiplier, or of the significand of a float, in bits. `None` for a kind that has only one possible
+    /// width.
     pub bits: Option<u8>,
     /// True if the highest bit of the multiplier is set.
     pub normalized: bool,
-    /// Where the zero point of the output is added, for kinds with a choice.
+    /// Where the zero point of the output is added. Only given for kinds that allow several places.
     pub zero_point: Option<String>,
     /// How results are rounded.
     pub rounding: String,
@@ -216,7 +217,7 @@ pub struct FusionLine {
     pub ops: Vec<String>,
     /// The forms that the row accepts; empty if it accepts any.
     pub accept: Vec<String>,
-    /// The steps that the row fuses.
+    /// The steps that the row fuses into the operation.
     pub then: Vec<String>,
     /// Evidence for what the fused operation computes.
     pub evidence: String,
@@ -240,7 +241,7 @@ pub struct OptionLine {
 /// Lists the targets of a registry.
 ///
 /// # Errors
-/// If a table cannot be used with its defaults. Registering has already ruled that out.
+/// If a table cannot be used with its defaults. Registering a table already checks this, so it does not happen.
 pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
     let targets = registry
         .entries()
@@ -323,12 +324,12 @@ fn base(base: &Base) -> BaseLine {
     }
 }
 
-/// The values as texts, without the places at which the table has them.
+/// The values as texts. Where in the table they are written is left out.
 fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<String> {
     all.into_iter().map(T::to_string).collect()
 }
 
-/// The evidence of a row that the table has.
+/// The evidence for a row of the table, as text.
 fn evidence(spec: &TargetSpec, row: Row<'_>) -> String {
     spec.support(row)
         .map(|support| support.evidence.to_string())
@@ -424,7 +425,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     }
 }
 
-/// The limits of a row: for each name the values that are allowed.
+/// The limits of a row. For each name of what is limited, the text says which values are allowed.
 fn limits(row: &OpRow) -> BTreeMap<String, String> {
     let own = row.limit.iter().map(|(of, limit)| (of.clone(), limit.to_string()));
     let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {

@@ -1,11 +1,11 @@
-//! Shows lists of targets, and the table of one, as text for people.
+//! Shows lists of targets, and the table of one target, as text for people.
 
 use crate::table;
 
 use super::{Card, List, OpLine, Sheet};
 
 impl List {
-    /// The list as text. Lines have at most `width` characters if words allow it.
+    /// The list of targets as text. Lines have at most `width` characters if words allow it.
     pub fn text(&self, width: usize) -> String {
         let line = |card: &Card| {
             let cells = [
@@ -24,7 +24,7 @@ impl List {
 }
 
 impl Sheet {
-    /// The table as text, with lines as for [`List::text`].
+    /// The target's table as text, with lines as for [`List::text`].
     pub fn text(&self, width: usize) -> String {
         let card = &self.target;
         let accumulators = self.accumulators.iter().map(|line| {
@@ -194,7 +194,7 @@ fn op(line: &OpLine) -> [String; 6] {
     ]
 }
 
-/// Everything else about a row, and its remark.
+/// Describes what the columns do not show about a row, and adds the row's remark.
 fn remarks(line: &OpLine) -> String {
     let some = |what: &str, text: String| (!text.is_empty()).then(|| format!("{what} {text}"));
     let limits: Vec<String> = line
@@ -213,7 +213,7 @@ fn remarks(line: &OpLine) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A table with a heading; nothing if it has no rows.
+/// A table with a heading, or an empty text if there are no rows.
 fn section<const N: usize>(
     width: usize,
     heading: [&str; N],
@@ -223,7 +223,7 @@ fn section<const N: usize>(
     let mut text = String::new();
     if rows.peek().is_some() {
         let heading = (heading.map(str::to_owned), String::new());
-        // Writing into a string does not fail.
+        // Writing into a `String` never fails.
         let _ = table::write_within(&mut text, width, std::iter::once(heading).chain(rows));
     }
     text

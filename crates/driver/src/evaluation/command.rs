@@ -1,9 +1,9 @@
 //! Runs the commands of a configuration: starts, watches and ends them.
 //!
-//! A command consists of the words in the configuration and one path added to them. There is no shell in between. It
-//! runs in the folder of the configuration, as the leader of a process group that ends with it. Its standard input is
-//! empty. Its standard output is read to the end, up to a limit. Its standard error is read, too, and the last part is
-//! kept.
+//! A command consists of the words in the configuration and a path, which is added as the last argument. No shell
+//! interprets it. A command runs in the folder of the configuration, as the leader of a process group, and all
+//! processes of the group are ended when the command ends. The standard input of a command is empty. The standard
+//! output is read to its end, up to a limit. The standard error is read, too, and its last part is kept.
 
 use std::{
     io::{self, Read},
@@ -21,13 +21,13 @@ use strait_evaluate::EvaluateError;
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop};
 
-/// The most bytes that a command may print. The boxes of ten thousand images need less.
+/// The most bytes that a command may print to its standard output. This is enough for the boxes of ten thousand images.
 const MOST_PRINTED: usize = 64 << 20;
 
-/// How many bytes of its error messages are shown, counted from the end.
+/// How many bytes of a command's standard error are shown. They are the last ones.
 const MOST_COMPLAINTS: usize = 4 << 10;
 
-/// How often to check whether the command has ended.
+/// The time between two checks whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A command that computes a metric.
@@ -54,7 +54,7 @@ enum End {
 }
 
 impl Command {
-    /// An error if the session does not allow commands.
+    /// Returns an error if the session does not allow commands.
     pub(crate) fn allowed(&self, session: &Session<'_>) -> Result<(), Stop> {
         if session.commands {
             return Ok(());
@@ -130,7 +130,7 @@ impl Command {
         }
     }
 
-    /// The error if the metric cannot use what the command printed.
+    /// Converts the error of a metric that cannot use what the command printed.
     pub(crate) fn refused(&self, error: EvaluateError) -> Stop {
         match error {
             EvaluateError::Printed(what) => {
@@ -140,7 +140,7 @@ impl Command {
         }
     }
 
-    /// The folder in which the command runs. A file without a folder is in the current one.
+    /// The folder in which the command runs. An empty path stands for the current folder.
     fn folder(&self) -> &Path {
         match self.folder.as_os_str().is_empty() {
             true => Path::new("."),
@@ -151,8 +151,8 @@ impl Command {
     fn start(&self, file: &Path) -> io::Result<Child> {
         let folder = self.folder();
         let program = self.words.first().map_or("", String::as_str);
-        // A relative path to the program starts from the folder in which the command runs. Without this, it would
-        // depend on the system.
+        // A relative path to the program starts from the folder in which the command runs. Without this line, it would
+        // depend on the system which folder it starts from.
         let program = match program.contains('/') {
             true => std::path::absolute(folder.join(program))?,
             false => program.into(),
@@ -206,8 +206,8 @@ impl Command {
     }
 }
 
-/// True if a process has ended. It is not reaped here, so that its process id, which is also that of its group, stays
-/// reserved.
+/// True if a process has ended. The process is not reaped here. So its process id, which is also the id of its process
+/// group, is not given to another process.
 #[cfg(unix)]
 fn is_over(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -221,7 +221,8 @@ fn is_over(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Reads a pipe to its end on a separate thread. Keeps the first bytes, and one more than `most`, or the last ones.
+/// Reads a pipe to its end on a separate thread. With `last`, the last `most` bytes are returned. Otherwise reading
+/// stops as soon as there are more than `most` bytes, and all bytes up to there are returned.
 fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     let read = move || {
@@ -241,10 +242,10 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
                 kept.drain(..kept.len() - most);
             }
         }
-        // If the command was given up, nobody receives this.
+        // Sending fails if the command was stopped, since nobody waits for the output then.
         let _ = send.send(kept);
     };
-    // If there is no thread, the channel is closed, which counts as empty output.
+    // If the thread cannot be started, the channel is closed, and the output counts as empty.
     let _ = thread::Builder::new()
         .name("command".into())
         .stack_size(1 << 20)
@@ -252,7 +253,7 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
     receive
 }
 
-/// Ends a command and everything that it has started and that is still in its process group.
+/// Ends a command and all processes that are still in its process group.
 fn end_all(child: &mut Child) -> io::Result<ExitStatus> {
     #[cfg(unix)]
     if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {

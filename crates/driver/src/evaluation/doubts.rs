@@ -1,7 +1,8 @@
-//! Warns if the float model is so inaccurate that model, samples and labels probably do not belong together.
+//! Warns if the float model is so inaccurate that the model, the samples and the labels probably do not belong
+//! together.
 //!
 //! [low, high] is the 95 % confidence interval of the float model's top-1 ([`Proportion::interval`]). With few samples
-//! it is wide, so that there is no warning:
+//! the interval is wide, so that there is no warning:
 //!
 //! | condition | warning |
 //! |---|---|
@@ -17,11 +18,11 @@ use crate::{
     failure::codes,
 };
 
-/// An error if the float model's figure is not the one that the configuration expects.
+/// Returns an error if the measured value of the float model is not the one that the configuration expects.
 pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diagnostic> {
     let found = measured.integer?.value;
     let off = (found - expected.value).abs();
-    // This also holds for NaN.
+    // If the difference is NaN, the comparison is false, and the error is returned.
     if off <= expected.within {
         return None;
     }
@@ -37,12 +38,12 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// A smaller difference to the expected accuracy is not reported, however many samples there are: image decoders and
-/// resizing alone make as much.
+/// A difference to the expected accuracy that is smaller than this many percentage points is not reported, however many
+/// samples there are. Different image decoders and ways of resizing alone cause differences of this size.
 const POINTS: f64 = 1.0;
 
-/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, guessing
-/// cannot be compared with.
+/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, the model
+/// is not compared with guessing.
 pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(

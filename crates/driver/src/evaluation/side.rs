@@ -15,7 +15,7 @@ use super::{dump::Dump, set::Judge};
 pub struct Side {
     pub(crate) plan: Plan,
     pub(crate) demand: Demand,
-    /// For each output, its scale and zero point, if a quantized model leaves codes there.
+    /// For each output, its scale and zero point. Only set if a quantized model computes codes for the output.
     grids: Vec<Option<QuantParams>>,
 }
 
@@ -38,7 +38,8 @@ impl Side {
         })
     }
 
-    /// The outputs as metrics see them, in the order of the graph. Codes are converted to real numbers.
+    /// The outputs in the order of the graph, as metrics see them: if the model computes codes for an output, the
+    /// output is described as real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
@@ -47,7 +48,7 @@ impl Side {
         outputs
     }
 
-    /// The outputs as a run leaves them.
+    /// The outputs as a run writes them, with codes where the model computes codes.
     fn written(&self) -> Vec<Output> {
         let output = |port: &strait_execute::Port| Output {
             name: port.name.clone(),
@@ -57,7 +58,7 @@ impl Side {
         self.plan.outputs().map(output).collect()
     }
 
-    /// The outputs of a run, converted as metrics see them.
+    /// Converts the outputs of a run for the metrics: codes become real numbers.
     pub(crate) fn judged(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
         for (tensor, grid) in left.iter_mut().zip(&self.grids) {
             let Some(grid) = grid else { continue };
@@ -69,12 +70,13 @@ impl Side {
     }
 }
 
-/// A module as it runs: the bodies that are inlined in its main graph become graphs of their own again.
+/// The module in the form in which it is run. Bodies of control flow that are inlined in its main graph become graphs
+/// of their own again.
 pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
     bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The scale and zero point of a quantized value, if it has them.
+/// The scale and zero point of a value of integers; `None` if it has no scale.
 pub(crate) fn grid(value: &Value) -> Option<&QuantParams> {
     value.ty.elem.int_type()?;
     value.quant.as_deref()
@@ -102,8 +104,8 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
 }
 
 /// Runs a model on all samples in order, as a phase of the session. Returns the notes that each metric takes. Metrics
-/// that a command computes come last; the command gets all outputs in a file. `beside` are the float model and the
-/// simulation, which run on the same samples if a metric compares with them.
+/// that a command computes come last. Their command gets all outputs in a file. `beside` has the float model and the
+/// simulation, if there are any. They run on the same samples if a metric compares with them.
 ///
 /// # Errors
 /// If samples cannot be used, a run fails, a metric cannot judge an output, or the user interrupts.
@@ -131,7 +133,7 @@ pub(crate) fn notes(
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let views = views(&sample)?;
         let mut runs: Vec<Vec<Tensor>> = Vec::with_capacity(sides.len());
-        // Commands get the outputs as the model leaves them.
+        // Commands get the outputs as the model writes them, without conversion to real numbers.
         let mut left = None;
         for (side, space) in sides.iter().zip(spaces) {
             let ran = side.plan.run(space, &views);

@@ -1,7 +1,8 @@
 //! Collects statistics without compiling, either for all calibration samples or for a share of them.
 //!
-//! Shares can be observed on different machines; only the file with the statistics has to be copied back. Joined, the
-//! shares are byte for byte the file that a single process writes, under the name that a compilation looks for.
+//! Shares can be observed on different machines. Only the files with the statistics have to be copied back. When they
+//! are joined, the result is byte for byte the file that a single process would have written, and has the name that a
+//! compilation looks for.
 
 use std::{
     fmt,
@@ -38,7 +39,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Part number `part`, counted from 1, of `parts`; `None` if there is no such part.
+    /// Part number `part`, counted from 1, of `parts`; `None` if there is no part with this number.
     pub fn new(part: u64, parts: u64) -> Option<Shard> {
         let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
         (part <= parts).then_some(Shard { part, parts })
@@ -96,8 +97,9 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// Writes the statistics of the calibration samples, or of a share of them, to `out`. Without `out`, they go to the
-/// cache, where a compilation finds the statistics of all samples. A file that already exists is reused.
+/// Writes the statistics of the calibration samples, or of a share of the samples, to `out`. Without `out`, the file is
+/// written to the cache, where a compilation looks for the statistics of all samples. A file that already exists is
+/// reused.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model, the samples or the file's path, or if the user interrupts.

@@ -40,7 +40,7 @@ use super::{
 };
 use crate::pipeline::job::Job;
 
-/// An artifact that was written.
+/// An artifact that a compilation has written.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// Id of the target that it was compiled for.
@@ -57,7 +57,7 @@ pub struct Compiled {
 ///
 /// The targets are those of `registry` and those in the configuration's own files. Targets, formats and output folders
 /// are checked first, then the samples, so that errors are reported before the work begins. Each artifact is moved to
-/// its place when it is complete. If a later target fails, it stays there.
+/// its place when it is complete. If compiling for a later target fails, the artifacts that are complete stay there.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model, the samples or a target, or if the user interrupts.
@@ -96,7 +96,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
 /// A target, where it comes from, the formats that are written for it, and its output folder.
 type Chosen = (Arc<dyn Target>, Origin, Vec<Format>, PathBuf, ArtifactWriter);
 
-/// What is prepared once for all targets.
+/// What is prepared once and used for all targets.
 struct Before<'a> {
     ready: &'a Ready,
     evaluation: Option<Prepared>,
@@ -114,8 +114,8 @@ struct Before<'a> {
     data: BTreeMap<String, DataReport>,
 }
 
-/// Observes the float model, runs it for the metrics, and collects what the reports and manifests of all targets say
-/// about model and samples.
+/// Observes the float model, runs it for the metrics, and collects what the reports and manifests of all targets have
+/// to say about the model and the samples.
 fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) -> Result<Before<'a>, Stop> {
     let config = &loaded.config;
     let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
@@ -123,7 +123,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let evaluation = (config.evaluation.as_ref())
         .map(|evaluation| prepare(loaded, evaluation, &ready.specs, whole()?.as_ref(), session))
         .transpose()?;
-    // If samples change after this point, it is an error.
+    // The digest of the samples is computed here. It is an error if a sample changes after this point.
     let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
     let evaluated =
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
@@ -150,7 +150,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
-        // The float model is only kept if metrics run it again beside each target's model.
+        // The float model is only kept if a metric compares with it, so that it runs again beside each target's model.
         let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
@@ -271,7 +271,7 @@ fn for_target(
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
-    // This comes after all runs, since the graph stays in memory until it is written.
+    // The graph is made only after all runs, since it stays in memory until it is written.
     let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
     remarks.tell(one_sample);
     remarks.tell(skipped(&rewritten));
@@ -325,7 +325,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     }
 }
 
-/// Collects remarks, and shows each as it comes.
+/// Collects remarks, and shows each to the user as soon as it is added.
 struct Remarks<'a> {
     told: Vec<Diagnostic>,
     session: &'a Session<'a>,
@@ -349,7 +349,7 @@ impl<'a> Remarks<'a> {
 /// The remark on an artifact whose ranges come from random numbers.
 const RANDOM: &str = "not for deployment: its ranges were measured on random numbers";
 
-/// How many images a remark names.
+/// The most images that a remark names.
 const NAMED: usize = 3;
 
 /// The warning that images were left out.
@@ -372,7 +372,8 @@ fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
     (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
 }
 
-/// The warning that the target's own model of its arithmetic computes no layer of this model.
+/// The warning that the target's code for its own arithmetic computes no layer of the compiled model, so that nothing
+/// was compared with it.
 fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     let held = held.filter(|held| held.own == 0)?;
     let message = format!(
@@ -384,8 +385,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up the counts of the rules for all targets and of those for one target. The latter try again what was refused
-/// before, so a refusal only counts once.
+/// Adds up the counts of the rules that apply for all targets and of the rules that apply for one target. The rules for
+/// one target also try again what was refused before, so each refusal is counted only once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =
@@ -395,7 +396,7 @@ fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     steps
 }
 
-/// Remarks on the layers at which rules were skipped, since they would have computed a number that is not finite.
+/// Remarks on the layers at which rules were skipped, because the rule would have computed a number that is not finite.
 fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     let refused = rewritten
         .refused
@@ -434,7 +435,7 @@ fn prepare(
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
     let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
-    // Check this before any work begins.
+    // Whether commands may be run is checked before any work begins.
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
     }
@@ -460,8 +461,8 @@ fn outputs(module: &Module) -> Vec<Output> {
     graph.outputs().iter().filter_map(output).collect()
 }
 
-/// The notes that metrics take of the float model. If the configuration states expected figures, the model is compared
-/// with them; implausible accuracies are warned about.
+/// The notes that metrics take of the float model. If the configuration states which accuracy it expects, the measured
+/// one is compared with it. The user is warned of an implausible accuracy.
 fn float_notes(
     evaluation: &Prepared,
     float: &Side,
@@ -556,8 +557,8 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// Digest of all settings that affect a target's artifact: all keys except paths, and the scales and zero points that a
-/// program sets.
+/// Digest of all settings that affect a target's artifact: all keys except those for paths, and also the scales and
+/// zero points that a program sets.
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let mut settings = loaded.settings_for(target);
     if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {

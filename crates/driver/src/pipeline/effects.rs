@@ -1,5 +1,5 @@
-//! Reports the effect of the configuration on the annotated graph: what each key applies to, and what ended up with
-//! something else.
+//! Reports the effect of the configuration on the annotated graph: the layers and tensors to which each key applies,
+//! and those among them that ended up with another value.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};
@@ -13,7 +13,7 @@ use crate::report::{KeyReport, Otherwise, RuleReport};
 
 use crate::pipeline::job::Job;
 
-/// The property in which the effect of a key shows.
+/// The property of a layer or tensor in which the effect of a key can be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Has {
     Place,
@@ -25,7 +25,7 @@ enum Has {
 }
 
 impl Has {
-    /// The property in which the effect of this key shows; `None` if it does not show.
+    /// The property in which the effect of `key` can be seen; `None` if it cannot be seen in any.
     fn of(key: &RuleKey) -> Option<Has> {
         Some(match key.name {
             "run" => Has::Place,
@@ -39,7 +39,7 @@ impl Has {
     }
 }
 
-/// Anything that a key can apply to.
+/// A layer, operand or tensor, to which a key can apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Layer(NodeId),
@@ -71,7 +71,7 @@ impl Effects<'_> {
         let layers: Vec<Subject> = layers.into_iter().map(Subject::Layer).collect();
         let operands: Vec<Subject> = operands.into_iter().map(|(id, at)| Subject::Operand(id, at)).collect();
         let values: Vec<Subject> = values.into_iter().map(Subject::Value).collect();
-        // If a rule chooses a layer, the results of the layer are not listed again.
+        // If a rule chooses a layer, the layer's results are not listed as tensors, too.
         let named = values.iter().copied().filter(|&value| !self.is_of_layer(value, index));
         let named: Vec<Subject> = named.collect();
         let set = serde_json::to_value(rule).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Effects<'_> {
         }
     }
 
-    /// The rules that apply to a subject.
+    /// The indices of the rules that apply to `subject`.
     fn rules(&self, key: &RuleKey, subject: Subject) -> Vec<usize> {
         let selection = self.job.selection;
         match subject {
@@ -160,7 +160,8 @@ impl Effects<'_> {
         }
     }
 
-    /// The last rule that sets a key. `range` and `observer` both decide the range, so either overrides the other.
+    /// The index of the last rule that sets `key` for `subject`. The keys `range` and `observer` both decide the range,
+    /// so the later one of them overrides the other.
     fn last(&self, key: &RuleKey, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
         let same = |other: &&RuleKey| {
@@ -172,13 +173,13 @@ impl Effects<'_> {
             .max()
     }
 
-    /// The rule that makes a layer run in float.
+    /// The index of the rule that makes a layer run in float, if there is one.
     fn in_float(&self, subject: Subject) -> Option<usize> {
         let Subject::Layer(id) = subject else { return None };
         self.job.rules.quantize.in_float(self.job.selection.nodes.get(&id)?)
     }
 
-    /// The config in which an effect shows.
+    /// The quantization config in which the effect of `key` on `subject` can be seen.
     fn config(&self, key: &RuleKey, subject: Subject) -> Option<ConfigId> {
         let (graph, table) = (self.graph, &self.graph.quant);
         match subject {
@@ -204,7 +205,8 @@ impl Effects<'_> {
         }
     }
 
-    /// What a subject has, in the words of the configuration; `None` if it does not show.
+    /// The value that `subject` ended up with for `key`, in the words of the configuration. `None` if it cannot be seen
+    /// in the graph.
     fn has(&self, key: &RuleKey, subject: Subject) -> Option<String> {
         let seen = Has::of(key)?;
         if let (Has::Place, Subject::Layer(id)) = (seen, subject) {
@@ -259,8 +261,9 @@ impl Effects<'_> {
     }
 }
 
-/// True if what a subject has satisfies the key. `any` scale may be a power of two. A zero point that need not be 0 may
-/// still be 0. Scales that were given or made coarser started from the range that a rule sets.
+/// True if the value that a subject ended up with satisfies the key. If a scale may be `any`, it may also be a power of
+/// two. A zero point that need not be 0 may still be 0. A scale that was given or made coarser started from the range
+/// that a rule sets, so it satisfies the key for the range.
 fn holds(key: &RuleKey, value: &Value, has: &str) -> bool {
     match (Has::of(key), value) {
         (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))

@@ -1,4 +1,4 @@
-//! Writes the files that a target asks for, besides the artifact's own.
+//! Writes the files that a target asks for, besides the files that every artifact has.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -28,7 +28,7 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// The formats that the configuration names, or else those of the target's table.
+/// The formats that the configuration names, or else the formats that the target's table has.
 ///
 /// # Errors
 /// If the target does not have one of the formats.
@@ -53,7 +53,8 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     }
 }
 
-/// A remark on biases that are float in the Q/DQ file, since DequantizeLinear does not take codes of 64 bits.
+/// A remark on biases that are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of 64
+/// bits.
 pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
     let module = &lowered.built.annotated;
     let (graph, table) = (module.main(), &module.main().quant);
@@ -75,7 +76,8 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// If the Q/DQ file, which the target writes by default, cannot be written: the node that prevents it, and why.
+/// A remark that a Q/DQ file which the configuration did not ask for cannot be written. The remark names the node that
+/// prevents it, and why.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     if are_named(job) || !job.formats.contains(&Format::QdqOnnx) {
         return None;
@@ -85,7 +87,7 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// The annotated graph with quantization of its values made explicit.
+/// The annotated graph with explicit nodes that quantize and dequantize its values.
 fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
     let signs = match job.loaded.config.output.qdq_activations {
         QdqActivations::Uint8 => Signs::Unsigned,
@@ -99,13 +101,13 @@ fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The target's rules that depend on final scales, without those that are switched off.
+/// The target's rules that depend on final scales, except those that the configuration switches off.
 fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
 }
 
-/// A remark on ReLU6 that are written as ReLU, which says for how many of them AMCT's documented inequality holds. Also
-/// the rules over final scales whose pattern was found.
+/// Returns a remark on the ReLU6 that are written as ReLU. The remark says for how many of them the inequality holds
+/// that AMCT documents. Also returns which rules that depend on final scales found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
@@ -131,8 +133,8 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     Ok((told, rewritten))
 }
 
-/// The graph of the Q/DQ file. It takes any number of samples if the model does. If that is not possible, also the
-/// place that only works for one sample.
+/// The graph of the Q/DQ file. If the model takes any number of samples, the graph does, too. If that is not possible,
+/// the graph takes one sample, and the place that only works for one sample is returned, too.
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
@@ -149,7 +151,7 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
     Ok((module, fixed))
 }
 
-/// The graph for any number of samples.
+/// Changes the graph so that it takes any number of samples.
 fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample> {
     if !job.bodies.is_empty() {
         let node = module.name(module.main().name).to_owned();
@@ -159,9 +161,9 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
     free_batch(module, batch)
 }
 
-/// For a model that takes any number of samples: the graph of the Q/DQ file, to be passed to [`emit`], and a remark if
-/// the file takes only one sample at a time, with the reason. For another model there is nothing to remark, and its
-/// graph is made when it is written.
+/// For a model that takes any number of samples: returns the graph of the Q/DQ file, to be passed to [`emit`]. If the
+/// file can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of
+/// samples, returns nothing, and the graph is made when it is written.
 pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
     if job.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
         return Ok((None, None));
@@ -174,13 +176,14 @@ pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Mod
     Ok((Some(module), remark))
 }
 
-/// True if the configuration names the formats itself.
+/// True if the configuration names the formats, so that they do not come from the target's table.
 fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
 
-/// Writes the formats of the job. `qdq` is the graph of the Q/DQ file if it has already been made. Returns a remark if
-/// the target's own package cannot represent the model and the configuration did not ask for it.
+/// Writes the formats of the job. `qdq` is the graph of the Q/DQ file if it has already been made. If the target's own
+/// package cannot represent the model, this is an error if the configuration asks for the package. Otherwise a remark
+/// on it is returned.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -233,7 +236,7 @@ fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, P
     Ok(module)
 }
 
-/// Has the target write its package.
+/// Lets the target write its package.
 fn package(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -263,11 +266,11 @@ fn package(
     job.target.emit_all(&emission, sink)
 }
 
-/// For each layer, by name, how the range of what it computes on was found.
+/// For each layer, by name, how the range of the values was found that the layer computes on.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
-    // Values that share a scale have one range. What is known about any of them holds for all, and the first one that
-    // has most to say is taken.
+    // Values that share a scale have one range, so what is known about the range of one value holds for all. The value
+    // with the most detailed description is taken, and among equals the first one.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);
@@ -283,7 +286,7 @@ fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)
         }
     }
     let mut nodes: Vec<_> = graph.nodes().collect();
-    // If several nodes belong to a layer, the one with the layer's name comes first.
+    // If several nodes belong to a layer, the node with the layer's name comes first.
     nodes.sort_by_key(|(_, node)| (!node.sources.contains(&node.name), node.op.term().is_form()));
     let mut found = BTreeMap::new();
     for (id, node) in nodes {

@@ -13,10 +13,12 @@ use strait_target::{Sink, TargetError};
 /// The name of the ONNX format for targets.
 pub(super) const ONNX: &str = "onnx";
 
-/// Receives a target's files. Graphs are added to the artifact at once, other files when all are finished.
+/// Receives a target's files. Graphs are added to the artifact at once. Other files are added when all of them are
+/// finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
-    /// The most bytes that an ONNX file may have. If it would be longer, its large tensors go to a separate file.
+    /// The most bytes that an ONNX file may have. If the file would be longer, its large tensors are written to a
+    /// separate file.
     most: usize,
     /// Files that are not finished yet.
     begun: BTreeMap<String, Unfinished<'a>>,
@@ -37,7 +39,8 @@ impl Files<'_> {
         }
     }
 
-    /// Adds all files to the artifact. If this is not called, files that are not graphs leave nothing behind.
+    /// Adds all finished files to the artifact. If this is not called, only graphs are in the artifact, and nothing is
+    /// left of the other files.
     pub(super) fn finish(&mut self) -> Result<(), TargetError> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
@@ -51,7 +54,8 @@ impl Files<'_> {
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // Files are not added yet, so that a target that refuses the model afterwards has written nothing.
+        // The file is not added to the artifact yet. So nothing of it is left if the target refuses the model
+        // afterwards.
         self.append(path, content).map(|_| ())
     }
 
@@ -82,7 +86,7 @@ impl Sink for Files<'_> {
             return Err(TargetError::Unsupported(format!("the format `{format}`")));
         }
         let data = format!("{path}.data");
-        // The ONNX file names the separate file relative to its own folder.
+        // In the ONNX file, the path of the separate file is relative to the folder of the ONNX file.
         let name = data.rsplit('/').next().unwrap_or(&data);
         let encoded = strait_onnx::encode(module, name, self.most);
         let encoded = encoded.map_err(|error| unwritten(path, &error))?;

@@ -1,4 +1,4 @@
-//! Checks the demands that a configuration makes in `[gate]`.
+//! Checks whether a compilation meets the limits that a configuration sets in `[gate]`.
 
 use strait_compile::rules::matches_layer;
 use strait_core::{Module, Op, Placement};
@@ -12,7 +12,7 @@ use crate::{
     report::{GateReport, Report},
 };
 
-/// Checks whether a report meets the demands.
+/// Checks a report against the limits in `gate`.
 pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateReport> {
     let mut gates = Vec::new();
     let mut add = |gate: &str, met: bool, text: String| {
@@ -80,7 +80,7 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
     gates
 }
 
-/// Checks each output of a metric. The text lists the outputs that fail, or all if none does.
+/// Checks each output of a metric. The text lists the outputs that fail, or all outputs if none fails.
 fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool, String)) -> (bool, String) {
     let of_name: Vec<&Measured> = metrics.iter().filter(|metric| metric.name == name).collect();
     let found: Vec<(bool, String)> = (of_name.iter())
@@ -106,7 +106,7 @@ fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool,
     )
 }
 
-/// Compares the loss of one metric with the largest that is allowed.
+/// Compares the loss of one metric with the largest loss that is allowed.
 fn dropped(metric: &Measured, drop: &Drop) -> (bool, String) {
     let Some(loss) = metric.loss(None) else {
         return (false, "it was not measured".to_owned());

@@ -1,4 +1,4 @@
-//! Finds the nodes for scales, zero points and codes that a program sets.
+//! Finds the nodes for the scales, zero points and codes that a program sets instead of the compiler.
 
 use serde_json::{Value as Json, json};
 use strait_compile::GivenGrid;
@@ -26,7 +26,7 @@ pub(super) fn on_node(given: &Given, module: &Module) -> Result<GivenGrid, Diagn
     })
 }
 
-/// Everything that it states, for the digest of the settings.
+/// All that the given quantization states, as JSON, for the digest of the settings.
 pub(super) fn settings(given: &Given) -> Json {
     let QuantParams {
         scale,
@@ -47,7 +47,7 @@ pub(super) fn settings(given: &Given) -> Json {
     })
 }
 
-/// The node that computes a layer of the model. It must have this operand or result.
+/// The node that computes a layer of the model. The node must have the operand or result `port`.
 ///
 /// # Errors
 /// If no node of the main graph belongs to the layer, or the node does not have the port.
@@ -78,11 +78,12 @@ pub(super) fn no_layer(name: &str) -> Diagnostic {
     Diagnostic::error(codes::RULE, message)
 }
 
-/// The node that computes a layer of the model, if there is one.
+/// The node that computes the model's layer `name`, if there is one.
 pub(super) fn find(module: &Module, name: &str) -> Option<NodeId> {
     let graph = module.main();
-    // Only names of the model's own layers count, even if a node here has another name. If several nodes belong to a
-    // layer, the one with its name is preferred, and nodes that only move elements come last.
+    // A node is found by the layers of the source model that it comes from, even if its own name is another one. If
+    // several nodes belong to a layer, the node with the layer's name is preferred, and nodes that only move elements
+    // come last.
     let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
     let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
         true => 0,

@@ -31,7 +31,8 @@ pub(crate) struct Input {
     pub(crate) shape: Vec<usize>,
 }
 
-/// The inputs of the main graph, whose shapes must be fixed. Inputs of bodies that are inlined in it are left out.
+/// The inputs of the main graph, whose shapes must be fixed. Inputs of bodies of control flow that are inlined in the
+/// graph are left out.
 pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     let graph = module.main();
     let input = |&id| {
@@ -47,7 +48,8 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// How samples are preprocessed for each input: as the input's own table says, or the table for all inputs.
+/// How samples are preprocessed for each input: as the input's own table in the configuration says, or else as the
+/// table for all inputs says.
 ///
 /// # Errors
 /// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does
@@ -159,7 +161,7 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     )
 }
 
-/// The calibration samples with all inputs, at most `most`. `None` if the configuration has none.
+/// The calibration samples, at most `most`, with the data of all inputs. `None` if the configuration names no samples.
 ///
 /// # Errors
 /// As for [`Samples::open`].
@@ -177,7 +179,8 @@ pub(super) fn calibration(
     }))
 }
 
-/// The samples that a table of the configuration names. Findings without a place get the place of the key.
+/// Opens the samples that a table of the configuration names. Findings without a place in the file get the place of the
+/// table's key.
 ///
 /// # Errors
 /// As for [`Samples::open`].
@@ -202,8 +205,9 @@ pub(super) fn open_samples(
     })
 }
 
-/// Corrects a finding about shapes. Each stored sample is a single one. If an input takes several because the
-/// configuration has set its first dimension, that key is at fault and not the samples.
+/// Corrects a finding about shapes. Each entry of a file of samples is a single sample. If an input takes several
+/// samples at once because the configuration has set its first dimension, the finding blames that key and not the
+/// samples.
 fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
     let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
     let mut bound = loaded.config.model.bind.iter();
@@ -214,7 +218,7 @@ fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) 
     }
 }
 
-/// Adds the place of the key to findings that name a key and have no place.
+/// If a finding names a key of the configuration but no place in it, adds the place of that key.
 pub(crate) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
     let Stop::Found(mut found) = stop else { return stop };
     for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
@@ -225,7 +229,7 @@ pub(crate) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
     Stop::Found(found)
 }
 
-/// Adds the place of a key to findings that have none.
+/// Adds the place of a key in the configuration to findings that have no place.
 pub(super) fn at(loaded: &Loaded, keys: &[&str], mut found: Diagnostics) -> Diagnostics {
     for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
         finding.excerpt = loaded.error("", &KeyPath::of(keys), "", "").excerpt;

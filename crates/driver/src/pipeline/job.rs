@@ -1,4 +1,4 @@
-//! What the phases of one target work on.
+//! What the phases of the compilation for one target work with.
 
 use super::outputs::Outputs;
 use crate::{config::Loaded, diagnostic::SourceText, session::Session};
@@ -13,7 +13,7 @@ use strait_quantize::Observation;
 use strait_target::{Origin, Target, spec::Format};
 use strait_verify::Ranges;
 
-/// What the phases for one target work with.
+/// What the phases of the compilation for one target work with.
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
@@ -30,13 +30,13 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
-    /// The record of a vendor's tool that has the scales, if it replaces samples.
+    /// The record of a vendor's tool that the scales are read from, if the configuration names one instead of samples.
     pub(super) record: Option<&'a Arc<SourceText>>,
     /// Which rules are switched off.
     pub(super) switches: &'a Switches,
-    /// The batch dimensions that nobody has set.
+    /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: &'a [FreeDimension],
-    /// Numbers of outputs of the model's own layers.
+    /// How many outputs each convolution of the source model has.
     pub(super) outputs: &'a Outputs,
 }
 

@@ -21,14 +21,14 @@ use crate::{
 
 use super::{denied, given, model_grids, ready::Ready, record};
 
-/// The integer model for one target, and remarks on the scales that the model came with.
+/// The integer model for one target, with remarks on the scales that the source model has.
 pub(super) struct Lowered {
     pub(super) settings: Settings,
     pub(super) built: Built,
     pub(super) remarks: Vec<Diagnostic>,
 }
 
-/// Refuses, before anything is observed, a model whose integers do not fit the memory limit.
+/// Before anything is observed, refuses a model whose integer version would not fit the memory limit.
 pub(super) fn foresee(
     loaded: &Loaded,
     ready: &Ready,
@@ -41,7 +41,7 @@ pub(super) fn foresee(
     strait_compile::foresee(module, (spec, &settings), &session.limits).map_err(failure::compile)
 }
 
-/// Compiles, and checks that the result has what the configuration asks for.
+/// Compiles the model to integers for one target, and checks that the result has what the configuration asks for.
 pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let (task, steps) = (
@@ -78,7 +78,8 @@ pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, S
     })
 }
 
-/// The annotated module that results if the configuration has further rules, which name layers or tensors.
+/// The annotated module that would result if the configuration had the additional rules `rules`, which name layers or
+/// tensors.
 pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
@@ -94,7 +95,7 @@ pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'
     annotate(&job, session)
 }
 
-/// The configuration, resolved for this module, with the scales that are given by the program and the record.
+/// Resolves the configuration for the module of the job, and adds the scales that the program and the record give.
 fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =
@@ -120,7 +121,8 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     })
 }
 
-/// Converts an error of the compiler. It points to the lines of the configuration that ask for something impossible.
+/// Converts an error of the compiler. The result points to the lines of the configuration that ask for something
+/// impossible.
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
         CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),
@@ -128,7 +130,8 @@ fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     }
 }
 
-/// With `refused = "error"`, an error for every requantization that a fusion row exists for and that was not fused.
+/// With `refused = "error"`, returns an error for every requantization that was not fused although the target has a
+/// fusion row for it.
 fn unfused(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
     if loaded.config.fusion.refused == Refused::Keep {
         return Ok(());

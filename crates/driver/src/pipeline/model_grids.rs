@@ -12,7 +12,7 @@ use crate::{
     table,
 };
 
-/// How many names a sentence lists.
+/// The most names that a sentence lists.
 const MOST: usize = 3;
 
 /// True if the model has a scale for any value.
@@ -45,14 +45,14 @@ pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Di
     Err(finding.help(help).into())
 }
 
-/// The remark on an artifact for which nothing was measured.
+/// The remark on an artifact that was made without samples, so that nothing was measured.
 pub(super) fn nothing_measured() -> Diagnostic {
     let text = "there are no samples: all grids are the model's own, and nothing was run";
     Diagnostic::remark(codes::MODEL, text)
 }
 
-/// Remarks on tensors without a scale in a quantized model, which are calibrated, and on layers that run on the host
-/// because of a scale.
+/// Remarks on a quantized model: on tensors without a scale, which are calibrated, and on layers that run on the host
+/// because the target cannot use their scale.
 pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
     let OwnGrids {
         grids,

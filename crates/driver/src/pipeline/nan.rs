@@ -15,13 +15,14 @@ use crate::{
 
 use super::inputs;
 
-/// How many values are named.
+/// The most values that the warning names.
 const NAMED: usize = 3;
 
 /// A warning for each node whose result has NaN although its operands have none.
 ///
 /// # Errors
-/// The same as errors, if the configuration asks for that. A graph with a cycle is a defect of ours.
+/// The findings are errors instead of warnings if the configuration asks for that. A graph with a cycle is a bug in
+/// Strait.
 pub(super) fn found(loaded: &Loaded, module: &Module, observation: &Observation) -> Result<Diagnostics, Stop> {
     let nan = loaded.config.calibration.nan;
     let key = if nan == NotANumber::Error { "nan" } else { "data" };

@@ -1,4 +1,5 @@
-//! Collects statistics of the float values. If nothing has changed, they are read from a file that was written before.
+//! Collects statistics of the float values. If nothing has changed since an earlier run, they are read from the file
+//! that it wrote.
 
 use std::{
     borrow::Cow,
@@ -24,13 +25,14 @@ use crate::{
     table,
 };
 
-/// Raised when the same samples would give other statistics.
+/// The version of the statistics, which is part of their digest. It is raised when a change of the program makes the
+/// same samples give different statistics.
 const VERSION: &str = "strait-statistics 1";
 
-/// Larger files are not read as statistics.
+/// The most bytes of a file of statistics. Larger files are not read.
 pub(super) const MOST_BYTES: u64 = 1 << 32;
 
-/// The statistics that are needed: of which module, which kinds, and on which samples.
+/// Describes the statistics that are needed: of which module, of which kinds, and on which samples.
 pub(super) struct Needed<'a> {
     pub(super) module: &'a Module,
     /// The bodies of control flow that are inlined in the module.
@@ -46,9 +48,9 @@ pub(super) struct Needed<'a> {
 /// The statistics of all calibration samples.
 ///
 /// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
-/// graph with its weights, and the samples with their preprocessing. If there is an intact file of that name, it is
-/// used, and the user is told. If the folder cannot be written, the user is told, too; the next run then only takes
-/// longer.
+/// graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that name, it is
+/// used, and the user is told. If the file cannot be written, the user is told, too. The only consequence is that the
+/// next run takes longer.
 ///
 /// # Errors
 /// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.
@@ -83,14 +85,14 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics, and whether they differ from those in the file that was read.
+/// Statistics, and whether they have more than the file that was read, so that the file has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
 }
 
 impl Needed<'_> {
-    /// The statistics, as far as the file has them; the rest is observed.
+    /// Takes the statistics from the file at `path`, as far as the file has them, and observes the rest.
     ///
     /// # Errors
     /// As for [`statistics`].
@@ -116,7 +118,7 @@ impl Needed<'_> {
         Ok(CachedObservation { observation, is_new })
     }
 
-    /// The statistics in a file, if it is for this key and these samples.
+    /// The statistics in a file, if the file belongs to the same model and samples.
     fn kept(&self, path: &Path) -> Option<Observation> {
         let (key, found) = statistics::read(&strait_mapped::map(path, MOST_BYTES).ok()?).ok()?;
         (key == self.key && *found.covered() == self.covered).then_some(found)
@@ -129,7 +131,8 @@ impl Needed<'_> {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),
         })?;
-        // The key was computed from the files as they were then, so they must not have changed.
+        // The key was computed from the files of the model before the run, so the files must not have changed since
+        // then.
         self.model.unchanged().map_err(failure::model_changed)?;
         Ok(observed)
     }
@@ -144,7 +147,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
         .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
     let constant = names.filter_map(|name| {
         let statistics = observation.elements(name)?;
-        // An attention mask, which is 0 or infinite, may be constant.
+        // An attention mask, whose numbers are 0 or infinite, may be the same in all samples.
         let is_finite = statistics.infinite == [0, 0];
         let only = statistics
             .min()
@@ -183,7 +186,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
         ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
-        // The observer only has the error as a sentence. Reading the sample again gives all details.
+        // The observer returns the error only as a sentence. Reading the sample again gives an error with all details.
         ObserveError::Data { index, text } => match samples.sample(index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
@@ -205,11 +208,11 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 /// Digests of everything that statistics depend on.
 ///
 /// # Errors
-/// If the module cannot be written as bytes, which is a defect of ours.
+/// If the module cannot be written as bytes, which is a bug in Strait.
 pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
-        // Scales that the model gives are not part of the bytes, so they are turned into nodes first.
+        // The bytes do not contain the scales that the source model has. So the scales are turned into nodes first.
         let rounded = module.to_mut().round_to_grids();
         rounded.map_err(|error| Stop::Defect(error.to_string()))?;
     }
@@ -234,7 +237,8 @@ pub(super) fn file_name(key: &StatisticsKey) -> PathBuf {
     format!("{}.statistics", &both.to_hex()[..32]).into()
 }
 
-/// Writes a file beside the destination and renames it, so that nobody reads half a file. A missing folder is made.
+/// Writes a file beside the destination and renames it, so that no other program reads a half-written file. A missing
+/// folder is made.
 ///
 /// # Errors
 /// If the folder or the file cannot be written.

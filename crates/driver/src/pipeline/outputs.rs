@@ -1,8 +1,8 @@
 //! Counts the outputs of the model's layers with weights, as the records of vendors' tools count them.
 //!
 //! A rewrite rule may join several convolutions into one, with their outputs side by side. It may also turn a
-//! transposed convolution into a plain one. Each of its outputs then becomes several neighbouring channels, one for
-//! each phase of the strides.
+//! transposed convolution into a plain one. Each output of the transposed convolution then becomes several neighbouring
+//! channels of the plain one, one for each phase of the strides.
 
 use std::{collections::BTreeMap, num::NonZeroU32};
 
@@ -30,8 +30,8 @@ impl Outputs {
         Outputs(outputs.collect())
     }
 
-    /// The model's layers that a convolution of the canonical graph was made from; `None` if they do not make up all of
-    /// its channels.
+    /// The layers of the source model from which a convolution of the canonical graph was made; `None` if these layers
+    /// do not account for all of its channels.
     pub(super) fn parts(&self, module: &Module, node: &Node) -> Option<Joined> {
         let graph = module.main();
         let weight = graph.value(
@@ -55,16 +55,16 @@ impl Outputs {
         Some(Joined { layers, each })
     }
 
-    /// For each convolution whose channels come in groups that are one output of the model: the number of neighbouring
-    /// channels in a group.
+    /// For each convolution in which several neighbouring channels are one output of the source model, the number of
+    /// these channels.
     pub(super) fn ties(&self, module: &Module) -> BTreeMap<NodeId, NonZeroU32> {
         let parts = |(id, node)| Some((id, self.parts(module, node)?.each));
         let ties = module.main().nodes().filter_map(parts);
         ties.filter(|(_, each)| each.get() > 1).collect()
     }
 
-    /// The convolutions that were made from several layers, or that have more channels than the model has outputs, by
-    /// name, with their layers.
+    /// The convolutions that were made from several layers, or that have more channels than their layers have outputs.
+    /// Each comes with its name and its layers.
     pub(super) fn joined(&self, module: &Module) -> Vec<(String, Joined)> {
         let nodes = module.main().nodes();
         let parts = nodes.filter_map(|(_, node)| {

@@ -16,7 +16,7 @@ use crate::{
     model, recognise,
 };
 
-/// How many names an error lists.
+/// The most names that an error lists.
 const MOST_NAMES: usize = 3;
 
 /// A model that was read.
@@ -24,13 +24,13 @@ const MOST_NAMES: usize = 3;
 pub struct FloatModel {
     /// The module. Its main graph is in the float stage, and every shape is fixed.
     pub module: Module,
-    /// The files that its tensors are in.
+    /// The files that contain the module's tensors.
     pub files: ModelFiles,
-    /// What was assumed because the file does not say it, or contradicts itself.
+    /// What the reader assumed because the file does not say it, or contradicts itself.
     pub assumed: Assumed,
 }
 
-/// How the configuration says that the model is to be read.
+/// Takes from the configuration how the model is to be read.
 pub(super) fn reading(model: &types::Model) -> ModelReading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     ModelReading {
@@ -45,8 +45,8 @@ pub(super) fn reading(model: &types::Model) -> ModelReading {
     }
 }
 
-/// Reads the model. An open batch dimension is set to 1. Findings have no place; their codes tell which key they are
-/// about.
+/// Reads the model. An open batch dimension is set to 1. Findings have no place in the configuration, but their codes
+/// tell which key they are about.
 ///
 /// # Errors
 /// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
@@ -81,8 +81,9 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
     })
 }
 
-/// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards matches
-/// tensors if it can, and otherwise layers, so that no tensor is named twice.
+/// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards is
+/// matched against the names of tensors. Only if no tensor matches, it is matched against the names of layers. So no
+/// tensor is named twice.
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();
@@ -120,7 +121,7 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
 /// Reads the float model that the configuration names.
 ///
 /// # Errors
-/// If the file cannot be read, or is not the one that the configuration expects.
+/// If the file cannot be read, or does not have the digest that the configuration expects.
 pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
     let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {

@@ -1,4 +1,4 @@
-//! Prepares a configuration's model and samples until they can be observed.
+//! Prepares the model and the samples of a configuration, so that the model can be observed.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::{
 
 use super::{inputs, model_grids, outputs::Outputs, read::read, record, switches::switches};
 
-/// A model and samples that are ready to be observed.
+/// A model that is ready to be observed, with its samples.
 pub(super) struct Ready {
     pub(super) canonical: Module,
     /// The bodies of control flow that are inlined in the main graph.
     pub(super) bodies: Bodies,
     pub(super) rewritten: Rewritten,
-    /// Which rules are switched off, and the digest of the file that says so.
+    /// Which rules are switched off, and the digest of the switch file if there is one.
     pub(super) switches: (Switches, Option<Digest>),
     /// The model's files.
     pub(super) model: ModelFiles,
-    /// The batch dimensions that nobody has set.
+    /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: Vec<FreeDimension>,
     /// Remarks on the model, which have already been shown.
     pub(super) remarks: Vec<Diagnostic>,
@@ -37,7 +37,7 @@ pub(super) struct Ready {
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
-    /// The record that replaces samples, if there is one.
+    /// The record of a vendor's tool that has the scales, if the configuration names one instead of samples.
     pub(super) record: Option<Arc<SourceText>>,
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,

@@ -1,6 +1,7 @@
 //! Uses the scales in a record of a vendor's own tool instead of calibrating.
 //!
-//! The target reads the text. This module finds the layer for each recorded scale. Errors name the line in the record.
+//! The code of the target parses the text of the record. This module finds the layer for each recorded scale. Errors
+//! name the line in the record.
 
 mod joined;
 
@@ -26,10 +27,10 @@ use crate::{
 use super::given;
 use crate::pipeline::job::Job;
 
-/// Larger files are not read as records.
+/// The most bytes of a record. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// How many findings list similar names. Nobody reads more.
+/// Only this many findings suggest similar names, to keep the output short.
 const MOST_NEAR: usize = 20;
 
 /// The text of the record.
@@ -85,7 +86,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
             }
         }
     }
-    // A missing layer is reported for its weights, too, so duplicates are removed.
+    // If a layer is missing, it is reported both for its input and for its weights. So duplicates are removed.
     findings.dedup();
     if !findings.is_empty() {
         return Err(Diagnostics(findings).into());

@@ -1,4 +1,5 @@
-//! Writes the samples as the network sees them, after preprocessing, for people and other programs.
+//! Writes the samples as the network sees them, after preprocessing, so that people and other programs can look at
+//! them.
 
 use std::{
     fmt,
@@ -41,12 +42,12 @@ pub struct SeenSamples {
     pub most: Option<NonZeroU32>,
 }
 
-/// What was written.
+/// The files that were written, and the numbers in them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
     /// The folder that was written to.
     pub folder: PathBuf,
-    /// Number of samples.
+    /// Number of samples that were written.
     pub samples: usize,
     /// One entry for each input.
     pub inputs: Vec<SeenInput>,
@@ -57,9 +58,9 @@ pub struct Seen {
 pub struct SeenInput {
     /// Name of the input.
     pub name: String,
-    /// File with the input's numbers. Its first axis is the samples.
+    /// File with the input's numbers, as one array. The first axis of the array counts the samples.
     pub file: PathBuf,
-    /// Folder of the pictures, if samples have the shape of images.
+    /// Folder of the pictures, if the samples have the shape of images.
     pub pictures: Option<PathBuf>,
     /// Shape of one sample.
     pub shape: Vec<usize>,
@@ -103,8 +104,9 @@ struct Unfinished {
     count: usize,
 }
 
-/// Writes what each input of the model sees into a folder: an `.npy` with all samples and, if they have the shape of
-/// images, a PNG of each. Pictures are in color if the preprocessing says in which order the channels are.
+/// Writes what each input of the model sees into a folder: an `.npy` file with all samples and, if the samples have the
+/// shape of images, a PNG file of each. Pictures are in color if the preprocessing says in which order the channels
+/// are.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples, if the folder cannot be written, or if the

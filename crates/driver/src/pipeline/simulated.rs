@@ -28,8 +28,9 @@ use super::{
 };
 use crate::pipeline::job::Job;
 
-/// The float graph with rounding wherever the artifact's integer graph has codes. For this, the model in `loaded` is
-/// annotated and its parameters are quantized for the target once more, with the same statistics.
+/// The float graph with rounding wherever the artifact's integer graph has codes. To make this graph, the model in
+/// `loaded` is annotated for the target once more, and its parameters are quantized, with the statistics that the
+/// artifact was made with.
 ///
 /// # Errors
 /// If the artifact was not made with this configuration, model or calibration data, or if anything else stops a
@@ -117,7 +118,7 @@ pub(crate) fn simulated(
     whole_of(&bodies, &simulated).map(Cow::into_owned)
 }
 
-/// The error for a configuration that the artifact was not made with.
+/// The error if the artifact was made with another configuration than `loaded`.
 fn other(loaded: &Loaded, keys: &[&str], why: &str) -> Diagnostics {
     let message = format!("the artifact was not made with this configuration: {why}");
     let finding: Diagnostic = loaded.error(codes::EVALUATION, &KeyPath::of(keys), message, "");

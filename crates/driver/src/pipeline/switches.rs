@@ -1,5 +1,5 @@
-//! Reads which rules are switched off and which layers must not be fused: from `[rewrite]` and the switch file that it
-//! names.
+//! Reads which rules are switched off and which layers must not be fused. Both are in `[rewrite]` and in the switch
+//! file that `[rewrite]` names.
 
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 
@@ -19,11 +19,11 @@ use crate::{
 /// The most bytes that a switch file may have.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Stands for all fusions in a switch file.
+/// The word that stands for all fusions in a switch file.
 const ALL: &str = "ALL";
 
-/// The switches of `[rewrite]` for a module as it was read, and the digest of the switch file, which counts as a
-/// setting.
+/// The switches of `[rewrite]` for a module that no rule has rewritten yet, and the digest of the switch file, which
+/// counts as a setting.
 ///
 /// # Errors
 /// If a rule or a layer does not exist (the error names the nearest one), or the switch file cannot be read.
@@ -141,7 +141,7 @@ fn in_json(text: &str) -> Result<Vec<Word>, String> {
     rules.iter().map(word).collect()
 }
 
-/// The value of an object's only key, which must be called `key`.
+/// The value of `key`, which must be the only key of the object.
 fn only<'a>(json: &'a Json, within: &str, key: &str) -> Result<&'a Json, String> {
     let object = json.as_object().ok_or_else(|| format!("`{within}{key}` is missing"))?;
     match object.keys().find(|name| *name != key) {

@@ -1,5 +1,4 @@
-//! File formats that are recognized so that a mistake can be explained, and how to convert each to a model that is
-//! read.
+//! File formats that Strait cannot read but recognizes, so that it can tell the user how to convert the file.
 
 use strait_import::{
     Format as _,
@@ -8,7 +7,7 @@ use strait_import::{
 use strait_onnx::LFS_POINTER;
 use strait_tensorflow::{FREEZE, TensorFlow};
 
-/// A file format that is not read but recognized.
+/// A file format that Strait recognizes but cannot read.
 #[derive(Debug)]
 pub(super) struct Format {
     /// Name of the format, to be shown after "this is".
@@ -18,7 +17,7 @@ pub(super) struct Format {
     pub(super) is: fn(&[u8]) -> bool,
 }
 
-/// PyTorch's format, for files that only have its file extension.
+/// PyTorch's format, for files that can only be recognized by their file extension.
 pub(super) const TORCH: Format = Format {
     name: "a file of PyTorch, which holds weights and maybe Python objects",
     help: "export the model to ONNX where its class is: load the weights into the model, then \
@@ -26,7 +25,8 @@ pub(super) const TORCH: Format = Format {
     is: |_| false,
 };
 
-/// The first format that matches is taken. A format that is packed inside another one comes before it.
+/// The formats in the order in which they are tried. The first one that matches is taken. A format that uses another
+/// one as its container comes before that one.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "an empty file",
@@ -157,10 +157,10 @@ pub(super) const FORMATS: &[Format] = &[
     },
 ];
 
-/// The magic number at the end of a sorted table; TensorFlow checkpoints are such tables.
+/// The magic number at the end of LevelDB's sorted tables. TensorFlow checkpoints are such tables.
 const TABLE: &[u8] = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 
-/// The start of files that PyTorch wrote before version 1.6: a pickle of its magic number.
+/// The start of files that PyTorch wrote before version 1.6: PyTorch's magic number as a pickle.
 const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 
 /// How many bytes at the end of an archive are searched for the names of its members.
@@ -170,7 +170,7 @@ fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
 
-/// True if the name of a member of the archive contains `name`.
+/// True if the archive seems to have a member whose name contains `name`.
 fn holds(archive: &[u8], name: &[u8]) -> bool {
     let end = &archive[archive.len().saturating_sub(DIRECTORY)..];
     end.windows(name.len()).any(|window| window == name)

@@ -1,8 +1,8 @@
-//! Recognizes files that were given as a model or a configuration and are something else. The message names their
-//! format and a command that helps.
+//! Recognizes files that were given as a model or a configuration but are something else. The error names the format of
+//! such a file and a command that helps.
 //!
-//! Only files that a reader has refused, or that cannot be a configuration, are looked at. So no model is ever taken
-//! for something else.
+//! Only files that a reader has refused, or that cannot be a configuration, are examined. So a valid model is never
+//! mistaken for something else.
 
 mod formats;
 
@@ -51,7 +51,7 @@ pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnost
     model(format!("{name} is no {read_as} model, or a damaged one")).note(format!("what the decoder says: {words}"))
 }
 
-/// The error for a folder that was given as a model, if it is recognized.
+/// The error for a folder that was given as a model, if the kind of the folder is recognized.
 pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     let name = folder.display();
     let model = |text: &str| Diagnostic::error(codes::MODEL, format!("{name} is {text}"));
@@ -84,8 +84,8 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
 /// Advice that lists the commands which take an artifact.
 const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
 
-/// Refuses a configuration that is really a model, an array or an artifact. A file that cannot be read is left to
-/// whoever reads it.
+/// Refuses a configuration that is really a model, an array or an artifact. A file that cannot be opened is not refused
+/// here, but by the code that reads it later.
 ///
 /// # Errors
 /// The error names the format of the file and the command that was probably meant.
@@ -119,7 +119,7 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     }
 }
 
-/// The error for a file that was given as an artifact, if it is recognized.
+/// The error for a file that was given as an artifact, if its format is recognized.
 pub(crate) fn no_artifact(file: &Path) -> Option<Diagnostic> {
     let name = file.display();
     if !file.is_file() {
@@ -153,7 +153,7 @@ fn format(bytes: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.is)(bytes))
 }
 
-/// PyTorch's format, if the file has its extension and its bytes say nothing.
+/// PyTorch's format, if the file has PyTorch's extension. Used for files whose bytes do not tell the format.
 fn by_name(file: &Path) -> Option<&'static Format> {
     let extension = file.extension()?.to_str()?;
     let is_torch = ["pt", "pth", "ckpt"].contains(&extension.to_ascii_lowercase().as_str());

@@ -1,11 +1,12 @@
-//! Drops lints that do not affect any output of the model. This concerns lints on parts beside larger numbers, on
-//! coarser scales and on raised scales.
+//! Drops lints that do not affect any output of the model. This concerns three kinds of lints: on parts of tensors that
+//! are small beside other parts, on scales that were made coarser, and on scales that were raised.
 //!
 //! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor
-//! may not need that part: for example masked scores of an attention, or bands of a spectrum of which only the
-//! logarithm counts. This cannot be estimated. So the model is simulated with more bits for the part and for the layers
-//! that read it. Several lints are tried at once; if an output improves, each half is tried by itself. The channels of
-//! an output are compared one by one, since a part may become channels that are small beside others there, too.
+//! may not need that part, for example the masked scores of an attention, or bands of a spectrum of which only the
+//! logarithm is used. Whether the part is needed cannot be estimated. So the model is simulated with more bits for the
+//! part and for the layers that read it. Several lints are tried at once; if an output improves, each half is tried by
+//! itself. The channels of an output are compared one by one, since a small part may become channels of the output that
+//! are small beside others, too.
 
 use strait_evaluate::floats;
 use strait_execute::Tensor;
@@ -18,10 +19,11 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// By how many decibels an output, or a part of one, must improve.
+/// By how many decibels an output, or a part of one, must improve for a lint to be kept.
 const GAIN: f64 = 0.5;
 
-/// By how many decibels a channel of an output must improve. Single channels improve by a few by chance alone.
+/// By how many decibels a channel of an output must improve for a lint to be kept. Single channels can improve by a few
+/// decibels by chance alone.
 const CHANNEL_GAIN: f64 = 10.0;
 
 /// A channel is only judged if it has this many numbers, over all samples.
@@ -34,7 +36,7 @@ const LOST: f64 = 30.0;
 const MOST: usize = 8;
 
 impl Reference<'_> {
-    /// The lints without those that affect no output.
+    /// Returns the lints, except those that do not affect any output.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -44,7 +46,7 @@ impl Reference<'_> {
         subject: &Subject<'_>,
         session: &Session<'_>,
     ) -> Result<Vec<Lint>, Stop> {
-        // What is itself an output of the model is always affected.
+        // A value that is itself an output of the model always affects an output.
         let is_read = |lint: &&Lint| match lint.code.as_str() {
             "range-unlike" => !lint.readers.is_empty(),
             code => code == "grid-coarser" || code == "scale-raised",
@@ -72,8 +74,8 @@ impl Reference<'_> {
         Ok(lints.into_iter().filter(|lint| !unheard.contains(lint)).collect())
     }
 
-    /// True if an output improves when the layers of these lints get more bits. Also true if the configuration allows
-    /// no rule that would run them in float, since it is then unknown.
+    /// True if an output improves when the layers of these lints get more bits. Also true if the configuration does not
+    /// allow these layers to run in float, since the simulation cannot be made then.
     fn gains(
         &self,
         lints: &[&Lint],
@@ -111,7 +113,7 @@ impl Reference<'_> {
     }
 
     /// Sums of squares for each channel of the outputs, where the channels are the second axis. Outputs whose channels
-    /// have too few numbers are left out, since these improve by chance.
+    /// have too few numbers are left out, since such channels can improve by chance.
     fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {

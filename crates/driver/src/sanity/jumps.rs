@@ -1,9 +1,9 @@
 //! Finds the layers at which the error jumps.
 //!
-//! Both models run once more in a way that all values can be compared. Each value that has the same name in both has an
-//! SNR. The error jumps at a layer if the SNR of its result is below [`WORTH_NAMING`] and at least [`JUMP`] below the
-//! smallest SNR of what it reads. A concatenation of tensors of different magnitude counts if a part of an output has
-//! such a jump.
+//! The float model and the model that is compared with it run once more, in such a way that all values can be read. An
+//! SNR is computed for each value that has the same name in both models. The error jumps at a layer if the SNR of its
+//! result is below [`WORTH_NAMING`] and at least [`JUMP`] below the smallest SNR of the values that the layer reads. A
+//! concatenation of tensors of different magnitude counts if a part of an output has such a jump.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::{
 
 use super::{Reference, SEARCHED, Subject, outputs::Squares};
 
-/// An SNR in dB that stands for anything better: above it, the error is no more than quantization causes.
+/// Larger SNRs, in dB, count as this one. An error that is still smaller is no more than quantization always causes.
 const GOOD: f64 = 40.0;
 
 /// Results with a better SNR than this, in dB, are not named as a cause.
@@ -35,7 +35,7 @@ const JUMP: f64 = 6.0;
 /// A layer at which the error jumps.
 #[derive(Clone)]
 pub(super) struct Jump {
-    /// The layer, and the layers before it whose results could not be compared.
+    /// The node of the layer, and the nodes before it whose results could not be compared.
     pub(super) nodes: Vec<NodeId>,
     value: ValueId,
     before: f64,
@@ -55,7 +55,8 @@ impl Jump {
         })
     }
 
-    /// The node by which the jump is named: for a convolution or product with a fused clamp, the product.
+    /// The node whose name stands for the jump. For a convolution or matrix product that was fused with a clamp, it is
+    /// the convolution or product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -70,8 +71,8 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// The layers at which the error jumps, in the order of the graph; if there are none, the one with the largest
-    /// drop. `outputs` are the model's outputs as they were judged.
+    /// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest
+    /// drop. `outputs` says how the model's outputs were judged.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -168,7 +169,7 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the error jumps, in the order of the graph; if there are none, the one with the largest drop.
+/// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest drop.
 fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,
@@ -193,7 +194,7 @@ fn steps(
             after,
         });
     }
-    // A concatenation has the SNR of its largest part, so the parts are looked at instead.
+    // The SNR of a concatenation is dominated by its largest part, so the parts are examined instead.
     for (&output, parts) in graph.outputs().iter().zip(parts) {
         let name = graph.value(output).map(|value| module.name(value.name));
         for (&value, part) in parts.iter().flat_map(|parts| parts.values.iter().zip(&parts.names)) {
@@ -221,7 +222,8 @@ fn steps(
     largest.into_iter().collect()
 }
 
-/// A node together with the nodes before it, back to values that could be compared. Also returns these values.
+/// Returns a node together with the nodes before it, back to the nearest values that could be compared. Also returns
+/// these values.
 fn in_front(graph: &Graph, id: NodeId, in_sight: impl Fn(ValueId) -> bool) -> (Vec<NodeId>, BTreeSet<ValueId>) {
     let (mut nodes, mut read, mut open) = (vec![id], BTreeSet::new(), vec![id]);
     while let Some(id) = open.pop() {

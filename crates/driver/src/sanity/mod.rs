@@ -3,8 +3,8 @@
 //!
 //! The number of samples depends only on the model and not on the machine. The outputs are compared number by number.
 //! If an output has nothing in common with the float model's, the user is warned ([`Fault`](crate::report::Fault)).
-//! Then the layers at which the error jumps are searched (`jumps.rs`), and a rule that helps (`remedy.rs`). Lints that
-//! may not affect any output are tested in the same way (`heard.rs`).
+//! Then the compiler searches for the layers at which the error jumps (`jumps.rs`), and for a rule that helps
+//! (`remedy.rs`). Lints that may not affect any output are tested in the same way (`heard.rs`).
 
 mod heard;
 mod jumps;
@@ -36,23 +36,24 @@ use outputs::{Judged, Reading};
 /// The most samples that are run.
 const MOST_SAMPLES: usize = 8;
 
-/// If the runs of the float model need more operations than this together, fewer samples are run.
+/// If running the float model on all these samples needs more operations than this, fewer samples are run.
 const MOST_OPERATIONS: u64 = 10_000_000_000;
 
-/// On how many samples layers are searched. A layer that destroys what an output needs does so on every sample.
+/// The number of samples that are run to find the layers at fault. A layer that destroys what an output needs does so
+/// on every sample.
 const SEARCHED: usize = 2;
 
-/// How many layers are named.
+/// The most layers that the warning names.
 const NAMED: usize = 3;
 
-/// If the outputs of the float model have more bytes than this together, fewer samples are run.
+/// If the outputs of the float model for all these samples have more bytes than this, fewer samples are run.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The float model's outputs for the first samples, which are used for every target.
 pub(crate) struct Reference<'a> {
     samples: &'a Samples,
     of_float: Vec<Output>,
-    /// The outputs, for each sample.
+    /// The outputs of the float model, for each sample.
     outputs: Vec<Vec<Tensor>>,
     /// How each output is to be read.
     read: Vec<OutputRead>,
@@ -73,16 +74,16 @@ pub(crate) struct Subject<'a> {
     /// The float graph with its quantization configs.
     pub(crate) annotated: &'a Module,
     pub(crate) spec: &'a TargetSpec,
-    /// The integer graph as it runs.
+    /// The integer graph in the form in which it runs.
     pub(crate) integer: &'a Module,
     pub(crate) loops: &'a dyn LoopsFor,
-    /// Annotates the float graph again with further rules.
+    /// Annotates the float graph again, with additional rules.
     pub(crate) with: &'a dyn Fn(Vec<Rule>) -> Result<Module, Stop>,
 }
 
 impl<'a> Reference<'a> {
-    /// Runs the float model. `float` is the graph of `canonical` with bodies of control flow as graphs of their own.
-    /// `None` if there are no samples.
+    /// Runs the float model. `float` is the graph of `canonical`, with bodies of control flow as graphs of their own.
+    /// Returns `None` if there are no samples.
     ///
     /// # Errors
     /// If samples cannot be used, a run fails, or the user interrupts.
@@ -114,7 +115,8 @@ impl<'a> Reference<'a> {
         }))
     }
 
-    /// Runs the integer model and compares it with the float model. If an output is at fault, the layers are searched.
+    /// Runs the integer model and compares it with the float model. If an output is at fault, also searches for the
+    /// layers that cause it.
     ///
     /// # Errors
     /// If a run fails, or the user interrupts.
@@ -193,8 +195,8 @@ fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// How an output of shape `[1, N]`, N ≥ 2, is an answer, if nothing but a softmax reads it. An output of a softmax may
-/// have further dimensions of 1.
+/// How an output can be read as an answer. It must have shape `[1, N]` with N ≥ 2, and at most a softmax may read it.
+/// The output of a softmax may have further dimensions of 1.
 fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
     let mut shape = graph.value(output)?.ty.dims()?;
@@ -204,7 +206,8 @@ fn reading(module: &Module, output: ValueId) -> Option<Reading> {
         return None;
     }
     let mut maker = graph.producer(output);
-    // A quantized model ends with quantized codes of the last operator's result, so look through such nodes.
+    // A quantized model quantizes the result of its last operator and may move its elements. So nodes that do this are
+    // skipped.
     let passes = |node: &Node| matches!(node.op, Op::Quantize(_)) || node.op.term().kind() == Kind::Rearranges;
     while let Some((_, node)) = maker.filter(|(_, node)| passes(node)) {
         maker = node

@@ -10,12 +10,13 @@
 //! ```
 //!
 //! If a softmax makes or reads the output, it is an answer ([`Reading::Class`]), and every different answer is counted.
-//! If nothing reads the output, it may be scores, or numbers whose largest has no meaning ([`Reading::Scores`]): for
-//! example, a spectrum that an auto-encoder restores has several numbers that are nearly the largest. So there, a
-//! different index only counts if the float model's number at that index lies further below its largest than [`TIE`] of
-//! the distance from largest to mean. A warning needs two samples.
+//! If nothing reads the output, it may be scores, or numbers of which the largest has no special meaning
+//! ([`Reading::Scores`]). For example, a spectrum that an auto-encoder restores has several numbers that are nearly the
+//! largest. So for such an output, a different index only counts if the float model's number at that index is clearly
+//! smaller than its largest number: their difference must be more than [`TIE`] of the distance from the largest number
+//! to the mean. A warning needs two samples that differ.
 //!
-//! Where x is NaN or infinite, y is not compared: an infinite score becomes the lowest code, and NaN has no meaning. An
+//! Where x is NaN or infinite, y is not compared: a score of −∞ becomes the lowest code, and NaN has no meaning. An
 //! output that cannot be judged at all has a reason ([`Unjudged`]).
 
 use strait_evaluate::{ConcatenatedParts, floats, metrics::ratio};
@@ -29,17 +30,17 @@ use crate::{
 /// The SNR below which an output is at fault, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// How many answers may differ without a warning: one of a few may be a tie.
+/// How many answers may differ without a warning. Among a few samples, one different answer may come from a tie.
 const MOST_DIFFERING: u64 = 1;
 
-/// Two numbers count as about equal if they differ by less than this fraction of the distance from largest number to
-/// mean.
+/// Two numbers count as about equal if they differ by less than this fraction of the distance from the largest number
+/// to the mean.
 const TIE: f64 = 0.125;
 
 /// If the squared deviations are less than this fraction of all squares, the numbers count as constant.
 const CONSTANT: f64 = 1e-6;
 
-/// Sums of squares: of the float model's numbers, and of the errors.
+/// Two sums of squares: that of the float model's numbers, and that of the errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Squares {
     pub(super) signal: f64,
@@ -66,7 +67,7 @@ impl Squares {
 pub(super) enum Reading {
     /// A softmax makes or reads the output.
     Class,
-    /// Nothing reads the output.
+    /// Nothing reads the output, so its numbers may be scores.
     Scores,
 }
 
@@ -81,7 +82,8 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// Compares an output of both models, sample by sample. If a part is given, only the numbers of that part.
+    /// Compares an output of both models, sample by sample. If a part is given, only the numbers of that part are
+    /// compared.
     pub(super) fn of(
         pairs: &[(&Tensor, &Tensor)],
         part: Option<(&ConcatenatedParts, usize)>,
@@ -121,7 +123,7 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        // If all numbers are NaN, none is the largest.
+        // If all numbers are NaN, there is no largest number, and so no answer.
         let is_known = pairs().any(|(x, _)| x.is_finite());
         let is_answer = is_known && (reading.is_some() || is_one_integer);
         let differ = is_answer.then(|| {
@@ -195,7 +197,8 @@ fn largest(numbers: &[f32]) -> Option<usize> {
     found.filter(|_| !has_nan).map(|(at, _)| at)
 }
 
-/// True if the integer model's numbers are all equal, or the same for each sample, and the float model's are not.
+/// True if the integer model's numbers are all equal, or the same for each sample, while the float model's numbers are
+/// not.
 fn is_constant(compared: &[(Vec<f32>, Vec<f32>)]) -> bool {
     let Some((_, first)) = compared.first() else {
         return false;

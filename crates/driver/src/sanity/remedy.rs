@@ -1,10 +1,10 @@
 //! Looks for a rule that avoids the error at the layers where it jumps.
 //!
-//! First, a rule gives the first of these layers 16 bits, if the target's table has them. If no such rule corrects
-//! everything that is at fault, another one runs the layers in float. Each rule is tried as it would stand in the
-//! configuration: the graph is annotated with it, and simulated. If that helps little, the layers that compute what
-//! these read are added. As long as an output is at fault, the layers at which the error jumps in the simulation are
-//! added, too.
+//! The first rule that is tried gives the first of these layers 16 bits, if the target's table allows 16 bits. If this
+//! does not correct all outputs that are at fault, a rule that runs the layers in float is tried. Each rule is tried as
+//! it would be written in the configuration: the graph is annotated with the rule, and simulated. If the rule helps
+//! little, the layers that compute the operands of its layers are added to the rule. As long as an output is at fault,
+//! the layers at which the error jumps in the simulation are added, too.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ const ROUNDS: usize = 3;
 /// A rule that improves the SNR by less than this, in dB, helps little.
 const GAIN: f64 = 3.0;
 
-/// The first rule that corrects all outputs, or else the one that helps most; `None` if each helps little. `outputs`
-/// are those of the integer model.
+/// The first rule that corrects all outputs, or else the rule that helps most; `None` if every rule helps little.
+/// `outputs` says how the outputs of the integer model were judged.
 ///
 /// # Errors
 /// If a run fails, or the user interrupts.
@@ -53,7 +53,7 @@ pub(super) fn remedy(
             break;
         }
     }
-    // The rule is searched on a few samples. What it achieves is then reported for all samples.
+    // The rule was found with a few samples. What it achieves is reported for all samples.
     let all = reference.outputs.len();
     let Some(best) = best else { return Ok(None) };
     if all <= SEARCHED {
@@ -66,7 +66,7 @@ pub(super) fn remedy(
         .filter(helps))
 }
 
-/// The report's entry for a rule, from what a simulation with it gives.
+/// The report's entry for a rule, made from the simulation with this rule.
 fn remedy_of(toml: String, simulated: &Simulated) -> Remedy {
     Remedy {
         toml,
@@ -75,7 +75,7 @@ fn remedy_of(toml: String, simulated: &Simulated) -> Remedy {
     }
 }
 
-/// The rule of one kind; `None` if it cannot be applied to any of the layers.
+/// Searches for the rule of one kind, `lift`; `None` if it cannot be applied to any of the layers.
 fn with(
     lift: Lift,
     reference: &Reference<'_>,
@@ -85,14 +85,16 @@ fn with(
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
-    // All samples are needed to see two answers that differ.
+    // If the fault is that answers differ, all samples are needed, since a fault means at least two answers that
+    // differ.
     let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
     let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
     let mut reached = least(outputs);
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     let mut found = None;
     for round in 1..=ROUNDS {
-        // A layer on the host jumps because of what it reads, so the layers that compute its operands are added.
+        // If the error jumps at a layer on the host, the cause is in its operands. So the layers that compute its
+        // operands are added.
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
             let mut all = jump.nodes.iter().flat_map(with_makers);
@@ -154,7 +156,7 @@ fn least(outputs: &[SanityOutput]) -> Option<f64> {
     outputs.iter().filter_map(|output| output.snr).reduce(f64::min)
 }
 
-/// The nodes that compute what a node reads, looking through nodes that only move elements or clamp them.
+/// The nodes that compute what a node reads, skipping nodes that only move elements or clamp them.
 fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     let (mut found, mut open) = (Vec::new(), vec![id]);
     while let Some(id) = open.pop() {
@@ -175,7 +177,7 @@ fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     found
 }
 
-/// A name in the model for each node.
+/// For each node, the name of a layer in the source model.
 fn layers(module: &Module, nodes: &BTreeSet<NodeId>) -> Vec<String> {
     let graph = module.main();
     let names = nodes.iter().filter_map(|&id| {

@@ -1,4 +1,5 @@
-//! Simulates the integer model with further rules: the graph is annotated with them and runs in float with rounding.
+//! Simulates the integer model with additional rules: the graph is annotated with these rules and runs in float with
+//! rounding.
 
 use std::fmt::Display;
 
@@ -22,7 +23,7 @@ use super::{Reference, Subject, ran};
 /// Width of activations for layers that lose too much with 8 bits.
 const WIDE: u8 = 16;
 
-/// What a rule can do for layers that lose too much.
+/// What a rule can do for layers that lose too much accuracy.
 #[derive(Clone, Copy)]
 pub(super) enum Lift {
     /// The layers compute with activations of this type.
@@ -31,7 +32,7 @@ pub(super) enum Lift {
 }
 
 impl Lift {
-    /// What is possible for a target. What keeps the layers on the target comes first.
+    /// What rules can do for a target. First comes what keeps the layers on the target.
     pub(super) fn of(spec: &TargetSpec) -> Vec<Lift> {
         let codes = spec.types.pairs.iter().filter_map(|pair| pair.codes());
         let wide = codes.filter(|&codes| IntType::from(codes).bits() == WIDE).take(1);
@@ -51,7 +52,7 @@ impl Lift {
         })
     }
 
-    /// The rule for these layers, as it stands in a configuration.
+    /// The text of the rule for these layers, as it would be written in a configuration.
     pub(super) fn rule(self, subject: &Subject<'_>, layers: &[String]) -> String {
         let words = match self {
             Lift::Wide(wide) => wide_activations(wide),
@@ -60,7 +61,8 @@ impl Lift {
         rule(subject, "layers", layers, &words)
     }
 
-    /// A second rule for a tensor that the layers read; `None` if they read it as real numbers anyway.
+    /// The text of a second rule, for a tensor that the layers read; `None` if the layers read the tensor as real
+    /// numbers anyway.
     pub(super) fn of_tensor(self, subject: &Subject<'_>, tensor: &str) -> Option<String> {
         match self {
             Lift::Wide(wide) => Some(rule(subject, "tensors", &[tensor.to_owned()], &wide_activations(wide))),
@@ -90,14 +92,14 @@ struct Document {
 /// A simulation, and how its outputs compare with the float model's.
 pub(super) struct Simulated {
     pub(super) module: Module,
-    /// The outputs, for each sample.
+    /// The outputs of the simulation, for each sample.
     pub(super) runs: Vec<Vec<Tensor>>,
     pub(super) outputs: Vec<SanityOutput>,
 }
 
 impl Simulated {
-    /// The simulation with these rules on the first samples of the reference. `None` if the configuration does not
-    /// accept the rules, or if it needs more memory or operations than allowed.
+    /// Runs the simulation with the rules `rules` on the first samples of the reference. Returns `None` if the rules
+    /// are not valid in this configuration, or if the simulation needs more memory or operations than allowed.
     ///
     /// # Errors
     /// If a run fails, or the user interrupts.
@@ -122,7 +124,7 @@ impl Simulated {
             context: session.context,
             ..PlanOptions::default()
         };
-        // A simulation needs more memory than the model. If that is too much, its result is unknown.
+        // A simulation needs more memory than the model. If it needs more than is allowed, its result is unknown.
         let side = match Side::new(&module, &options, session) {
             Ok(side) => side,
             Err(Stop::Found(_)) => return Ok(None),

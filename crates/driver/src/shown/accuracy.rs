@@ -58,7 +58,7 @@ impl Display for Shown<'_, Accuracy> {
     }
 }
 
-/// A figure and its confidence interval; empty if there is no figure.
+/// The text for a figure and its confidence interval; empty if there is no figure.
 fn shown(metric: &Measured, figure: Option<Figure>) -> String {
     let interval = |figure: Figure| figure.interval.map(|ends| format!(" {}", ends_in(metric.unit, ends)));
     figure.map_or_else(String::new, |figure| {
@@ -68,7 +68,7 @@ fn shown(metric: &Measured, figure: Option<Figure>) -> String {
 
 /// The cells of one row.
 fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
-    // For a metric that compares models, the figure already is the change.
+    // For a metric that compares two models, the figure already is the difference between them, so no change is shown.
     let change = metric.change.as_ref().filter(|_| metric.float.is_some()).map(|change| {
         let value = match metric.unit {
             Unit::Percent => format!("{:+.2} points", change.value),
@@ -89,7 +89,7 @@ fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
     ]
 }
 
-/// The ends of an interval, with the unit.
+/// The text for the ends of an interval, with the unit.
 fn ends_in(unit: Unit, [low, high]: [f64; 2]) -> String {
     match unit {
         Unit::Percent | Unit::Decibel => format!("[{low:.2}, {high:.2}]"),

@@ -1,4 +1,4 @@
-//! Shows the details of a report: every layer, and everything of which the first screen only shows a count.
+//! Shows the details of a report: every layer, and all items that the first screen only counts.
 
 use std::{
     collections::BTreeMap,
@@ -97,8 +97,8 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     ]
 }
 
-/// The forms that a layer requantizes with, by their names in the target's table; if the table is not known, by their
-/// kind.
+/// The names in the target's table of the forms with which a layer requantizes. If the table is not known, the kinds of
+/// the forms.
 fn form(layer: &Layer) -> String {
     let Some(kind) = &layer.form else { return String::new() };
     let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use strait_report::ReasonReport;
 
-/// How many layers with the same reason are named. `--json` and `report.json` have all.
+/// How many layers with the same reason are named. The output of `--json` and `report.json` name all of them.
 pub(super) const NAMED: usize = 4;
 
 /// Writes one line for each reason, with the layers that have it. Reasons come in the order in which they first occur.
@@ -64,7 +64,7 @@ fn word(whole: &str) -> Word<'_> {
     }
 }
 
-/// True if two reasons are the same except for names.
+/// True if two reasons are the same except for names of the model.
 fn alike(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
     let is_same = |(a, b): (&Word<'_>, &Word<'_>)| {
         a.end == b.end && (a.text == b.text || (a.is_name || a.text == "…") && b.is_name)

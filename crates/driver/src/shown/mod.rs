@@ -1,4 +1,4 @@
-//! The tables and lines of text that people are shown of a report, an artifact, and its verification.
+//! Makes the tables and lines of text in which reports, artifacts and verifications are shown to people.
 
 mod accuracy;
 mod details;

@@ -1,10 +1,10 @@
-//! Summarizes for all layers how near requantizations come to the ideal functions.
+//! Summarizes for all layers how close their requantizations come to exact arithmetic with the real scales.
 
 use strait_report::{Distance, FreeIntegers, FromScales, Layer};
 
 use crate::table;
 
-/// A line on all layers whose integers the compiler chose; `None` if there are none.
+/// A line on all layers for which the compiler chose the integers of the requantization; `None` if there are none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
@@ -26,8 +26,9 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     })
 }
 
-/// A line on the layers in which other integers of the same form would be nearer to the scales than those that the
-/// runtime computes. Another line on the layers in which integers that are rounded only once would be.
+/// A line on the layers in which other integers of the same form would come closer to the scales than the integers that
+/// the target's runtime computes. Another line on the layers in which integers that are rounded only once would come
+/// closer.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
     let line = |rounds_once: bool| {
@@ -52,7 +53,7 @@ pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     [false, true].into_iter().filter_map(line).collect()
 }
 
-/// The largest of some distances.
+/// The largest difference and the largest share among some distances. The numbers of accumulators are 0.
 fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> Distance {
     let none = Distance {
         max_lsb: 0,

@@ -56,7 +56,7 @@ fn line(found: &Quantization, layer: &str, config: &ConfigReport, names: &BTreeM
     ]
 }
 
-/// One number, or the smallest and the largest of several.
+/// The text for one number, or for the smallest and the largest of several numbers.
 fn extent<T: Copy + PartialOrd + Display>(numbers: &[T]) -> String {
     let least = |a: T, b: T| if b < a { b } else { a };
     let most = |a: T, b: T| if b > a { b } else { a };

@@ -6,7 +6,7 @@ use strait_report::{KeyReport, Report, RuleReport};
 
 use crate::table;
 
-/// A line such as `KEY = VALUE in 3 of 5 (2 by rule 4)`.
+/// A line that says where a key took effect, such as `KEY = VALUE in 3 of 5 (2 by rule 4)`.
 fn line(key: &KeyReport) -> String {
     let (of, name, value) = (key.of, &key.key, &key.value);
     let taken = of - key.otherwise.len().min(of);
@@ -16,7 +16,7 @@ fn line(key: &KeyReport) -> String {
     }
 }
 
-/// Who decided otherwise, and in how many cases.
+/// Says what overrode the key, and in how many cases.
 fn others(key: &KeyReport) -> String {
     let mut by: Vec<(&str, usize)> = Vec::new();
     for otherwise in &key.otherwise {
@@ -34,7 +34,8 @@ fn chosen(rule: &RuleReport) -> String {
     let counts = [
         (rule.layers.len(), "layer"),
         (rule.operands.len(), "operand"),
-        // If a rule names layers, its tensors are the results of these layers and are not counted.
+        // If a rule names layers, the tensors that it applies to are the results of these layers, so they are not
+        // counted.
         (if rule.layers.is_empty() { rule.tensors.len() } else { 0 }, "tensor"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);

@@ -1,4 +1,5 @@
-//! Shows the sanity check: both models on the first calibration samples.
+//! Shows the sanity check: how the outputs of the integer model compare with the float model's on the first calibration
+//! samples.
 
 use std::fmt::{self, Display};
 
@@ -8,7 +9,7 @@ use crate::table;
 
 use super::Shown;
 
-/// How many outputs the summary names. `--json` and `report.json` have all.
+/// The most outputs that the summary names. The output of `--json` and `report.json` name all of them.
 const NAMED: usize = 4;
 
 impl Display for Shown<'_, Sanity> {

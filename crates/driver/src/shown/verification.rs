@@ -8,10 +8,10 @@ use crate::table;
 
 use super::Shown;
 
-/// How many findings are shown.
+/// The most findings that are shown.
 const MOST_FINDINGS: usize = 20;
 
-/// A limit on the difference, in words.
+/// A limit on the difference of results, in words.
 fn bound(max_lsb: u32) -> String {
     match max_lsb {
         u32::MAX => "not decided".to_owned(),

@@ -1,4 +1,4 @@
-//! Forms with one rounding: finds the interval of factors for a channel.
+//! Finds the interval of factors that explain a channel, for forms with one rounding.
 
 use super::Scalar;
 use crate::edges::{Edge, Limit, once};
@@ -12,13 +12,14 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// The factors m in the interval for which x·m meets a bound. If there are none, the result is empty, with `low`
-    /// above `high`.
+    /// The factors m in the interval for which x·m meets a bound. If there are no such factors, the result is empty,
+    /// with `low` above `high`.
     pub(super) fn cut(self, x: i64, limit: Limit) -> Interval {
         let Interval { mut low, mut high } = self;
         let x = i128::from(x);
         if x.unsigned_abs() <= 1 << 32 {
-            // Test the ends first: factors have at most 93 bits, and multiplying them is faster than dividing.
+            // The ends of the interval are tested first, since multiplying is faster than dividing. The products fit,
+            // since factors have at most 93 bits.
             let meets = |m: i128| match limit {
                 Limit::AtLeast(t) => x * m >= t,
                 Limit::AtMost(t) => x * m <= t,
@@ -50,8 +51,8 @@ impl Interval {
         self.low + (self.high - self.low) / 2
     }
 
-    /// The integer in the interval with the most trailing zero bits. No other has fewer bits between its first and its
-    /// last one bit.
+    /// The integer in the interval with the most trailing zero bits. No other integer in the interval has fewer bits
+    /// from its first to its last bit that is 1.
     pub(super) fn fewest_bits(self) -> i128 {
         let multiple = |k: u32| {
             let first = ceil(self.low, 1 << k) << k;
@@ -60,7 +61,7 @@ impl Interval {
         (0..100).rev().find_map(multiple).unwrap_or(self.low)
     }
 
-    /// True if the interval has a number with this many bits times a power of two. Numbers below 1 do not count.
+    /// True if the interval contains a power of two times a number of `bits` bits. Numbers below 1 do not count.
     pub(super) fn has_number_of(self, bits: u8) -> bool {
         let length = 128 - self.high.leading_zeros();
         let spare = length.saturating_sub(bits.into());
@@ -68,7 +69,7 @@ impl Interval {
     }
 }
 
-/// The factors in an interval whose products meet all bounds; `None` if there are none.
+/// The factors in an interval whose products with the accumulators meet all bounds; `None` if there are none.
 pub(super) fn narrow(edges: &[Edge], all: Interval, limit: impl Fn(&Edge) -> Limit) -> Option<Interval> {
     edges.iter().try_fold(all, |interval, edge| {
         let left = interval.cut(edge.x, limit(edge));
@@ -81,7 +82,7 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-/// The smallest shift that meets all bounds.
+/// The smallest shift with which a factor of 1 meets all bounds.
 pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
     let one = Interval { low: 1, high: 1 };
     let meets = |&shift: &u8| narrow(edges, one, |edge| edge.product(0, once(rounding, shift))).is_some();
@@ -90,13 +91,13 @@ pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
 
 /// A factor of at most this many bits, with its shift.
 ///
-/// The search uses the largest shift. It then finds every factor with a smaller shift, too, since ⟨x·m·2^k / 2^(s+k)⟩
-/// is ⟨x·m / 2^s⟩ for every rounding.
+/// The search uses the largest shift. This also finds every factor with a smaller shift, since ⟨x·m·2^k / 2^(s+k)⟩ is
+/// ⟨x·m / 2^s⟩ for every rounding.
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
     within(bracketed(edges, zero, rounding, bits)?, bits)
 }
 
-/// The factor in the interval with the fewest bits, if it has at most `bits`. Factors are in units of 2^-62.
+/// The factor with the fewest bits in the interval, if it has at most `bits` bits. Factors are in units of 2^-62.
 pub(super) fn within(interval: Interval, bits: u8) -> Option<Scalar> {
     let fewest = interval.fewest_bits();
     let scalar = rounded(fewest, bits)?;
@@ -111,19 +112,20 @@ pub(super) fn all(bits: u8) -> Interval {
     }
 }
 
-/// The interval of factors that the bounds leave for a multiplier of at most `bits` bits, in units of 2^-62.
+/// The interval of factors that meet all bounds and that a multiplier of at most `bits` bits can have, in units of
+/// 2^-62.
 fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Interval> {
     narrow(edges, all(bits), |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
 }
 
-/// The smallest and the largest factor that the bounds leave.
+/// The smallest and the largest factor that meet all bounds.
 pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<[f64; 2]> {
     let Interval { low, high } = bracketed(edges, zero, rounding, bits)?;
     Some([low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64))
 }
 
-/// The nearest number of this many bits to `factor · 2^-62`, with its shift. It has fewer bits if the shift would be
-/// too large.
+/// The number of `bits` bits that is closest to `factor · 2^-62`, with its shift. The number has fewer bits if the
+/// shift would be too large.
 pub(super) fn rounded(factor: i128, bits: u8) -> Option<Scalar> {
     let length = 128 - factor.leading_zeros();
     let mut spare = length.saturating_sub(bits.into());

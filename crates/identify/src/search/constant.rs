@@ -1,4 +1,5 @@
-//! Forms that add a constant of any size to the product before the one rounding: two unknowns.
+//! Finds parameters of forms that add a constant of any size to the product before it is rounded once. Such forms have
+//! two unknowns.
 
 use super::Scalar;
 use crate::edges::{Edge, Limit, Side, once};
@@ -7,7 +8,7 @@ use strait_requantize::{
     form::{MAX_ADDEND, MAX_SHIFT},
 };
 
-/// Bounds on x·m + c, with unknown m and c.
+/// Bounds on x·m + c, where x are accumulators and the multiplier m and the constant c are unknown.
 struct Lines {
     /// Pairs of x and t for the bounds x·m + c ≥ t.
     above: Vec<(i128, i128)>,
@@ -27,8 +28,8 @@ impl Lines {
         Lines { above, below }
     }
 
-    /// The smallest and the largest constant that meet all bounds with a multiplier. If the first is larger than the
-    /// second, there are none.
+    /// The smallest and the largest constant that meet all bounds if the multiplier is `m`. If the first is larger than
+    /// the second, no constant does.
     fn constants(&self, m: i128) -> (i128, i128) {
         let most = i128::from(MAX_ADDEND);
         let low = self.above.iter().map(|&(x, t)| t - x * m).max().unwrap_or(-most);
@@ -36,8 +37,8 @@ impl Lines {
         (low.max(-most), high.min(most))
     }
 
-    /// A multiplier for which some constant meets all bounds. If there is none, the one that misses them by the least:
-    /// the number of constants is a concave function of the multiplier.
+    /// A multiplier for which some constant meets all bounds. If there is none, the multiplier that misses the bounds
+    /// by the least. It is found because the number of constants is a concave function of the multiplier.
     fn best(&self, mut low: i128, mut high: i128) -> i128 {
         let room = |m| {
             let (low, high) = self.constants(m);
@@ -60,7 +61,7 @@ impl Lines {
 }
 
 /// A multiplier of exactly the given number of bits, its shift and the constant. Together they meet all bounds, or miss
-/// them by the least.
+/// the bounds by the least.
 pub(super) struct Line {
     pub(super) parameters: Scalar,
     pub(super) explains: bool,
@@ -76,7 +77,7 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
         let explains = low <= high;
         let found = Line {
             parameters: Scalar {
-                // The multiplier has at most 30 bits, so the cast loses nothing.
+                // The multiplier has at most 30 bits, so no bits are lost in the cast.
                 factor: m as i32,
                 shift,
                 constant: i64::try_from(constant).ok()?.clamp(-MAX_ADDEND, MAX_ADDEND),
@@ -86,7 +87,7 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
         if explains {
             return Some(found);
         }
-        // In units of the result, so that different shifts can be compared.
+        // The number of constants is converted to units of the result, so that different shifts can be compared.
         let room = (high - low) >> shift;
         if best.as_ref().is_none_or(|&(most, _)| room > most) {
             best = Some((room, found));
@@ -95,8 +96,8 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
     best.map(|(_, found)| found)
 }
 
-/// The shifts for which a multiplier of this many bits can have the slope of the recorded values. All shifts if the
-/// values do not show a slope.
+/// The shifts with which a multiplier of this many bits can give the slope of the recorded values. All shifts are
+/// returned if the values do not show a slope.
 fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
     let of = |side: Side| edges.iter().filter(move |edge| edge.side == side);
     let first = |side| of(side).min_by_key(|edge| edge.x);
@@ -106,12 +107,12 @@ fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
         let (rise, run) = (b.y as f64 - a.y as f64, b.x as f64 - a.x as f64);
         (run > 0.0).then_some((rise, run))
     };
-    // If an output is reached at its last accumulator and not exceeded at its first, the slope is at least this large;
-    // the other bound is the reverse.
+    // From the first output that must not be exceeded to the last output that must be reached, the results rise at
+    // least by this much, which gives the smallest slope. The other pair gives the largest slope.
     let least = slope(first(Side::AtMost), last(Side::AtLeast)).map(|(rise, run)| (rise - 1.0) / run);
     let most = slope(first(Side::AtLeast), last(Side::AtMost)).map(|(rise, run)| (rise + 1.0) / run);
     let fits = |&shift: &u8| {
-        // Allow twice as much on both sides as necessary, since the estimate is in float.
+        // Factors of two more are allowed on both sides than necessary, since the slope is computed in floating point.
         let top = 2f64.powi(i32::from(bits) - i32::from(shift));
         least.is_none_or(|least| top * 2.0 >= least) && most.is_none_or(|most| top / 4.0 <= most)
     };

@@ -1,4 +1,4 @@
-//! Forms with two roundings: for every shift, finds the interval of 31-bit multipliers.
+//! Finds parameters of forms with two roundings: for every shift, the interval of 31-bit multipliers.
 
 use super::{
     Scalar,
@@ -7,7 +7,7 @@ use super::{
 use crate::edges::{Edge, twice};
 use strait_requantize::form::MAX_SHIFT;
 
-/// All multipliers whose highest bit is set.
+/// All 31-bit multipliers whose highest bit is set.
 pub(super) const ALL: Interval = Interval {
     low: 1 << 30,
     high: (1 << 31) - 1,
@@ -22,10 +22,10 @@ pub(super) fn search(edges: &[Edge], zero: i64) -> Option<Scalar> {
     (1..=MAX_SHIFT).find_map(of)
 }
 
-/// The multiplier in the middle of an interval.
+/// The multiplier in the middle of an interval, with its shift.
 pub(super) fn scalar(interval: Interval, shift: u8) -> Scalar {
     Scalar {
-        // The multiplier has 31 bits, so the cast loses nothing.
+        // The multiplier has 31 bits, so no bits are lost in the cast.
         factor: interval.middle() as i32,
         shift,
         constant: 0,

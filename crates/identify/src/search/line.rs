@@ -1,5 +1,5 @@
-//! Forms that add a constant before the one rounding, for recordings with wrong values. While no multiplier and
-//! constant explain all values, the values that fit worst are left out.
+//! Finds parameters of forms that add a constant before they round once, from recordings with wrong values. The values
+//! that fit worst are left out until a multiplier and a constant explain the rest.
 
 use super::{
     Scalar,
@@ -11,12 +11,12 @@ use crate::edges::{self, Limit, bounds, once};
 use crate::vectors::RecordedValue;
 use strait_requantize::{Rounding, form::MAX_ADDEND};
 
-/// How often the values that fit worst are left out without finding a better line, before the search gives up.
+/// The search ends when the values that fit worst were left out this many times without a better line being found.
 const IN_VAIN: usize = 4;
-/// How many of the left-out values are tried, one at a time, to be taken back without success.
+/// Left-out values are taken back one at a time until this many attempts have failed.
 const TAKEN_BACK: usize = 64;
 
-/// For each width, the multiplier, the shift and the constant that produce most outputs.
+/// For each width, the multiplier, the shift and the constant that produce the most outputs.
 pub(super) fn search(
     values: &[RecordedValue],
     ends: [i32; 2],
@@ -43,7 +43,7 @@ struct Channel<'a> {
     ends: [i32; 2],
     rounding: Rounding,
     bits: u8,
-    /// Number of outputs.
+    /// Number of recorded outputs.
     total: u64,
 }
 
@@ -76,8 +76,8 @@ impl Channel<'_> {
         })
     }
 
-    /// Improves a line. It is turned about an accumulator in the middle of the values and then moved, for as long as it
-    /// produces more of them.
+    /// Improves a line. The line is turned about an accumulator in the middle of the values and then moved. This is
+    /// repeated as long as it makes the line produce more values.
     fn turned(&self, mut most: Voted<Scalar>) -> Voted<Scalar> {
         loop {
             let before = most.votes;
@@ -99,8 +99,8 @@ impl Channel<'_> {
         }
     }
 
-    /// Of all lines that make the same product at the accumulator `pivot`, the multiplier of the one that produces most
-    /// outputs.
+    /// Among all lines that have the same product at the accumulator `pivot`, finds the one that produces the most
+    /// outputs, and returns its multiplier.
     fn with_factor(&self, scalar: Scalar, pivot: i64) -> Option<Scalar> {
         let least = once(self.rounding, scalar.shift);
         let product = i128::from(pivot) * i128::from(scalar.factor) + i128::from(scalar.constant);
@@ -125,7 +125,7 @@ impl Channel<'_> {
         let factor = best(&votes.cells(), |_| true)?.interval.middle();
         let constant = product - i128::from(pivot) * factor;
         Some(Scalar {
-            // The multiplier has at most 30 bits, so the cast loses nothing.
+            // The multiplier has at most 30 bits, so no bits are lost in the cast.
             factor: factor as i32,
             constant: i64::try_from(constant).ok()?,
             ..scalar
@@ -133,7 +133,7 @@ impl Channel<'_> {
     }
 
     /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line for all
-    /// values that are then explained.
+    /// values that have not been left out then.
     fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, RecordedValue)> = self
@@ -168,7 +168,7 @@ impl Channel<'_> {
         most
     }
 
-    /// The constant that produces most outputs with a given multiplier and shift.
+    /// The constant that produces the most outputs with the given multiplier and shift.
     fn with_constant(&self, scalar: Scalar) -> Voted<Scalar> {
         let least = once(self.rounding, scalar.shift);
         let factor = i128::from(scalar.factor);
@@ -201,7 +201,8 @@ impl Channel<'_> {
         }
     }
 
-    /// How far a line is from the products that would give a value's output; 0 if it gives the output.
+    /// The distance of a line, at the value's accumulator, from the products that would give the value's output; 0 if
+    /// the line gives the output.
     fn distance(&self, value: &RecordedValue, line: Scalar) -> i128 {
         let least = once(self.rounding, line.shift);
         let Some(bounds) = bounds(value, self.ends) else {
@@ -216,16 +217,16 @@ impl Channel<'_> {
     }
 }
 
-/// The largest selection of values whose outputs do not decrease. Each accumulator has the output that was recorded
-/// most often.
+/// The largest selection of values, sorted by accumulator, whose outputs do not decrease. Each accumulator has only the
+/// output that was recorded most often for it.
 fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
     let within = |value: &&RecordedValue| (ends[0]..=ends[1]).contains(&value.output);
     let values: Vec<RecordedValue> = values
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
-    // The longest non-decreasing subsequence. `last` has, for each length, the last value of the subsequence that ends
-    // lowest; `before` has the predecessor of each value.
+    // This finds the longest non-decreasing subsequence. Of all such subsequences of one length, the one that ends with
+    // the lowest output is remembered: `last` has its last value. `before` has the predecessor of each value.
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {

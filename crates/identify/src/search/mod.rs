@@ -14,7 +14,7 @@ use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Round
 
 pub(crate) use nearest::{Recorded, fits};
 
-/// The factor `factor · 2^-shift`, and a constant that is added before the shift.
+/// The real factor `factor · 2^-shift`, and a constant that is added to the product before the shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scalar {
     factor: i32,
@@ -36,7 +36,7 @@ impl Scalar {
 enum Parameters {
     Scalars(Vec<Scalar>),
     Floats(Vec<f32>),
-    /// For each channel, a factor in `f64`: 53 bits and an exponent.
+    /// For each channel, a factor in `f64`: its significand of 53 bits and its exponent.
     Doubles(Vec<(i64, i8)>),
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn exact(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requ
     assembled(family, rounding, parameters, zero, bounds.layer.out)
 }
 
-/// For each width, the form with this family and rounding that produces most of the recorded values. Some widths have
-/// none.
+/// For each width, the form with this family and rounding that produces the most recorded values; `None` for a width
+/// without such a form.
 pub(crate) fn nearest(
     family: Family,
     rounding: Rounding,
@@ -84,7 +84,7 @@ pub(crate) fn nearest(
     found.into_iter().map(|found| found.and_then(form)).collect()
 }
 
-/// The form with these parameters; `None` if they do not belong to the family.
+/// The form with these parameters; `None` if these are not parameters of the family.
 fn assembled(
     family: Family,
     rounding: Rounding,
@@ -130,7 +130,7 @@ fn assembled(
                 .into(),
                 Family::Twice => form::Gemmlowp {
                     multiplier: sc,
-                    // The shift is from 1 to 62, so the cast loses nothing.
+                    // The shift is from 1 to 62, so no bits are lost in the cast.
                     exponent: per(&found, |s| 31 - s.shift as i8),
                     zp,
                     roundings: Roundings::Two,
@@ -144,8 +144,8 @@ fn assembled(
     })
 }
 
-/// For each channel, the smallest and the largest factor that the data allow. Only for forms with one factor and one
-/// rounding.
+/// For each channel, the smallest and the largest factor that the recorded values allow. Only for forms with one factor
+/// and one rounding.
 pub(crate) fn factors(hypothesis: &Hypothesis, form: &Requantization, bounds: &Bounds<'_>) -> Vec<[f64; 2]> {
     let (Family::After, Requantization::TfLite(its)) = (hypothesis.family, form) else {
         return Vec::new();
@@ -161,7 +161,8 @@ fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
     }
 }
 
-/// The parameters of each channel, and a zero point for which all channels have some.
+/// Searches for a zero point with which parameters are found for every channel. Returns the zero point and the
+/// parameters.
 fn each<T>(
     bounds: &Bounds<'_>,
     mut zeros: std::ops::RangeInclusive<i32>,

@@ -1,4 +1,4 @@
-//! Finds the parameters that produce most of the recorded values, if none produce all of them.
+//! Finds the parameters that produce the most recorded values, if no parameters produce all of them.
 
 use super::{
     Parameters, Scalar,
@@ -13,7 +13,7 @@ use crate::{
 };
 use strait_requantize::{Rounding, form::MAX_SHIFT};
 
-/// A layer, some of whose values may be wrong.
+/// A layer in which some recorded values may be wrong.
 pub(crate) struct Recorded<'a> {
     pub(crate) layer: &'a RecordedLayer,
     /// Lowest and highest output. Results may be saturated there.
@@ -22,8 +22,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) zeros: Vec<i32>,
 }
 
-/// For each width, the parameters with this family and rounding that produce most outputs, and their zero point. `None`
-/// for a width without any.
+/// For each width, the parameters with this family and rounding that produce the most outputs, and their zero point.
+/// `None` for a width without such parameters.
 pub(super) fn of(
     family: Family,
     rounding: Rounding,
@@ -63,7 +63,8 @@ pub(super) fn of(
     }
 }
 
-/// For each width, the zero point for which all channels together produce most outputs.
+/// For each width, the zero point for which all channels together produce the most outputs, with the parameters of each
+/// channel.
 fn each<T>(
     of: &Recorded<'_>,
     zeros: &[i32],
@@ -93,7 +94,7 @@ fn each<T>(
     best.into_iter().map(|best| best.map(with_zero)).collect()
 }
 
-/// For each value, the interval of factors that produce it, with one rounding or two.
+/// Voting in which each value votes for the interval of factors that produce it, with one rounding or two.
 fn products<'v>(
     values: &'v [RecordedValue],
     ends: [i32; 2],
@@ -147,7 +148,7 @@ fn factors(
                 votes: cell.votes,
             })
         });
-        // Try the numbers of this many bits at the best factor and on both sides of it.
+        // The numbers of this many bits that are tried are the one at the best factor and those on both sides of it.
         let middle = best(&cells, |_| true)?.interval.middle();
         let unit = (middle >> bits).max(1);
         let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {
@@ -169,7 +170,8 @@ fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<
     let one = products(values, ends, zero, affine::all(31), &half_up).cells();
     let factor = best(&one, |_| true)?.interval.middle();
     let length = 128 - factor.leading_zeros();
-    // The factor is m · 2^(62 - s), and m has 31 bits. Near a power of two, the shift next to it may be better.
+    // The factor is m · 2^(62 - s), and m has 31 bits. Near a power of two, a shift that is larger or smaller by one
+    // may be better.
     let shift = 93u32.saturating_sub(length);
     let shifts = [shift.saturating_sub(1), shift, shift + 1].into_iter();
     let of = |shift: u8| {
@@ -185,7 +187,7 @@ fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<
     legal.filter_map(of).max_by_key(|voted| voted.votes)
 }
 
-/// For each value, the interval of bit patterns that produce it.
+/// Voting in which each value votes for the interval of bit patterns of float factors that produce it.
 fn patterns<'v, R: Fn(u64, i64) -> i64>(
     values: &'v [RecordedValue],
     ends: [i32; 2],
@@ -195,7 +197,7 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
         values,
         all: real::as_integers(of.all),
         of: move |value: &RecordedValue, within: Interval| {
-            // Patterns have 64 bits, so the casts lose nothing.
+            // Patterns have 64 bits, so no bits are lost in the casts.
             let within = [within.low as u64, within.high as u64];
             let mut bounds = bounds(value, ends)?.into_iter().flatten();
             let left = bounds.try_fold(within, |left, edge| of.cut(left, &edge))?;
@@ -204,7 +206,7 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
     }
 }
 
-/// The interval of bit patterns that most values vote for.
+/// The interval of bit patterns that the most values vote for.
 fn cell<R: Fn(u64, i64) -> i64>(
     values: &[RecordedValue],
     ends: [i32; 2],

@@ -1,19 +1,22 @@
-//! Float factors. They are found by bisection over their bit patterns, which are ordered like the numbers.
+//! Finds float factors by bisection over their bit patterns. Bit patterns of positive floats have the same order as the
+//! floats.
 
 use super::affine::Interval;
 use crate::edges::{Edge, Side};
 use strait_requantize::Rounding;
 
-/// Float factors, as bit patterns. `result(pattern, accumulator)` computes the result.
+/// Float factors, represented by their bit patterns. `result(pattern, accumulator)` computes the result of the form
+/// with the factor of this pattern.
 pub(super) struct Patterns<R> {
     /// The range of all bit patterns that are searched.
     pub(super) all: [u64; 2],
-    /// Computes the result. For a positive accumulator it grows with the pattern, for a negative one it falls.
+    /// Computes the result from a pattern and an accumulator. For a positive accumulator the result grows with the
+    /// pattern, and for a negative one it falls.
     pub(super) result: R,
 }
 
 impl<R: Fn(u64, i64) -> i64> Patterns<R> {
-    /// Narrows an interval of bit patterns to those that meet a bound. `None` if there are none.
+    /// Narrows an interval of bit patterns to those that meet a bound. `None` if no pattern does.
     pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
         let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
@@ -25,7 +28,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         if !holds(far) {
             return None;
         }
-        // The bound does not hold at `no` and holds at `yes`.
+        // In each step, the bound does not hold at `no`, and holds at `yes`.
         let (mut no, mut yes) = (near, far);
         while no.abs_diff(yes) > 1 {
             let middle = no.midpoint(yes);
@@ -34,7 +37,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         Some(if grows { [yes, high] } else { [low, yes] })
     }
 
-    /// The interval of bit patterns that meet all bounds. `None` if there are none.
+    /// The interval of bit patterns that meet all bounds. `None` if no pattern does.
     pub(super) fn narrow(&self, edges: &[Edge]) -> Option<[u64; 2]> {
         edges.iter().try_fold(self.all, |left, edge| self.cut(left, edge))
     }
@@ -47,7 +50,7 @@ fn single(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// Patterns of m in half_even(f32(x)·m) + z.
+/// The patterns of the factor m in half_even(f32(x)·m) + z.
 pub(super) fn after(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: SINGLE,
@@ -55,7 +58,7 @@ pub(super) fn after(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// Patterns of m in half_even(f32(x)·m + z).
+/// The patterns of the factor m in half_even(f32(x)·m + z).
 pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: SINGLE,
@@ -63,7 +66,7 @@ pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// Patterns of m in half_away(f64(x)·m) + z. The form allows m from 2^-129 to 2^31.
+/// The patterns of the factor m in half_away(f64(x)·m) + z. The form allows m from 2^-129 to 2^31.
 pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: [2f64.powi(-129).to_bits(), 2f64.powi(31).to_bits() - 1],
@@ -78,14 +81,14 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
-    // The multiples of a power of two that are nearest to the middle, on either side.
+    // These are the two patterns closest to the middle, one on either side, whose last `spare` bits are 0.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));
     inside.map(single)
 }
 
-/// The float of a bit pattern, cut to this many significant bits.
+/// The float with this bit pattern, cut to `bits` significant bits.
 pub(super) fn nearest(pattern: u64, bits: u8) -> f32 {
     let spare = 24 - u32::from(bits.min(24));
     single((pattern >> spare << spare).max(1 << spare))
@@ -99,7 +102,7 @@ pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
     Some((multiplier.cast_signed(), i8::try_from(exponent).ok()?))
 }
 
-/// An interval of patterns as an interval of integers.
+/// Converts an interval of bit patterns to an interval of integers.
 pub(super) fn as_integers([low, high]: [u64; 2]) -> Interval {
     Interval {
         low: low.into(),

@@ -1,10 +1,10 @@
-//! Voting. Each value is produced by the parameters of one interval and votes for it. The parameters that produce most
-//! values are where most intervals overlap.
+//! Voting. Each recorded value is produced by the parameters in one interval and votes for this interval. The
+//! parameters that produce the most values are where the most intervals overlap.
 
 use super::affine::Interval;
 use crate::vectors::RecordedValue;
 
-/// The values, and a function that finds the interval of parameters for each.
+/// The values that vote, and a function that finds the interval of parameters that a value votes for.
 pub(super) struct Votes<'a, F> {
     pub(super) values: &'a [RecordedValue],
     /// The range of all parameters.
@@ -13,7 +13,7 @@ pub(super) struct Votes<'a, F> {
     pub(super) of: F,
 }
 
-/// An interval of parameters that the same values vote for.
+/// An interval in which all parameters get the votes of the same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) interval: Interval,
@@ -21,12 +21,12 @@ pub(super) struct Cell {
     pub(super) votes: u64,
 }
 
-/// Size of the sample of values that is looked at first.
+/// The number of values in the sample that is used to find out where the best cells are.
 const SAMPLE: usize = 2048;
 
 impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
-    /// The cells in which the best ones are. If there are few values, these are all cells. If there are many, a sample
-    /// of the values shows where the best cells must be.
+    /// The cells among which the best ones are. If there are few values, all cells are returned. If there are many, a
+    /// sample of the values shows where the best cells must be.
     pub(super) fn cells(&self) -> Vec<Cell> {
         if self.values.len() <= 2 * SAMPLE {
             return self.cells_of(self.values.iter(), self.all);
@@ -35,7 +35,7 @@ impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
         let cells = self.cells_of(sample(), self.all);
         let total: u64 = sample().map(|value| u64::from(value.times)).sum();
         let most = cells.iter().map(|cell| cell.votes).max().unwrap_or(0);
-        // Keep cells that have fewer votes than the best, by as much as chance can account for.
+        // Cells with slightly fewer votes than the best one are kept, too, since the difference can be chance.
         let heaviest = sample().map(|value| u64::from(value.times)).max().unwrap_or(1);
         let spare = (3 * (total - most).isqrt() + 8).saturating_mul(heaviest);
         let near = |cell: &&Cell| cell.votes + spare >= most;
@@ -86,7 +86,7 @@ impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
         cells
     }
 
-    /// Number of outputs that one parameter produces.
+    /// Number of outputs that are produced if the parameter is `parameter`.
     pub(super) fn count(&self, parameter: i128) -> u64 {
         let one = Interval {
             low: parameter,
@@ -97,7 +97,7 @@ impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
     }
 }
 
-/// Among the cells that pass the test, the one with the most votes; the widest if several have as many.
+/// Among the cells that pass the test, the one with the most votes; if several have equally many, the widest of them.
 pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<Cell> {
     let passing = cells.iter().filter(|cell| passes(cell.interval));
     passing
@@ -105,11 +105,11 @@ pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<
         .copied()
 }
 
-/// A sample of the values, at irregular distances. It is the same in every run.
+/// A sample of about `count` values, at irregular distances. The same values are chosen in every run.
 pub(super) fn sampled(values: &[RecordedValue], count: usize) -> impl Iterator<Item = &RecordedValue> {
     let step = (values.len() / count.max(1)).max(1);
     (0..values.len() / step).map(move |index| {
-        // A multiplicative hash of the index.
+        // The offset within the step is a multiplicative hash of the index.
         let within = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
         &values[index * step + (within as usize) % step]
     })

@@ -1,4 +1,4 @@
-/// Why recorded vectors cannot be used. The file is at fault.
+/// Why recorded layers cannot be used. The file is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {wrong}; right is: {right}", .array.as_ref().map(|array| format!(", {array}")).unwrap_or_default())]
 pub struct VectorsError {
@@ -6,8 +6,8 @@ pub struct VectorsError {
     pub file: String,
     /// Name of the array, if a single array is wrong.
     pub array: Option<String>,
-    /// What is wrong.
+    /// What is wrong with the file or the array.
     pub wrong: String,
-    /// What would be right.
+    /// What the file or the array should contain instead.
     pub right: String,
 }

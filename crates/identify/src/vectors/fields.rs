@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.error(field, "it is missing".into(), why.to_owned()))
     }
 
-    /// The outputs and their type, which is the array's type.
+    /// The array of the outputs, and the type of the codes, which is the array's element type.
     pub(super) fn output(&self) -> Result<(&'a Array, IntType), VectorsError> {
         let output = self.need("output", "the codes that the chip wrote")?;
         let out = match output.number_type() {
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
             .map_err(|_| self.error(field, format!("it has {count} numbers"), format!("{N} whole numbers")))
     }
 
-    /// Refuses an array with more than `most` elements before they are read.
+    /// Refuses an array with more than `most` elements before its elements are read.
     fn few(&self, field: &str, array: &Array, most: usize) -> Result<(), VectorsError> {
         let count = array.shape().iter().product::<usize>();
         if count <= most {
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The three scales. Either all are there or none.
+    /// The scales of the input, the weights and the output. The file has to have either all three of them or none.
     pub(super) fn scales(&self, channels: usize) -> Result<Option<LayerScales>, VectorsError> {
         let names = ["input_scale", "weight_scale", "output_scale"];
         if names.iter().all(|name| self.get(name).is_none()) {

@@ -1,4 +1,4 @@
-//! One recorded layer: its values by channel.
+//! One recorded layer, with its values sorted by channel.
 
 use super::LayerScales;
 use std::{fmt, sync::Arc};
@@ -13,7 +13,7 @@ pub struct RecordedLayer {
     pub out: IntType,
     /// Shape of the recorded outputs.
     pub shape: Vec<usize>,
-    /// Axis of the channels.
+    /// The axis of the outputs along which the channels lie.
     pub axis: ChannelAxis,
     /// Where the accumulators come from.
     pub source: AccumulatorSource,
@@ -21,7 +21,7 @@ pub struct RecordedLayer {
     pub zero_point: Option<i32>,
     /// Scales of input, weights and output, if the file states them.
     pub scales: Option<LayerScales>,
-    /// For each channel the pairs of accumulator and output, in ascending order. Each pair is listed once.
+    /// For each channel, the pairs of an accumulator and its output, in ascending order. Equal pairs are listed once.
     pub channels: Vec<Vec<RecordedValue>>,
     /// Accumulators and outputs in the order of the file.
     pub recorded: Vec<(i64, i32)>,
@@ -36,19 +36,19 @@ pub struct RecordedLayer {
 pub struct InputZero {
     /// The zero point that the accumulators were computed with.
     pub stated: i64,
-    /// For each accumulator the sum of its weights, in the order of the file. If the zero point rises by one, the
-    /// accumulator falls by this much. Padding equals the zero point, so its weights do not count.
+    /// For each accumulator, the sum of the weights in it, in the order of the file. If the zero point grows by one,
+    /// the accumulator falls by this sum. Elements of the padding equal the zero point, so their weights do not count.
     pub weights: Arc<[i64]>,
 }
 
-/// A pair of accumulator and recorded output.
+/// A recorded pair of an accumulator and its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordedValue {
     /// Accumulator of the value.
     pub accumulator: i64,
-    /// The output.
+    /// The recorded output.
     pub output: i32,
-    /// Index of the first such output in the file's array, with elements counted from 0.
+    /// Index, in the file's array, of the first output that was recorded for this pair. Elements are counted from 0.
     pub at: u32,
     /// How often this pair was recorded.
     pub times: u32,
@@ -69,7 +69,7 @@ pub enum AccumulatorSource {
 /// The axis of the outputs along which the channels lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChannelAxis {
-    /// The second axis: `[batch, channels, …]`. Outputs with one axis have one channel.
+    /// The second axis: `[batch, channels, …]`. Outputs with a single axis have one channel.
     #[default]
     Second,
     /// The last axis: `[batch, …, channels]`.
@@ -86,7 +86,8 @@ impl fmt::Display for ChannelAxis {
 }
 
 impl RecordedLayer {
-    /// A layer made from pairs of accumulator and output, which are in the order of an array of this shape.
+    /// Makes a layer from pairs of accumulator and output. The pairs are in the order of the elements of an array of
+    /// the given shape.
     pub fn new(
         name: &str,
         out: IntType,
@@ -131,7 +132,7 @@ impl RecordedLayer {
         self.recorded.len()
     }
 
-    /// Index of an output in the file's array, axis by axis.
+    /// Index of an output in the file's array, one number for each axis.
     pub fn place(&self, at: u32) -> Vec<usize> {
         let mut rest = at as usize;
         let mut place: Vec<usize> = self
@@ -150,7 +151,7 @@ impl RecordedLayer {
     }
 
     /// The same values with the channels along the other axis. `None` if that makes no difference, or if the
-    /// accumulators are sums, whose axis is known.
+    /// accumulators were computed from operands, since their axis is known then.
     pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
         if self.source != AccumulatorSource::Accumulators {
             return None;
@@ -161,7 +162,7 @@ impl RecordedLayer {
         };
         let [_, _, .., last] = *self.shape else { return None };
         let channels = if axis == ChannelAxis::Last { last } else { self.shape[1] };
-        // If each channel has a scale, their number shows which axis it can be.
+        // If each channel has a scale, the number of scales shows along which axis the channels can lie.
         let fits = self
             .scales
             .as_ref()
@@ -173,8 +174,8 @@ impl RecordedLayer {
         })
     }
 
-    /// The first two values of a channel that no form can produce both of: one accumulator with two outputs, or outputs
-    /// that decrease.
+    /// The first two values of a channel that contradict each other: one accumulator with two outputs, or outputs that
+    /// decrease. No form can produce both values.
     pub(crate) fn contradiction(&self) -> Option<(usize, [RecordedValue; 2])> {
         let of = |(channel, values): (usize, &Vec<RecordedValue>)| {
             let two = values.windows(2).find_map(|two| {
@@ -187,7 +188,7 @@ impl RecordedLayer {
     }
 }
 
-/// The values of each channel, in ascending order.
+/// Sorts the recorded values by channel, and those of each channel in ascending order.
 fn by_channel(shape: &[usize], axis: ChannelAxis, recorded: &[(i64, i32)]) -> Vec<Vec<RecordedValue>> {
     let (channels, inner) = match (shape, axis) {
         ([_, channels, inner @ ..], ChannelAxis::Second) => (*channels, inner.iter().product::<usize>()),
@@ -198,7 +199,7 @@ fn by_channel(shape: &[usize], axis: ChannelAxis, recorded: &[(i64, i32)]) -> Ve
     for (at, &(accumulator, output)) in recorded.iter().enumerate() {
         let channel = at / inner.max(1) % channels.max(1);
         if let Some(values) = all.get_mut(channel) {
-            // The cast loses nothing: a file has at most 2^24 outputs for a layer.
+            // No bits are lost in the cast, since a layer has at most 2^24 outputs.
             values.push(RecordedValue {
                 accumulator,
                 output,

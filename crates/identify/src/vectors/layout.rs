@@ -1,7 +1,7 @@
 //! The order of the axes in recorded images, weights and outputs.
 
-/// Where each of an array's four axes is in the file. The axes are [batch, channels, height, width] for images and
-/// [outputs, inputs, height, width] for weights.
+/// The positions that the four axes of an array have in the file. The axes are [batch, channels, height, width] for
+/// images and [outputs, inputs, height, width] for weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// For each axis of the images, both inputs and outputs, its position in the file.
@@ -51,7 +51,7 @@ pub(super) fn ordered<T: Copy>(numbers: Vec<T>, shape: [usize; 4], axes: [usize;
     ordered
 }
 
-/// The inverse of `axes`, which leads back to the order of the file.
+/// The inverse of the order `axes`. It restores the order of the file.
 pub(super) fn back(axes: [usize; 4]) -> [usize; 4] {
     let mut back = [0; 4];
     for (position, axis) in axes.into_iter().enumerate() {

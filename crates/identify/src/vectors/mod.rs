@@ -44,8 +44,8 @@ impl Vectors {
     /// Reads a file of recorded layers.
     ///
     /// # Errors
-    /// If the file is no such archive or is too large, or if arrays are missing, unknown, or have another shape or type
-    /// than they should.
+    /// If the file is not an `.npz` file or is too large, or if arrays are missing, unknown, or have another shape or
+    /// type than they should.
     pub fn read(path: &Path) -> Result<Vectors, VectorsError> {
         let file = path.display().to_string();
         let arrays = read_arrays(path, MOST_BYTES).map_err(|error| VectorsError {
@@ -84,7 +84,7 @@ impl Vectors {
     }
 }
 
-/// Shortens a sentence about a file, or about an array in it, by the file's name at its beginning.
+/// Removes the file's name from the beginning of a sentence about the file or about an array in it.
 fn without(file: &str, sentence: &str) -> String {
     match sentence.strip_prefix(file) {
         Some(rest) => match rest.strip_prefix(", ") {
@@ -107,7 +107,7 @@ fn layer(fields: &Fields<'_>) -> Result<RecordedLayer, VectorsError> {
     let codes = fields.integers("output", output)?;
     let zero_point = fields.zero_point("zero_point", out)?;
     let read = |sums: Sums| -> Result<RecordedLayer, VectorsError> {
-        // The cast loses nothing: the code's type has at most 32 bits.
+        // No bits are lost in the cast, since the type of the codes has at most 32 bits.
         let outputs = codes.iter().map(|&code| code as i32);
         let pairs = sums.accumulators.into_iter().zip(outputs).collect();
         let layer = RecordedLayer::new(fields.layer(), out, shape, sums.axis, pairs);
@@ -119,7 +119,7 @@ fn layer(fields: &Fields<'_>) -> Result<RecordedLayer, VectorsError> {
             ..layer
         })
     };
-    // If the number of scales does not fit, the channels cannot lie along this axis.
+    // If the number of scales differs from the number of channels, the channels cannot lie along this axis.
     let (mut layers, mut refused) = (Vec::new(), None);
     for reading in sums.into_iter().map(read) {
         match reading {

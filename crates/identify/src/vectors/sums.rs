@@ -1,4 +1,4 @@
-//! The accumulators of a layer: either recorded ones, or the sums of recorded integers.
+//! The accumulators of a layer: either recorded ones, or sums of products of recorded integers.
 
 use super::{
     AccumulatorSource, ChannelAxis, InputZero, VectorsError,
@@ -7,7 +7,7 @@ use super::{
 };
 use strait_samples::Array;
 
-/// The most products that a layer may need. More would take longer than seconds.
+/// The most products that are computed for the accumulators of a layer. More would take longer than a few seconds.
 const MOST_PRODUCTS: usize = 1 << 32;
 
 /// The accumulators of a layer, in one reading of the file.
@@ -19,8 +19,8 @@ pub(super) struct Sums {
     pub(super) input_zero: Option<InputZero>,
 }
 
-/// The accumulators of a layer. If a convolution's shapes fit several layouts, there is a reading for each: channels
-/// after the batch come first.
+/// The accumulators of a layer. If the shapes of a convolution fit several layouts, there is an entry for each layout.
+/// The layout with the channels after the batch comes first.
 pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec<Sums>, VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
@@ -74,8 +74,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
     windows.into_iter().map(sums).collect()
 }
 
-/// The convolutions that make outputs of this shape from arrays of these shapes: first with channels after the batch,
-/// then with channels last.
+/// The convolutions that make outputs of this shape from arrays of these shapes: first those with the channels after
+/// the batch, then those with the channels last.
 fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],
@@ -104,7 +104,7 @@ fn misfit(fields: &Fields<'_>, outputs: &[usize], result: [usize; 4]) -> Vectors
     fields.error("output", wrong, format!("{result:?}, what input and weight make"))
 }
 
-/// A convolution. A dense layer is a convolution with one pixel.
+/// A convolution. A dense layer is handled as a convolution with one pixel.
 struct Window {
     /// Batch, channels, height and width of the input.
     input: [usize; 4],
@@ -181,8 +181,8 @@ impl Window {
         [self.input[0], self.outputs, self.size[0], self.size[1]]
     }
 
-    /// The indices of the input's and the weights' elements whose products are summed for one accumulator. Padding is
-    /// left out, since it is real zero.
+    /// The indices of the input's and the weights' elements whose products are summed for one accumulator. Elements of
+    /// the padding are left out, since they stand for zero.
     fn terms(&self, at: [usize; 4]) -> impl Iterator<Item = (usize, usize)> + '_ {
         let [image, output, y, x] = at;
         let [_, channels, height, width] = self.input;

@@ -1,4 +1,4 @@
-//! Asks the library about nodes.
+//! Asks the library, through `admits` of the C interface, about nodes.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -20,7 +20,7 @@ enum Values {
 }
 
 impl Values {
-    /// The values, with the code of their kind.
+    /// The values of an attribute, and the code of their kind in the interface.
     fn new(value: Value) -> (u32, Values) {
         let float = f32::from_bits;
         match value {
@@ -56,7 +56,7 @@ fn operand(operand: &OperandHeader) -> c::Operand {
     }
 }
 
-/// Reads at most `most` bytes as text.
+/// Reads a text of the library, of which at most `most` bytes are used.
 ///
 /// # Safety
 /// `at` is null or points to `size` bytes.
@@ -65,17 +65,18 @@ unsafe fn text(at: *const u8, size: u64, most: usize) -> String {
     if at.is_null() || size == 0 {
         return String::new();
     }
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `at` points to `size` bytes, and `size` was only made smaller.
     String::from_utf8_lossy(unsafe { slice::from_raw_parts(at, size) }).into_owned()
 }
 
 /// The function that the library calls as [`c::Node::refuse`].
 unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, sentence: *const u8, size: u64) {
-    // SAFETY: null, or the answer of this call, which nobody else accesses before the call returns.
+    // SAFETY: `sink` is null, or it points to the answer of this call, which nobody else accesses before the call
+    // returns.
     let Some(answer) = (unsafe { sink.cast::<Option<Refused>>().as_mut() }) else {
         return;
     };
-    // SAFETY: the plugin promises that there are this many bytes.
+    // SAFETY: the plugin promises that both texts have as many bytes as it states.
     let (code, text) = unsafe {
         (
             (!code.is_null()).then(|| text(code, code_size, MOST_CODE + 1)),
@@ -86,8 +87,8 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
 }
 
 impl Plugin {
-    /// Asks about a node. If the library refuses it several times, the last refusal is the answer. If it does not know
-    /// the node, the table decides.
+    /// Asks the library about a node. If the library refuses the node several times in the call, the last refusal is
+    /// the answer. If the library does not know the node's op, the table decides.
     pub(super) fn admits(&self, target: u32, node: NodeHeader) -> Result<Option<Refused>, Fault> {
         let Some(admits) = self.plugin.admits else {
             return Ok(None);

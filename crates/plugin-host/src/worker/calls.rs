@@ -28,7 +28,7 @@ use crate::wire::{self, Answer, Description, Fence, TensorHeader};
 /// The longest text that a plugin may report, in bytes.
 const MOST_TEXT: u64 = 64 << 10;
 
-/// The longest file name that is passed on, in bytes. The host accepts only shorter ones.
+/// The longest file name that is passed on to the host, in bytes. The host itself accepts only shorter names.
 const MOST_NAME: u64 = 4 << 10;
 
 /// Why a call failed.
@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-/// The library, the targets that it has made, and the forms that it was told.
+/// A library, with the targets that it has made and the forms that were sent to it.
 pub(super) struct Plugin {
     pub(super) plugin: c::Plugin,
     pub(super) entry: c::Entry,
@@ -71,15 +71,16 @@ unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
     str::from_utf8(unsafe { slice::from_raw_parts(at, usize::try_from(size).ok()?) }).ok()
 }
 
-/// What the library reports during one call. The last error becomes the call's message.
+/// What the library reports during one call. The last reported error becomes the message of the failed call.
 #[derive(Default)]
 pub(super) struct Reports {
     package: String,
-    /// The last error. It is behind a lock, since a library may report from several threads at once.
+    /// The last reported error, with its node. It is behind a lock, since a library may report from several threads at
+    /// once.
     error: Mutex<Option<(Option<u32>, String)>>,
 }
 
-/// How many remarks and warnings are shown, over all calls.
+/// The most remarks and warnings that are shown, over all calls.
 const MOST_REMARKS: u32 = 100;
 
 /// Shows a remark or a warning. If standard error is closed, nothing is shown.
@@ -92,7 +93,7 @@ fn remark(kind: &str, package: &str, text: &str) {
             error,
             "remark: {package}: it says more than {MOST_REMARKS} things; the others are left out"
         ),
-        // Stop counting here, so that the counter never wraps around.
+        // Counting stops here, so that the counter never wraps around.
         _ => {
             SHOWN.store(MOST_REMARKS + 1, Ordering::Relaxed);
             Ok(())
@@ -109,11 +110,12 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
     let bytes = if kept == 0 {
         &[][..]
     } else {
-        // SAFETY: the plugin promises that there are this many bytes.
+        // SAFETY: the plugin promises that `at` points to `size` bytes, and `kept` is at most `size`.
         unsafe { slice::from_raw_parts(at, kept) }
     };
     let text = crate::plain::plain(&String::from_utf8_lossy(bytes));
-    // SAFETY: the context is the `Reports` of this call. It lives until the call returns, and threads may share it.
+    // SAFETY: the context points to the `Reports` of this call. They live until the call returns, and threads may share
+    // them.
     let reports = unsafe { &*context.cast::<Reports>() };
     match severity {
         c::REMARK => remark("remark", &reports.package, &text),
@@ -134,7 +136,7 @@ impl Reports {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call with a host whose reports are collected here.
+    /// Makes a call with a host struct whose `report` stores what the library reports in this value.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             interface_major: c::INTERFACE_MAJOR,
@@ -168,13 +170,13 @@ impl Plugin {
     pub(super) fn load(path: &Path, pinned: &str) -> Result<(Plugin, Description), LoadError> {
         let Loaded { plugin, entry } = load::load(path, pinned)?;
         let refused = |text: &str| LoadError::Refused(text.to_owned());
-        // SAFETY: what a description points to stays where it is.
+        // SAFETY: everything that the plugin's description points to stays valid, since a library is never unloaded.
         let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
         let package = package
             .filter(|package| !package.is_empty())
             .ok_or_else(|| refused("it does not say its name and version in at most 1024 bytes of UTF-8"))?;
         let package = package.to_owned();
-        // SAFETY: as above.
+        // SAFETY: as for the package, the table stays valid.
         let table = unsafe { text(plugin.table, plugin.table_size, MAX_TABLE_BYTES as u64) };
         let table = table.ok_or_else(|| {
             refused(&format!(
@@ -221,10 +223,10 @@ impl Plugin {
         Ok((self.targets.len() - 1) as u32)
     }
 
-    /// Makes a target with these options. `target` is what its place holds before; it stays there if the library has no
-    /// `open` or does not write to the place.
+    /// Makes a target with these options and returns the pointer to it. Before the call, the place for this pointer
+    /// contains `target`, which is returned if the library has no `open` or does not write to the place.
     pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
-        // The entries on both sides must not be written.
+        // The library must not write to the entries on both sides of the target's place.
         let beside = ptr::dangling_mut::<u32>().cast::<c_void>();
         let mut place = [beside, target, beside];
         if let Some(open) = self.plugin.open {
@@ -254,7 +256,7 @@ impl Plugin {
         target.ok_or_else(|| Fault::ours("no such target"))
     }
 
-    /// A form that the worker was told.
+    /// A form that the host has sent, by its number.
     pub(super) fn form(&self, number: u64) -> Result<&Arrays, Fault> {
         self.forms.get(&number).ok_or_else(|| Fault::ours("no such form"))
     }
@@ -267,7 +269,7 @@ impl Plugin {
         Ok(())
     }
 
-    /// Has the library write files. Each piece is sent on as it comes.
+    /// Lets the library write files. Each piece is sent to the host as soon as the library writes it.
     pub(super) fn emit(
         &self,
         target: u32,
@@ -288,7 +290,7 @@ impl Plugin {
             .bytes()
             .split_at_checked(usize::try_from(ir).map_err(|_| short())?)
             .ok_or_else(short)?;
-        // Put each part next to a guard page of its own, or leave it where it is.
+        // If guard pages are asked for, each part of the model is copied next to a guard page of its own.
         let mut fences = Vec::new();
         let mut placed = |part: &[u8]| match fenced {
             Some(side) => {
@@ -366,13 +368,14 @@ fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
     }
 }
 
-/// Sends the files of a call on. It is behind a lock, since a library may write from several threads at once.
+/// Sends the pieces of files that a call writes to the host. The state is behind a lock, since a library may write from
+/// several threads at once.
 struct Sink<'a>(Mutex<Pieces<'a>>);
 
 struct Pieces<'a> {
     to: &'a mut File,
     failed: Option<io::Error>,
-    /// Why a file was refused. If the library continues to write, the pieces are dropped.
+    /// Why a file was refused. If the library continues to write after that, the pieces are dropped.
     refused: Option<String>,
 }
 
@@ -393,7 +396,7 @@ unsafe extern "C" fn write(
     if sink.is_null() {
         return c::INVALID_ARGUMENT;
     }
-    // SAFETY: the sink is the one of this call. It lives until the call returns, and threads may share it.
+    // SAFETY: `sink` points to the sink of this call. It lives until the call returns, and threads may share it.
     let sink = unsafe { &*sink.cast::<Sink<'_>>() };
     let mut sink = sink.lock();
     if sink.refused.is_some() {
@@ -408,7 +411,7 @@ unsafe extern "C" fn write(
             "it wrote a file whose name is not there or has more than {MOST_NAME} bytes"
         ));
     }
-    // SAFETY: the plugin promises that there are this many bytes.
+    // SAFETY: the plugin promises that `path` points to `path_size` bytes.
     let path = unsafe { slice::from_raw_parts(path, path_size as usize) };
     let Ok(path) = str::from_utf8(path) else {
         let shown = path.escape_ascii();
@@ -425,10 +428,10 @@ unsafe extern "C" fn write(
     let bytes = if size == 0 {
         &[][..]
     } else {
-        // SAFETY: the plugin promises that there are this many bytes.
+        // SAFETY: the plugin promises that `bytes` points to `size` bytes.
         unsafe { slice::from_raw_parts(bytes, size) }
     };
-    // A file without bytes is sent, too.
+    // An empty file is sent as one empty piece.
     let empty = bytes.is_empty().then_some(bytes);
     for piece in empty.into_iter().chain(bytes.chunks(MOST_PIECE as usize)) {
         let answer = Answer::Piece { path: path.to_owned() };

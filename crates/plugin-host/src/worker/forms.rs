@@ -9,7 +9,7 @@ use strait_requantize::{FormError, Requantization, Rounding};
 use super::memory::Fenced;
 use crate::wire::Fence;
 
-/// A form as the interface hands it over: the family, and an array for each field.
+/// A form as the interface hands it over: one array for each field, with an entry for each channel.
 #[derive(Clone, PartialEq)]
 pub(super) struct Arrays {
     out: u32,
@@ -162,12 +162,12 @@ impl Arrays {
         self.per_channel.then_some(self.family.len())
     }
 
-    /// Size of a code in bytes.
+    /// Size of one of the form's codes in bytes.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The C struct, whose pointers lead into these arrays.
+    /// The C struct of the form. Its pointers point into the arrays of this value.
     pub(super) fn form(&self) -> c::Form {
         c::Form {
             channels: self.family.len() as u32,
@@ -198,13 +198,13 @@ impl Arrays {
             ..<c::Form as c::Layout>::EMPTY
         }
     }
-    /// The C struct, whose pointers lead into copies of these arrays. Each copy is in read-only memory and ends, or
-    /// begins, at a guard page. The struct is valid for as long as the copies.
+    /// The C struct of the form. Its pointers point into copies of the arrays. Each copy is in read-only memory and
+    /// ends, or begins, at a guard page. The struct is valid for as long as the copies exist.
     pub(super) fn fenced(&self, side: Fence) -> io::Result<(c::Form, Vec<Fenced>)> {
         let mut copies = Vec::new();
         let mut form = self.form();
         let mut copy = |bytes: &[u8]| {
-            // Elements have at most 8 bytes, and a gap smaller than an element does no harm.
+            // With an alignment of 1, there is no gap between the bytes and the guard page.
             let copy = Fenced::holding(bytes, side, 1)?;
             let start = copy.start().cast_const();
             copies.push(copy);

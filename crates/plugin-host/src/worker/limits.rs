@@ -1,4 +1,4 @@
-//! Sets the limits of the process with the library, and finds out which it has reached.
+//! Sets the limits of the process with the library, and finds out which limit it has reached.
 
 #![allow(
     unsafe_code,
@@ -14,13 +14,15 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::Allowance;
 use crate::allowance::Used;
 
-/// If this part of the allowed memory (3/4) was in use, the limit is taken to be the reason why more was refused.
+/// If at least this fraction of the allowed memory (3/4) was in use, the limit is assumed to be the reason why the
+/// system refused more memory.
 const NEARLY: (u64, u64) = (3, 4);
 
 /// Sets the limits, which cannot be raised again.
 pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     if let Some(bytes) = allowance.memory {
-        // This limits memory that may be written, not memory that is only reserved. Some systems do not support it.
+        // The limit is for memory that may be written, and not for memory that is only reserved. Some systems do not
+        // support this limit.
         let _ = lower(Resource::Data, bytes);
     }
     lower(Resource::Fsize, allowance.file)?;
@@ -29,7 +31,7 @@ pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     Ok(())
 }
 
-/// Lowers both the soft and the hard limit to this value.
+/// Lowers both the soft and the hard limit of a resource to `most`.
 fn lower(resource: Resource, most: u64) -> io::Result<()> {
     let now = getrlimit(resource);
     let lower = |end: Option<u64>| Some(end.map_or(most, |end| end.min(most)));
@@ -52,7 +54,7 @@ pub(super) fn begin(allowance: &Allowance) {
     let _ = setrlimit(Resource::Cpu, limit);
 }
 
-/// After a call failed: the limit that this process has reached, if the process can tell itself.
+/// After a call failed: the limit that this process has reached, if the process itself can find out.
 pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     match fs::File::open("/dev/null") {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => return Some(Used::OpenFiles),
@@ -61,7 +63,7 @@ pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     is_nearly_all(most_memory(Whose::Own), allowance).then_some(Used::Memory)
 }
 
-/// True if a child that has ended had used nearly all memory that it was allowed.
+/// True if a child that has ended had used nearly all memory that it was allowed to use.
 pub(super) fn was_refused_memory(allowance: &Allowance) -> bool {
     is_nearly_all(most_memory(Whose::Children), allowance)
 }
@@ -77,7 +79,7 @@ enum Whose {
     Children,
 }
 
-/// The most memory that was in use at any time.
+/// The most memory that this process, or a child that has ended, had in use at any time.
 fn most_memory(whose: Whose) -> u64 {
     let whose = match whose {
         Whose::Own => libc::RUSAGE_SELF,

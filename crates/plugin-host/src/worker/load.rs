@@ -1,4 +1,4 @@
-//! Loads a plugin from a path. The file is read once and hashed, and exactly those bytes are loaded.
+//! Loads a plugin from a path. The file is read once and hashed, and exactly the bytes that were read are loaded.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -12,7 +12,7 @@ use strait_plugin_interface::{ENTRY, Entry, INTERFACE_MAJOR, INTERFACE_MINOR, La
 
 use crate::{LoadError, digest, header, sidecar};
 
-/// Larger files are refused.
+/// The largest size of a library in bytes. Larger files are refused.
 const MOST_BYTES: u64 = 2 << 30;
 
 /// A library that has been loaded.
@@ -37,24 +37,24 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     }
     let private = private(&bytes).map_err(|error| LoadError::Open(error.to_string()))?;
     drop(bytes);
-    // SAFETY: the library's constructors run here. Whatever they do can only harm this worker. All symbols are bound at
-    // once, so that a missing one is found now.
+    // SAFETY: the library's constructors run here. They can only harm this worker. All symbols are bound at once, so
+    // that a missing symbol is found now.
     let library = unsafe { Library::open(Some(&private), RTLD_NOW | RTLD_LOCAL) };
-    // The library is never unloaded, even if it is refused, since its destructors would run.
+    // The library is never unloaded, even if it is refused, since unloading would run its destructors.
     let library = ManuallyDrop::new(library.map_err(|error| LoadError::Open(whole(&error)))?);
     // SAFETY: the symbol has this type in every version of the interface.
     let entry: Result<Symbol<Entry>, _> = unsafe { library.get(ENTRY.as_bytes()) };
     let entry = *entry.map_err(|_| LoadError::Symbol)?;
-    // SAFETY: the call is as the interface prescribes.
+    // SAFETY: the entry function is called as the interface prescribes.
     let plugin = unsafe { entry(INTERFACE_MAJOR, INTERFACE_MINOR) };
     let refused = |text: &str| LoadError::Refused(text.to_owned());
-    // SAFETY: null, or a description that stays where it is.
+    // SAFETY: `plugin` is null, or it points to a description that stays valid.
     let plugin = unsafe { received(plugin) }.ok_or_else(|| {
         refused(&format!(
             "it does not serve version {INTERFACE_MAJOR}.{INTERFACE_MINOR} of the interface, which this program speaks"
         ))
     })?;
-    // If the major version differs, only these numbers have a known meaning.
+    // If the major version differs, only the numbers in these fields have a known meaning.
     let known = |field: &str| {
         Plugin::FIELDS
             .iter()
@@ -70,7 +70,7 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     Ok(Loaded { plugin, entry })
 }
 
-/// The text of an error with all its causes: the system's loader names missing libraries there.
+/// The text of an error with all its causes. The system's loader names missing libraries in the causes.
 fn whole(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
@@ -89,8 +89,9 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-/// Path of a copy that nobody can change: a sealed file in memory. It stays open, since the loader recognizes libraries
-/// by their path: if another library got the same file number, it would be taken for this one.
+/// Path of a copy of the library that nobody can change: a sealed file in memory. The file stays open, because the
+/// loader recognizes libraries by their path, which contains the number of the open file. If another library got the
+/// same number, the loader would take it for this one.
 #[cfg(target_os = "linux")]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -109,7 +110,8 @@ fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     Ok(path.into())
 }
 
-/// Path of a copy that only this user can change: a file in the temporary folder, which the system cleans up.
+/// Path of a copy of the library that only this user can change: a file in the temporary folder, which the system
+/// cleans up.
 #[cfg(not(target_os = "linux"))]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     let mut file = tempfile::NamedTempFile::new()?;

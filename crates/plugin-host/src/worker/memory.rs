@@ -1,4 +1,4 @@
-//! Memory for tiles, with and without guards.
+//! Memory for tiles, with and without guard bytes or guard pages.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -9,7 +9,7 @@ use strait_plugin_interface::ALIGNMENT;
 
 use crate::wire::Fence;
 
-/// A cache line, which has the alignment that the interface requires.
+/// Bytes of one cache line, with the alignment that the interface requires.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; ALIGNMENT]);
@@ -31,7 +31,7 @@ impl Aligned {
         bytes
     }
 
-    /// Changes the size. Bytes that were there stay, and zeros are added behind them. Memory is reused if there is
+    /// Changes the size. Existing bytes stay, and zeros are added after them. The memory is reused if it is large
     /// enough.
     pub(super) fn resize(&mut self, size: usize) {
         self.lines.resize(size.div_ceil(ALIGNMENT), Line([0; ALIGNMENT]));
@@ -39,12 +39,12 @@ impl Aligned {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the lines have at least `size` bytes, all of them initialised and without gaps.
+        // SAFETY: the lines have at least `size` bytes together, all initialised and without gaps between them.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.size) }
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and this borrow is the only one.
+        // SAFETY: the lines have at least `size` bytes together, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.size) }
     }
 }
@@ -52,7 +52,7 @@ impl Aligned {
 /// Number of guard bytes on each side of a [`Room`].
 const MARGIN: usize = 4096;
 
-/// Bytes between two margins that are filled with a mark.
+/// Bytes between two margins. The margins are filled with a mark, to see whether they are overwritten.
 pub(super) struct Room {
     bytes: Aligned,
     size: usize,
@@ -60,7 +60,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// `size` bytes of `fill`, between margins of `mark`.
+    /// Makes a room of `size` bytes with the value `fill`, between margins of bytes with the value `mark`.
     pub(super) fn new(size: usize, fill: u8, mark: u8) -> Room {
         let mut bytes = Aligned::new(size + 2 * MARGIN);
         bytes.bytes_mut().fill(mark);
@@ -69,7 +69,7 @@ impl Room {
         room
     }
 
-    /// A copy of these bytes, between margins of `mark`.
+    /// Makes a room with a copy of `bytes`, between margins of bytes with the value `mark`.
     pub(super) fn holding(bytes: &[u8], mark: u8) -> Room {
         let mut room = Room::new(bytes.len(), 0, mark);
         room.inside_mut().copy_from_slice(bytes);
@@ -84,7 +84,7 @@ impl Room {
         &mut self.bytes.bytes_mut()[MARGIN..MARGIN + self.size]
     }
 
-    /// Whether the margins before and behind the bytes were overwritten.
+    /// Whether the margin before the bytes was overwritten, and whether the one after them was.
     pub(super) fn touched(&self) -> [bool; 2] {
         let (before, rest) = self.bytes.bytes().split_at(MARGIN);
         let mark = &[self.mark; MARGIN][..];
@@ -92,10 +92,11 @@ impl Room {
     }
 }
 
-/// Bytes between two guard pages. On one side they touch the guard page; on the other side there may be a gap.
+/// Bytes between two guard pages. On one side, the guard page begins directly at the bytes. On the other side there may
+/// be a gap.
 pub(super) struct Fenced {
     pages: *mut c_void,
-    /// Size of all pages in bytes, and of the guard page before the bytes.
+    /// `mapped` is the size of all pages in bytes, and `page` is the size of the guard page before the bytes.
     mapped: usize,
     page: usize,
     /// Offset at which the bytes begin.
@@ -104,8 +105,8 @@ pub(super) struct Fenced {
 }
 
 impl Fenced {
-    /// Memory of `size` zeros that begins at a multiple of `alignment`. If `size` is not a multiple of it, there may be
-    /// a gap behind the bytes.
+    /// Memory of `size` zeros that begins at a multiple of `alignment`. If `size` is not a multiple of `alignment`,
+    /// there may be a gap after the bytes.
     pub(super) fn new(size: usize, side: Fence, alignment: usize) -> io::Result<Fenced> {
         let page = rustix::param::page_size();
         let open = size.div_ceil(page) * page;
@@ -124,7 +125,7 @@ impl Fenced {
             at,
             size,
         };
-        // SAFETY: these are the first and the last of the mapped pages.
+        // SAFETY: the first and the last of the pages that were just mapped are protected.
         unsafe {
             mprotect(pages, page, MprotectFlags::empty())?;
             mprotect(pages.byte_add(mapped - page), page, MprotectFlags::empty())?;
@@ -132,12 +133,12 @@ impl Fenced {
         Ok(fenced)
     }
 
-    /// A copy of these bytes, in memory that cannot be written any more.
+    /// A copy of `bytes` in memory that cannot be written any more.
     pub(super) fn holding(bytes: &[u8], side: Fence, alignment: usize) -> io::Result<Fenced> {
         let mut fenced = Fenced::new(bytes.len(), side, alignment)?;
         fenced.bytes_mut().copy_from_slice(bytes);
         let open = fenced.mapped - 2 * fenced.page;
-        // SAFETY: these are the pages between the first and the last, and nobody has borrowed them.
+        // SAFETY: the pages between the first and the last one are protected, and nobody has borrowed them.
         unsafe { mprotect(fenced.pages.byte_add(fenced.page), open, MprotectFlags::READ)? };
         Ok(fenced)
     }
@@ -148,14 +149,15 @@ impl Fenced {
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: there are this many bytes, the system has filled them with zeros, and this borrow is the only one.
+        // SAFETY: there are `size` bytes at this address, the system has filled them with zeros, and `self` is borrowed
+        // mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.size) }
     }
 }
 
 impl Drop for Fenced {
     fn drop(&mut self) {
-        // SAFETY: nobody else uses these pages. If unmapping fails, they stay, which does no harm.
+        // SAFETY: nobody else uses these pages. If unmapping fails, the pages stay, which does no harm.
         let _ = unsafe { munmap(self.pages, self.mapped) };
     }
 }

@@ -1,6 +1,6 @@
-//! The worker: two more processes of this program. The supervisor starts the other one, which has the library in it.
-//! That one reads requests from standard input and answers on standard output, until standard input is closed. What the
-//! library prints goes to the supervisor, which shows it on standard error.
+//! The worker: two more processes of this program. The supervisor starts the other process, which loads the library.
+//! The process with the library reads requests from standard input and answers on standard output, until standard input
+//! is closed. What the library prints goes to the supervisor, which shows it on standard error.
 
 #[cfg(unix)]
 mod admits;
@@ -29,8 +29,8 @@ mod trials;
 
 use std::process::ExitCode;
 
-/// Runs one of the two processes of a worker; the arguments after [`ARGUMENT`](crate::ARGUMENT) say which. It serves
-/// the host until that closes the pipe.
+/// Runs one of the two processes of a worker; the arguments after [`ARGUMENT`](crate::ARGUMENT) say which one. Returns
+/// when the host closes the pipe.
 #[cfg(unix)]
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            // The host reports the same with the plugin's name, if it is still running.
+            // If the host is still running, it reports the same error with the plugin's name.
             eprintln!("the worker of a plugin ends: {error}");
             ExitCode::FAILURE
         }
@@ -74,8 +74,8 @@ mod serve {
     use std::io::{self, Read};
     use std::mem;
 
-    /// Largest body of a request: a model and its weights. We trust the host, so a larger size can only mean that the
-    /// frame is broken.
+    /// Largest body of a request: a model and its weights. The host is trusted, so a larger size can only mean that the
+    /// frame is damaged.
     const MOST_BODY: u64 = 1 << 40;
 
     /// Reads the body of a request.
@@ -84,11 +84,11 @@ mod serve {
         from.read_exact(body.bytes_mut())
     }
 
-    /// The two pipes to the host. Standard input and output are replaced, so that the library can neither print into
-    /// the pipes nor read from them.
+    ///  Takes the two pipes to the host from standard input and output. Both are then replaced, so that the library can
+    ///  neither print into the pipes nor read from them.
     fn pipes() -> io::Result<(File, File)> {
-        // These descriptors are above those of the standard streams, and programs that the library starts do not
-        // inherit them.
+        // The new descriptors have higher numbers than the standard streams, and programs that the library starts do
+        // not inherit them.
         let from = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
         let to = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -96,8 +96,8 @@ mod serve {
         Ok((from.into(), to.into()))
     }
 
-    /// Makes sure that this process ends when its supervisor does, whatever the library is doing. If the supervisor is
-    /// already gone, it ends at once.
+    /// Makes sure that this process ends when its supervisor ends, whatever the library is doing. If the supervisor has
+    /// already ended, this process ends at once.
     fn end_with(supervisor: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -123,7 +123,7 @@ mod serve {
             }
             Err(error) => return wire::write(&mut to, &Answer::Refused(error), &[]),
         };
-        // The buffers are reused from tile to tile, since the system would fill new memory with zeros first.
+        // The buffers are reused for each tile, since the system would first have to fill new memory with zeros.
         let (mut body, mut codes) = (Aligned::default(), Aligned::default());
         while let Some((request, sizes)) = wire::read(&mut from)? {
             receive(&mut from, &sizes, &mut body)?;
@@ -159,7 +159,7 @@ mod serve {
                     tensors,
                     fenced,
                 } => {
-                    // A model may be large, so its memory is released afterwards.
+                    // A model may be large, so the buffer is not reused, and its memory is released after the call.
                     let body = mem::take(&mut body);
                     let done = plugin.emit(target, ir, &tensors, (&body, fenced), &mut to)?;
                     done.map(|()| Answer::Done)

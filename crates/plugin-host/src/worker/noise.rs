@@ -1,4 +1,5 @@
-//! Shows what a library prints on standard error, up to a limit, and without control characters that affect a terminal.
+//! Passes on what a library prints to standard error, up to a limit and without control characters that affect a
+//! terminal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,13 +19,13 @@ const PIECE: usize = 4 << 10;
 /// How many bytes are read in one turn, so that a library that prints without end does not keep the supervisor busy.
 const TURN: usize = 256 << 10;
 
-/// The reading end of a library's standard error, and the text that was read.
+/// The reading end of the pipe for a library's standard error, and the text that was read from it.
 pub(super) struct Noise {
     /// The pipe; `None` once all writers have closed it.
     pipe: Option<OwnedFd>,
     /// The first bytes of a character whose remaining bytes have not arrived yet.
     begun: Vec<u8>,
-    /// Text that has yet to be shown.
+    /// Text that has been read but not shown yet.
     shown: VecDeque<u8>,
     room: usize,
     left_out: u64,
@@ -53,7 +54,7 @@ impl Noise {
         !self.shown.is_empty()
     }
 
-    /// Reads what has arrived.
+    /// Reads the text that has arrived in the pipe.
     pub(super) fn read(&mut self) {
         let mut buffer = [0; 16 << 10];
         for _ in 0..TURN / buffer.len() {
@@ -73,7 +74,7 @@ impl Noise {
         self.room -= kept;
         self.left_out += (bytes.len() - kept) as u64;
         self.begun.extend(&bytes[..kept]);
-        // An incomplete character at the end is kept until its remaining bytes arrive, if more may come.
+        // An incomplete character at the end is kept until its remaining bytes arrive, unless the limit is reached.
         let whole = match std::str::from_utf8(&self.begun) {
             Err(error) if error.error_len().is_none() && self.room > 0 => error.valid_up_to(),
             _ => self.begun.len(),
@@ -87,7 +88,7 @@ impl Noise {
         self.shown.extend(text.as_bytes());
     }
 
-    /// Writes as much as standard error accepts. If it accepts nothing, waits for this long.
+    /// Writes as much of the text as standard error accepts. If it accepts nothing, waits for at most `wait`.
     pub(super) fn show(&mut self, wait: Duration) {
         let (stderr, wait) = (io::stderr(), Timespec::try_from(wait).unwrap_or_default());
         while !self.shown.is_empty() {
@@ -102,15 +103,15 @@ impl Noise {
             match rustix::io::write(&stderr, &front[..front.len().min(PIECE)]) {
                 Ok(count) => drop(self.shown.drain(..count)),
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return,
-                // Nobody reads standard error.
+                // Standard error is closed, so the text is dropped.
                 Err(_) => return self.shown.clear(),
             }
         }
     }
 
-    /// Shows the rest, once nobody prints any more.
+    /// Shows the rest of the text, when no process prints any more.
     pub(super) fn finish(mut self) {
-        // One turn is enough, since a pipe holds no more.
+        // Reading once is enough, since a pipe holds no more than one turn reads.
         self.read();
         let begun = std::mem::take(&mut self.begun);
         self.say(&plain(&String::from_utf8_lossy(&begun)));

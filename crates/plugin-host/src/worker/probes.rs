@@ -15,29 +15,30 @@ use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::probe::{Argument, FAR, Probe, Size, Struct};
 
-/// Value of the guard bytes behind the memory that the plugin may use.
+/// Value of the guard bytes after the memory that the plugin may use.
 const CANARY: u8 = 0xa5;
 
-/// Number of guard bytes behind each struct, and behind the memory for codes.
+/// Number of guard bytes after each struct, and after the memory for codes.
 const BEHIND: usize = 64;
 
-/// Number of accumulators of each channel.
+/// Number of accumulators for each channel in test calls.
 const COLUMNS: usize = 5;
 
-/// A struct as a host of some version hands it over, with guard bytes behind it.
+/// A struct as a host of some version hands it over, with guard bytes after it.
 pub(super) struct Handed {
     bytes: Aligned,
     before: Vec<u8>,
 }
 
 impl Handed {
-    /// The struct of a host that knows only its first `size` bytes, or more than there are.
+    /// The struct of a host that knows only the struct's first `size` bytes, or more bytes than the struct has now.
     pub(super) fn new<T: Layout>(mut of: T, size: usize) -> Handed {
         of.set_size(size as u32);
         let mut bytes = Aligned::new(size.max(size_of::<T>()) + BEHIND);
         bytes.bytes_mut().fill(CANARY);
         let known = size.min(size_of::<T>());
-        // SAFETY: structs of the interface have no gaps between their fields, and both sides have this many bytes.
+        // SAFETY: structs of the interface have no gaps between their fields, and both the struct and the memory have
+        // `known` bytes.
         unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&of).cast(), bytes.bytes_mut().as_mut_ptr(), known) };
         let before = bytes.bytes().to_vec();
         Handed { bytes, before }
@@ -56,7 +57,7 @@ impl Handed {
 fn known<T: Layout>(of: Struct, probe: Probe) -> usize {
     match probe {
         Probe::Sized(which, Size::Larger) if which == of => size_of::<T>() + 32,
-        // Every host knows the versions in its own struct.
+        // Every version of the host struct has the versions.
         Probe::Sized(Struct::Host, Size::Smaller) if of == Struct::Host => 3 * size_of::<u32>(),
         Probe::Sized(which, Size::Smaller) if which == of => size_of::<u32>(),
         _ => size_of::<T>(),
@@ -101,7 +102,7 @@ fn is_needed(probe: Probe) -> bool {
     }
 }
 
-/// What is wrong with the status that a call returned.
+/// Returns what is wrong with the status of a test call; `None` if nothing is.
 fn judged(probe: Probe, status: c::Status) -> Option<String> {
     match status {
         c::OK if is_needed(probe) => Some("it answers that all went well".into()),
@@ -110,7 +111,7 @@ fn judged(probe: Probe, status: c::Status) -> Option<String> {
     }
 }
 
-/// The pointer, or null if the test call is about this argument.
+/// The pointer, or null if the test call is one in which this argument is null.
 fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
     if probe == Probe::Null(argument) {
         ptr::null()
@@ -128,7 +129,7 @@ impl Plugin {
     }
 }
 
-/// Makes a test call. Returns what the library did wrong; `None` if it did as the interface says or does not have the
+/// Makes a test call. Returns what the library did wrong; `None` if it kept to the interface or does not have the
 /// function.
 fn run(plugin: &Plugin, (options, target): (&Options, *mut c_void), form: &Arrays, probe: Probe) -> Option<String> {
     match probe {
@@ -152,7 +153,7 @@ fn run(plugin: &Plugin, (options, target): (&Options, *mut c_void), form: &Array
 
 fn entry(plugin: &Plugin, probe: Probe) -> Option<String> {
     let ask = |major, minor| {
-        // SAFETY: null, or a description that stays where it is.
+        // SAFETY: the result is null, or it points to a description that stays valid.
         unsafe { c::received((plugin.entry)(major, minor)) }
     };
     let Probe::Entry { major, minor } = probe else {
@@ -187,21 +188,22 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         && !target.is_null()
         && let Some(close) = plugin.plugin.close
     {
-        // SAFETY: `open` made the target.
+        // SAFETY: `open` has just made the target.
         unsafe { close(target) };
     }
     if !host.is_intact() || !options.is_intact() {
         return Some("it writes into the host's structs".into());
     }
-    // A library may refuse options that its table does not have. So no answer to a larger struct is wrong.
+    // A library may refuse options that its table does not have. So both success and an error are right answers to a
+    // larger struct.
     judged(probe, status)
 }
 
-/// Makes a second target while the first is open, and closes it again. It has to compute the same as the first, and the
-/// first has to continue to work.
+/// Makes a second target while the first one is open, and closes it again. The second target has to compute the same
+/// codes as the first, and the first one has to continue to work.
 fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
     plugin.plugin.open?;
-    // A value for the place of the target that is not a target.
+    // A value for the target's place that does not point to a target, to see whether `open` writes to the place.
     let nothing = ptr::dangling_mut::<u64>().cast();
     let second = match plugin.opened(options, nothing) {
         Ok(second) => second,
@@ -213,7 +215,7 @@ fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arra
     let codes = |target| called(plugin, target, form, Probe::Plain);
     let (first, other) = (codes(target), codes(second));
     if let Some(close) = plugin.plugin.close {
-        // SAFETY: `open` made the target, and nobody uses it any more.
+        // SAFETY: `open` made the second target, and it is not used any more.
         unsafe { close(second) };
     }
     if first != other {
@@ -276,8 +278,8 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
     judged(probe, status)
 }
 
-/// Calls `requantize`. Returns its status, the codes with the bytes behind them, and whether the host's structs are
-/// unchanged.
+/// Calls `requantize`. Returns its status, the codes with the guard bytes after them, and whether the host's structs
+/// are unchanged.
 fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<(c::Status, Vec<u8>, bool)> {
     let requantize = plugin.plugin.requantize?;
     let rows = arrays.channels().unwrap_or(1);
@@ -327,7 +329,7 @@ fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -
 }
 
 fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<String> {
-    // First call it as this host would.
+    // The first call is a normal one, as this host makes it.
     let (usual, codes, _) = called(plugin, target, arrays, Probe::Plain)?;
     if usual != c::OK {
         return Some(format!("it answers with status {usual}"));

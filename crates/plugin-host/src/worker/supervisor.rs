@@ -1,8 +1,8 @@
-//! The supervisor: the parent of the process with the library. It runs only our own code.
+//! The supervisor: the parent of the process with the library. It runs only Strait's own code.
 //!
 //! The supervisor has its own session, so that none of its descendants can join the process group of the host or of the
-//! user's shell. Signals from the terminal go to the host. A descendant that loses its parent becomes a child of the
-//! supervisor, however often it has forked.
+//! user's shell. Signals from the terminal go to the host. A descendant whose parent has ended becomes a child of the
+//! supervisor.
 //!
 //! When the library's process has ended or the host is gone, the supervisor ends its children until none are left. Then
 //! it ends itself in the way in which the library's process has ended.
@@ -25,13 +25,13 @@ use crate::Allowance;
 use crate::child::NO_MEMORY;
 use crate::process::{Part, Program};
 
-/// How long it may take to end what the library has started.
+/// How long the supervisor tries to end what the library has started.
 const LAST: Duration = Duration::from_secs(8);
 
-/// How often to check whether a process has ended, on systems that do not notify of it.
+/// How often to check whether a process has ended, on systems that cannot notify a process of it.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Starts the process with the library, and waits until it or the host has ended.
+/// Starts the process with the library, and waits until this process or the host has ended.
 pub(super) fn supervise(allowance: Allowance) -> io::Result<ExitCode> {
     detach();
     let (noise, printed) = rustix::pipe::pipe()?;
@@ -40,31 +40,31 @@ pub(super) fn supervise(allowance: Allowance) -> io::Result<ExitCode> {
     rustix::io::fcntl_setfd(&printed, rustix::io::FdFlags::CLOEXEC)?;
     let mut command = Program::this()?.with(allowance).command(Part::Library)?;
     command.arg(getpid().as_raw_nonzero().to_string());
-    // The child talks to the host directly: requests and answers do not pass through here.
+    // The child talks to the host directly. Requests and answers do not pass through the supervisor.
     command.stderr(Stdio::from(printed));
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.spawn()?;
-    // This closes our copy of the writing end of standard error, which the child now has.
+    // This closes the supervisor's copy of the writing end of the pipe for standard error. The child has its own copy.
     drop(command);
     let library = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
     let mut noise = Noise::new(noise);
     let watched = watch(library, &mut noise);
-    // Whatever went wrong, everything that was started is ended.
+    // Even after an error, everything that was started is ended.
     let status = end_all(library);
     noise.finish();
     watched.map(|()| end_as(status, &allowance))
 }
 
-/// Leaves the host's session, and sets what must hold for all processes started from here.
+/// Leaves the host's session, and makes the settings that all processes inherit that are started from here.
 fn detach() {
-    // This fails if the process already has a session of its own.
+    // The call fails if the process already has a session of its own, which does no harm.
     let _ = setsid();
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
-        // Even a supervisor that the library has stopped must notice the end of the host.
+        // The signal makes a supervisor continue that the library has stopped, so that it notices the end of the host.
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
-        // Programs that it starts cannot get more rights than it has.
+        // Programs that are started from here cannot get more rights than this process has.
         let _ = rustix::thread::set_no_new_privs(true);
     }
     let none = Rlimit {
@@ -76,7 +76,8 @@ fn detach() {
 
 /// Returns when the process with the library has ended, or the host is gone.
 fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
-    // Close our copy of standard output, so that the host sees its end when the library's process ends.
+    // The supervisor's copy of standard output is closed, so that the host sees the end of the pipe as soon as the
+    // library's process ends.
     rustix::stdio::dup2_stdout(File::open("/dev/null")?)?;
     let (stdin, stderr) = (io::stdin(), io::stderr());
     let end = end_of(library);
@@ -92,7 +93,7 @@ fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // Nobody sends requests any more.
+        // The host has closed the pipe for requests.
         if files[0]
             .revents()
             .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
@@ -105,7 +106,7 @@ fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
     Ok(())
 }
 
-/// A file descriptor that becomes readable when the process has ended.
+/// A file descriptor that becomes readable when the process with the library has ended.
 fn end_of(library: Pid) -> Option<OwnedFd> {
     #[cfg(target_os = "linux")]
     return rustix::process::pidfd_open(library, rustix::process::PidfdFlags::empty()).ok();
@@ -116,17 +117,17 @@ fn end_of(library: Pid) -> Option<OwnedFd> {
     }
 }
 
-/// True if a child has ended. Nobody waits for it here, so its process id is not reused.
+/// True if a child has ended. The child is not reaped here, so its process id is not reused.
 fn has_ended(child: Pid) -> bool {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(child), ended), Ok(None))
 }
 
-/// Ends all children, and those that become children thereby, until there are none. Returns how the library's process
-/// ended.
+/// Ends all children of this process. Their own children then become children of this process, and are ended, too,
+/// until none are left. Returns how the library's process ended.
 ///
-/// Only children that nobody has waited for are signalled: their process ids, and those of the groups that they lead,
-/// cannot have been reused.
+/// Signals are only sent to children that have not been reaped yet. Their process ids, and the ids of the groups that
+/// they lead, cannot have been reused.
 fn end_all(library: Pid) -> Option<WaitStatus> {
     let (until, mut status) = (Instant::now() + LAST, None);
     while Instant::now() < until {
@@ -134,7 +135,7 @@ fn end_all(library: Pid) -> Option<WaitStatus> {
             if child == library && status.is_some() {
                 continue;
             }
-            // End a whole group at once, so that none of its processes can start another one meanwhile.
+            // A whole group is ended at once, so that none of its processes can start another one meanwhile.
             let _ = kill_process_group(child, Signal::KILL);
             let _ = kill_process(child, Signal::KILL);
         }
@@ -151,15 +152,15 @@ fn end_all(library: Pid) -> Option<WaitStatus> {
     status
 }
 
-/// The children of this process, which has a single thread.
+/// The process ids of the children of this process, which has a single thread.
 fn children() -> io::Result<Vec<Pid>> {
     let text = std::fs::read_to_string("/proc/thread-self/children")?;
     let numbers = text.split_whitespace().filter_map(|number| number.parse().ok());
     Ok(numbers.filter_map(Pid::from_raw).collect())
 }
 
-/// Ends this process in the same way as the library's process ended. If that was refused memory, a signal of its own
-/// tells.
+/// Ends this process in the same way as the library's process ended. If that process was refused memory, this process
+/// ends with [`NO_MEMORY`], a signal for this purpose.
 fn end_as(status: Option<WaitStatus>, allowance: &Allowance) -> ExitCode {
     let Some(status) = status else {
         return ExitCode::FAILURE;
@@ -173,7 +174,8 @@ fn end_as(status: Option<WaitStatus>, allowance: &Allowance) -> ExitCode {
     } else {
         Signal::from_named_raw(signal).filter(|&named| named != NO_MEMORY)
     };
-    // Send it twice: the first signal may run a handler that this program has installed, which then removes itself.
+    // The signal is sent twice, since the first one may run a handler that this program has installed, which then
+    // removes itself.
     for by in [by, by].into_iter().flatten() {
         let _ = kill_process(getpid(), by);
     }

@@ -13,7 +13,7 @@ use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::wire::TileHeader;
 
-/// A tile with its accumulators. Its form, size and channels have been checked to fit together.
+/// A tile with its accumulators. It has been checked that its form, its size and its channels fit together.
 pub(super) struct CheckedTile<'a> {
     function: c::RequantizeFn,
     target: *mut c_void,
@@ -61,17 +61,17 @@ impl<'a> CheckedTile<'a> {
         })
     }
 
-    /// Size of one code in bytes.
+    /// Size of one code of the tile in bytes.
     pub(super) fn width(&self) -> usize {
         Elem::from(self.header.out).size()
     }
 
-    /// Size of all codes in bytes.
+    /// Size of all codes of the tile in bytes.
     pub(super) fn room(&self) -> usize {
         self.accumulators.len() / self.header.bytes() * self.width()
     }
 
-    /// The C struct for the tile, with these pointers to accumulators and codes.
+    /// The C struct of the tile, with the given pointers to accumulators and codes.
     pub(super) fn tile(&self, accumulators: *const u8, codes: *mut u8) -> c::Tile {
         c::Tile {
             accumulator_bits: 8 * self.header.bytes() as u32,
@@ -89,12 +89,13 @@ impl<'a> CheckedTile<'a> {
         }
     }
 
-    /// Calls the library with these structs.
+    /// Calls the library's `requantize` with these structs.
     ///
     /// # Safety
-    /// Both point to structs of the interface, and what these point to lives until the call returns.
+    /// Both pointers must point to structs of the interface, and everything that the structs point to must live until
+    /// the call returns.
     pub(super) unsafe fn call(&self, form: *const c::Form, tile: *const c::Tile) -> Result<(), Fault> {
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller guarantees that the structs are valid until the call returns.
         Reports::new(self.package).of(|host| unsafe { (self.function)(host, self.target, form, tile) })
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the state of this process, as far as calls of a library may change it.
+//! Reads the state of this process that calls of a library could change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ impl Traces {
     }
 }
 
-/// The signals in a mask, without those that the C library uses for its threads.
+/// The signals in a mask, except those that the C library uses for its threads.
 fn signals(mask: &str) -> String {
     let mask = u64::from_str_radix(mask, 16).unwrap_or(0);
     let its = (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1 && ![32, 33].contains(signal));

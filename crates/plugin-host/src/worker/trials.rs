@@ -1,4 +1,4 @@
-//! Watched calls: they show what a library does besides computing codes, and whether it computes the same in every
+//! Test calls that show what a library does besides computing codes, and whether it computes the same codes in every
 //! call.
 
 #![allow(unsafe_code, reason = "the C interface")]
@@ -21,18 +21,19 @@ use crate::conduct::{Misdeed, Trial};
 use crate::held::code;
 use crate::wire::{Fence, TileHeader};
 
-/// What the memory for codes is filled with before a call. The two differ in every byte.
+/// The two bytes with which the memory for codes is filled before a call. They differ, so that codes that the library
+/// did not write differ, too.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
-/// How long repeated calls are made, at most.
+/// Repeated calls stop after this time.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// How many repeated calls are made, at most.
+/// The most repeated calls that are made.
 const MOST_OFTEN: usize = 4096;
 
 impl Plugin {
-    /// Asks for the codes of tiles, whose accumulators follow each other in memory. The result has the codes of the
-    /// first call for the first tile.
+    /// Asks the library for the codes of tiles, in the way that `trial` says. The accumulators of the tiles follow each
+    /// other in memory. The result has the codes of the first tile, from the first call for it.
     pub(super) fn attempt(
         &self,
         tiles: &[TileHeader],
@@ -59,14 +60,14 @@ impl Plugin {
     }
 }
 
-/// One call in which the memory for codes, the form and the tile are followed by guard bytes.
+/// The result of one call in which the memory for codes, the form and the tile are followed by guard bytes.
 struct Watched {
     codes: Room,
     misdeeds: Vec<Misdeed>,
 }
 
-/// Makes a call with marks around everything. The codes are filled with `fill` before, and the accumulators have `mark`
-/// on both sides.
+/// Makes a call with marks around all memory that is handed over. Before the call, the memory for codes is filled with
+/// `fill`. The accumulators have bytes with the value `mark` on both sides.
 fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
     let input = Room::holding(checked.accumulators, mark);
     let mut codes = Room::new(checked.room(), fill, !fill);
@@ -108,7 +109,7 @@ impl Places {
         }
     }
 
-    /// Makes a call without checking what happens around it.
+    /// Makes a call without checking whether the library writes to other memory.
     fn call(&mut self, checked: &CheckedTile<'_>) -> Result<(), Fault> {
         let form = checked.arrays.form();
         let tile = checked.tile(self.input.inside().as_ptr(), self.codes.inside_mut().as_mut_ptr());
@@ -125,8 +126,8 @@ fn once(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Computes the same tile four times. The second time the memory for codes holds something else, and the fourth time
-/// something else lies around the accumulators.
+/// Computes the same tile four times. Before the second call, the memory for codes is filled with other bytes. In the
+/// fourth call, there are other bytes around the accumulators.
 fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> {
     let calls = [(0, 0x00), (1, 0x00), (0, 0x00), (0, 0x7f)];
     let mut misdeeds = Vec::new();
@@ -164,7 +165,7 @@ fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>,
     Ok(misdeeds)
 }
 
-/// Index and both values of the first code that differs.
+/// Index and both values of the first code that differs between two calls; `None` if none does.
 fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i32; 2])> {
     let (a, b) = (a.inside(), b.inside());
     if a == b {
@@ -175,8 +176,8 @@ fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i3
     Some((at as u64, [a, b].map(|bytes| code(bytes, out))))
 }
 
-/// Makes a call with everything between guard pages, and with only the codes in writable memory. Reading or writing too
-/// far crashes.
+/// Makes calls in which all memory that is handed over lies between guard pages, and only the codes are in writable
+/// memory. Reading or writing too far crashes.
 fn fenced(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     for side in [Fence::Behind, Fence::Before] {
         let short = |_| Fault::ours("this system gives no memory for the call");
@@ -198,8 +199,8 @@ pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
     unsafe { slice::from_raw_parts(std::ptr::from_ref(of).cast(), size_of::<T>()) }
 }
 
-/// Computes the tiles on several threads at once, one tile on each and many times, and compares with what each gives
-/// alone.
+/// Computes the tiles on several threads at once, one tile on each thread and many times, and compares the codes with
+/// those of calls that are made alone.
 fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
     let alone = tiles.iter().map(|checked| {
         let mut places = Places::new(checked);
@@ -210,8 +211,8 @@ fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Faul
     let one = |at: usize, checked: &CheckedTile<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
         let mut places = Places::new(checked);
         start.wait();
-        // The threads do not wait in between. So even on a single processor, a thread is interrupted in the middle of a
-        // call.
+        // The threads do not wait between calls. So even on a single processor, threads are interrupted in the middle
+        // of calls.
         for _ in 0..rounds {
             places.codes.inside_mut().fill(FILLS[1]);
             places.call(checked)?;
@@ -235,7 +236,7 @@ fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Faul
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Computes the same tile over and over.
+/// Computes the same tile some thousand times.
 fn often(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     let begun = Instant::now();
     let mut places = Places::new(checked);

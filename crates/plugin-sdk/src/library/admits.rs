@@ -1,4 +1,4 @@
-//! Asks the target's code about a node.
+//! Implements `admits` of the C interface: asks the target's code about a node.
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -15,14 +15,14 @@ use crate::graph::Attribute;
 /// The function that the library exports as [`Plugin::admits`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, node: *const Node) -> Status {
     answer(host, || {
-        // SAFETY: null, or a target that `open` made.
+        // SAFETY: `target` is null, or `open` made it.
         let opened = unsafe { opened(target) }?;
-        // SAFETY: null, or a struct of the host.
+        // SAFETY: `node` is null, or it points to a struct of the host.
         let node = unsafe { received(node) };
         let whole = |node: &Node| node.struct_size as usize > offset_of!(Node, refuse);
         let node = node.filter(whole).ok_or_else(|| Failure::argument("no node"))?;
         let refuse = node.refuse.ok_or_else(|| Failure::argument("no way to refuse"))?;
-        // SAFETY: what it points to lives until the call returns.
+        // SAFETY: everything that the node points to lives until the call returns.
         let candidate = unsafe { candidate(&node) }?;
         match opened.target.admits(&candidate) {
             Ok(()) => {}
@@ -51,27 +51,27 @@ pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, n
 /// # Safety
 /// The node must come from the host.
 unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
-    // SAFETY: the texts live until the call returns.
+    // SAFETY: the texts of the node live until the call returns.
     let (name, word) = unsafe { (text(node.name, node.name_size)?, text(node.term, node.term_size)?) };
-    // A later host may know more ops; the target cannot judge those.
+    // A later host may know more ops. The target cannot judge nodes with such ops.
     let term = Term::parse(word).ok_or_else(|| Failure::unsupported(format!("the op `{word}`")))?;
     let mut attributes = Vec::new();
     for index in 0..node.attribute_count {
-        // SAFETY: the host promises that there are this many.
+        // SAFETY: the host promises that the node has this many attributes.
         let attribute = unsafe { element::<c::Attribute>(node.attributes, index, node.attribute_stride) }?;
-        // SAFETY: as above.
+        // SAFETY: the attribute is a struct of the host.
         let attribute =
             unsafe { received(attribute) }.ok_or_else(|| Failure::argument("an attribute without a size"))?;
-        // SAFETY: as above.
+        // SAFETY: the name and the values of the attribute live until the call returns.
         let (key, value) = unsafe { (text(attribute.key, attribute.key_size)?, value(&attribute)?) };
         attributes.push((key.to_owned().into(), value));
     }
     let mut operands = Vec::new();
     for index in 0..u64::from(node.operand_count) {
-        // SAFETY: the host promises that there are this many.
+        // SAFETY: the host promises that the node has this many operands.
         operands.push(unsafe { operand(element::<c::Operand>(node.operands, index, node.operand_stride)?) }?);
     }
-    // SAFETY: null, or a struct of the host.
+    // SAFETY: the result is null, or it points to a struct of the host.
     let result = unsafe { operand(node.result) }?.ok_or_else(|| Failure::argument("a node without a result"))?;
     Ok(Candidate::of(name.into(), term, attributes, operands, result))
 }
@@ -82,7 +82,7 @@ unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
 /// The attribute must come from the host.
 unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
     let one = || Failure::argument("an attribute without its value");
-    // SAFETY: there are this many values of the type that belongs to the kind.
+    // SAFETY: the host promises that there are `count` values, of the type that belongs to the attribute's kind.
     unsafe {
         let ints = || items(attribute.values.cast::<i64>(), attribute.count);
         let floats = || items(attribute.values.cast::<f32>(), attribute.count);
@@ -97,12 +97,12 @@ unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
     }
 }
 
-/// Reads an operand; `None` if the node does not have it.
+/// Reads an operand; `None` if the operand is optional and the node does not have it.
 ///
 /// # Safety
 /// `operand` must be null or point to a struct of the host.
 unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `operand` points to a struct of the host.
     let operand = unsafe { received(operand) }.ok_or_else(|| Failure::argument("an operand without a size"))?;
     if operand.flags & c::OPERAND_ABSENT != 0 {
         return Ok(None);
@@ -112,7 +112,7 @@ unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure
     let element = element.ok_or_else(|| Failure::unsupported("an operand of a type that is new"))?;
     let extents = match operand.extents.is_null() {
         true => None,
-        // SAFETY: the host promises that there are this many.
+        // SAFETY: the host promises that there are `rank` extents.
         false => Some(unsafe { items(operand.extents, operand.rank.into()) }?.to_vec()),
     };
     Ok(Some(Operand {

@@ -50,7 +50,8 @@ impl From<TargetError> for Failure {
     }
 }
 
-/// Runs `call` and returns the status for the host. The message of a failure, or of a panic, is reported to the host.
+/// Runs `call` and returns the status that the host gets. The message of a failure, or of a panic, is reported to the
+/// host.
 pub(super) fn answer(host: *const Host, call: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return OK,
@@ -81,12 +82,12 @@ fn said(payload: &(dyn Any + Send)) -> &str {
 }
 
 fn report(host: *const Host, message: &str) {
-    // SAFETY: null, or a host that is valid until the call returns.
+    // SAFETY: `host` is null, or it points to a struct that is valid until the call returns.
     let Some(host) = (unsafe { received(host) }) else {
         return;
     };
     if let Some(report) = host.report {
-        // SAFETY: the function and the context come from the host, and the text is copied.
+        // SAFETY: the function and the context come from the host, and the host copies the text.
         unsafe { report(host.context, ERROR, NO_NODE, message.as_ptr(), message.len() as u64) };
     }
 }

@@ -1,4 +1,4 @@
-//! Has the target write its own files.
+//! Implements `emit` of the C interface: lets the target write its own files.
 
 use std::ffi::c_void;
 
@@ -14,20 +14,20 @@ use super::open::{element, items, opened};
 /// The function that the library exports as [`Plugin::emit`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, model: *const Emit) -> Status {
     answer(host, || {
-        // SAFETY: null, or a target that `open` made.
+        // SAFETY: `target` is null, or `open` made it.
         let opened = unsafe { opened(target) }?;
-        // SAFETY: null, or a struct of the host.
+        // SAFETY: `model` is null, or it points to a struct of the host.
         let model = unsafe { received(model) }.ok_or_else(|| Failure::argument("no model"))?;
         let write = model.write.ok_or_else(|| Failure::argument("no way to write"))?;
-        // SAFETY: what it points to lives until the call returns.
+        // SAFETY: everything that the model points to lives until the call returns.
         let module = unsafe { module(&model) }?;
         let mut files = Files {
             sink: model.sink,
             write,
         };
         let id = opened.target.spec().id.to_string();
-        // The host cannot tell a file that is written twice from a file that is written in pieces, so this is checked
-        // here.
+        // The host cannot tell a file that is written twice from a file that is written in pieces, so it is checked
+        // here that no file is written twice.
         let mut emitted = Emitted::new(&mut files, &id);
         opened.target.emit(&module, &mut emitted)?;
         Ok(emitted.finish()?)
@@ -41,15 +41,15 @@ pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, mod
 unsafe fn module(model: &Emit) -> Result<Module, Failure> {
     let mut tensors = Vec::new();
     for index in 0..u64::from(model.tensor_count) {
-        // SAFETY: the host promises that there are this many.
+        // SAFETY: the host promises that there are this many tensors.
         let tensor = unsafe { element::<Tensor>(model.tensors, index, model.tensor_stride) }?;
-        // SAFETY: as above.
+        // SAFETY: the tensor is a struct of the host.
         let tensor = unsafe { received(tensor) }.ok_or_else(|| Failure::argument("a tensor without a size"))?;
-        // SAFETY: the host promises that there are this many bytes. They are copied, since the module could outlive the
-        // call.
+        // SAFETY: the host promises that the tensor has this many bytes. They are copied, since the module could
+        // outlive the call.
         tensors.push(Bytes::copy_from_slice(unsafe { items(tensor.data, tensor.data_size) }?));
     }
-    // SAFETY: as above.
+    // SAFETY: the host promises that there are `ir_size` bytes.
     let ir = unsafe { items(model.ir, model.ir_size) }?;
     decode(ir, &|index| tensors.get(index).cloned()).map_err(|error| Failure::argument(error.to_string()))
 }

@@ -20,7 +20,7 @@ use strait_target::TargetFactory;
 
 /// The target that a library exports.
 pub trait Exported {
-    /// The factory, the same value that a program would register.
+    /// The target's factory. A program would register the same value.
     const FACTORY: TargetFactory;
 }
 
@@ -39,14 +39,14 @@ pub const fn plugin<T: Exported>() -> Plugin {
         table_size: table.len() as u64,
         open: Some(open::open::<T>),
         close: Some(close),
-        // If the host computes every form, the library has no model of the arithmetic.
+        // If the host computes every form, the library has no `requantize`.
         requantize: if T::FACTORY.has_kernels() || T::FACTORY.has_code() {
             Some(requantize::requantize)
         } else {
             None
         },
         emit: Some(emit::emit),
-        // Without code, the table alone decides.
+        // If the target has no code, its table alone decides about nodes.
         admits: if T::FACTORY.has_code() {
             Some(admits::admits)
         } else {
@@ -61,7 +61,7 @@ unsafe extern "C" fn close(target: *mut c_void) {
     if target.is_null() {
         return;
     }
-    // SAFETY: `open` made it, and the host does not use it any more.
+    // SAFETY: `open` made the target, and the host does not use it any more.
     let opened = unsafe { Box::from_raw(target.cast::<opened::Opened>()) };
     answer::quietly(move || drop(opened));
 }
@@ -80,12 +80,12 @@ unsafe extern "C" fn close(target: *mut c_void) {
 /// }
 /// ```
 ///
-/// The value must be a constant. It may be the one that the same crate, or another one, gives to `inventory::submit!`.
-/// A library has one target.
+/// The factory must be a constant. It may be the same one that this crate, or another one, gives to
+/// `inventory::submit!`. A library has one target.
 ///
 /// - The target's own loops compute the forms for which the factory names a kernel, or all forms if it has `code`. The
-///   host compares each code with its own. Other forms are left to the host.
-/// - [`Target::emit`](crate::Target::emit) writes the target's files. A graph for another writer
+///   host compares each code with the one that it computes itself. Other forms are left to the host.
+/// - [`Target::emit`](crate::Target::emit) writes the target's files. A graph for a writer of another format
 ///   ([`Sink::graph`](crate::Sink::graph)) is not supported, since the writers belong to the host.
 /// - [`Target::admits`](crate::Target::admits) is asked about each node that the table admits, if the factory has
 ///   `code`.

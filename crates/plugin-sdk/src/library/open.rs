@@ -1,4 +1,4 @@
-//! Makes a target with values for its options.
+//! Implements `open` of the C interface: makes a target with values for its options.
 
 use std::ffi::c_void;
 use std::sync::Mutex;
@@ -15,9 +15,9 @@ use crate::library::opened::Opened;
 /// The target behind the host's pointer.
 ///
 /// # Safety
-/// The pointer must be null, or [`open`] made it and it has not been closed.
+/// The pointer must be null, or it must come from [`open`] and must not have been closed.
 pub(super) unsafe fn opened<'a>(target: *mut c_void) -> Result<&'a Opened, Failure> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that the pointer is null or comes from `open` and has not been closed.
     unsafe { target.cast::<Opened>().as_ref() }.ok_or_else(|| Failure::argument("a call without a target"))
 }
 
@@ -32,8 +32,8 @@ pub(super) unsafe fn items<'a, T>(at: *const T, count: u64) -> Result<&'a [T], F
     });
     match usable {
         Some(0) => Ok(&[]),
-        // SAFETY: the caller guarantees it, and the pointer is neither null nor unaligned, nor the slice longer than
-        // memory.
+        // SAFETY: the caller guarantees that there are `count` elements. The pointer is neither null nor unaligned, and
+        // the slice is not longer than memory.
         Some(count) if !at.is_null() && at.is_aligned() => Ok(unsafe { slice::from_raw_parts(at, count) }),
         _ => Err(Failure::argument("an array that is null, unaligned or too long")),
     }
@@ -44,11 +44,11 @@ pub(super) unsafe fn items<'a, T>(at: *const T, count: u64) -> Result<&'a [T], F
 /// # Safety
 /// As for [`items`].
 pub(super) unsafe fn text<'a>(at: *const u8, size: u64) -> Result<&'a str, Failure> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `at` is null or points to `size` bytes.
     str::from_utf8(unsafe { items(at, size) }?).map_err(|_| Failure::argument("a text that is not UTF-8"))
 }
 
-/// One struct of an array. Its elements may be larger than this side knows.
+/// A pointer to one struct of an array. The structs of the array may be larger than this side knows.
 ///
 /// # Safety
 /// The array must have this element, and the element must begin with its size.
@@ -72,7 +72,7 @@ pub(super) unsafe extern "C" fn open<T: Exported>(
         if target.is_null() {
             return Err(Failure::argument("no place for the target"));
         }
-        // SAFETY: null, or as the interface prescribes.
+        // SAFETY: `options` is null, or it points to a struct of the host.
         let options = unsafe { given(options) }?;
         let mut registry = Registry::default();
         registry.add(&T::FACTORY).map_err(Failure::internal)?;
@@ -96,18 +96,18 @@ pub(super) unsafe extern "C" fn open<T: Exported>(
 /// # Safety
 /// `open` must be null or point to a struct of the host.
 unsafe fn given(open: *const Open) -> Result<Options, Failure> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `open` is null or points to a struct of the host.
     let open = unsafe { received(open) }.ok_or_else(|| Failure::argument("no options"))?;
     let mut options = Options::new();
     for index in 0..u64::from(open.option_count) {
-        // SAFETY: the host promises that there are this many.
+        // SAFETY: the host promises that there are this many options.
         let option = unsafe { element::<OptionEntry>(open.options, index, open.option_stride) }?;
-        // SAFETY: as above.
+        // SAFETY: the option is a struct of the host.
         let option = unsafe { received(option) }.ok_or_else(|| Failure::argument("an option without a size"))?;
-        // SAFETY: the texts live until the call returns.
+        // SAFETY: the texts of the option live until the call returns.
         let name = unsafe { text(option.name, option.name_size) }?;
         let value = match option.kind {
-            // SAFETY: as above.
+            // SAFETY: the text of the option lives until the call returns.
             OPTION_TEXT => OptionValue::String(unsafe { text(option.text, option.text_size) }?.to_owned()),
             OPTION_INTEGER => OptionValue::Integer(option.number),
             OPTION_BOOL => OptionValue::Bool(option.number != 0),

@@ -11,14 +11,15 @@ use strait_target::{Registry, Target};
 
 use super::answer::Failure;
 
-/// A form, and its loops for each range of channels that has been asked for.
+/// A form, and the loops that have been prepared for it, one for each range of channels that the host has asked for.
 pub(super) struct Prepared {
     pub(super) form: Requantization,
     pub(super) loops: BTreeMap<(usize, usize), Box<dyn Loops>>,
 }
 
 impl Prepared {
-    /// The loops for these channels. If all channels have the same parameters, the range does not matter.
+    /// The loops that compute the form for these channels. If all channels have the same parameters, the range does not
+    /// matter.
     pub(super) fn of(&mut self, opened: &Opened, channels: Range<usize>) -> Result<&dyn Loops, Failure> {
         let key = (channels.start, channels.end);
         if !self.loops.contains_key(&key) {
@@ -51,9 +52,9 @@ impl Prepared {
 /// A target that is open. The host holds a pointer to it.
 pub(super) struct Opened {
     pub(super) target: Arc<dyn Target>,
-    /// The registry that knows which forms the target computes itself.
+    /// A registry with only this target. It knows which forms the target computes itself.
     pub(super) registry: Registry,
     pub(super) context: Context,
-    /// Forms that have been asked for, by their JSON.
+    /// The forms that the host has asked for. The key is the form's JSON.
     pub(super) forms: Mutex<BTreeMap<Vec<u8>, Prepared>>,
 }

@@ -1,4 +1,4 @@
-//! Computes the codes of a tile with the target's own loops.
+//! Implements `requantize` of the C interface: computes the codes of a tile with the target's own loops.
 
 use crate::library::opened::{Opened, Prepared};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use strait_requantize::{IntType, Requantization};
 use super::answer::{Failure, answer};
 use super::open::{items, opened, text};
 
-/// How many forms are kept. No model has more; when it is reached, all are dropped.
+/// The most forms that are kept. No model has more. When there are more, all are dropped and prepared anew.
 const MOST_FORMS: usize = 4096;
 
 /// The function that the library exports as [`Plugin::requantize`](strait_plugin_interface::Plugin).
@@ -25,16 +25,16 @@ pub(super) unsafe extern "C" fn requantize(
     tile: *const Tile,
 ) -> Status {
     answer(host, || {
-        // SAFETY: null, or a target that `open` made.
+        // SAFETY: `target` is null, or `open` made it.
         let opened = unsafe { opened(target) }?;
-        // SAFETY: null, or structs of the host.
+        // SAFETY: both are null, or they point to structs of the host.
         let (form, tile) = unsafe { (received(form), received(tile)) };
-        // A form has its numbers both in arrays and as JSON. They are read from the JSON.
+        // A form has its numbers both in arrays and as JSON. This code reads them from the JSON.
         let form = form.filter(|form| !form.family.is_null());
         let form = form.ok_or_else(|| Failure::argument("no form, or one without numbers"))?;
         let whole = |tile: &Tile| tile.struct_size as usize >= offset_of!(Tile, codes_size) + size_of::<u64>();
         let tile = tile.filter(whole).ok_or_else(|| Failure::argument("no tile"))?;
-        // SAFETY: what they point to lives until the call returns.
+        // SAFETY: everything that form and tile point to lives until the call returns.
         unsafe { codes(opened, &form, &tile) }
     })
 }
@@ -92,16 +92,16 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     let (Some(bytes), false) = (bytes, tile.codes.is_null()) else {
         return Err(Failure::argument("less room than codes"));
     };
-    // SAFETY: the host provides this many bytes, which nobody else uses until the call returns.
+    // SAFETY: the host provides this many bytes for the codes, and nobody else uses them until the call returns.
     let out = unsafe { slice::from_raw_parts_mut(tile.codes.cast::<u8>(), bytes) };
     let done = match tile.accumulator_bits {
         32 => {
-            // SAFETY: the tile has this many; as bytes they need no alignment.
+            // SAFETY: the tile has `count` accumulators. As arrays of bytes they need no alignment.
             let input = unsafe { items(tile.accumulators.cast::<[u8; 4]>(), count as u64) }?;
             loops.requantize(&opened.context, extents, IntType::I32, input.as_flattened(), out)
         }
         64 => {
-            // SAFETY: the tile has this many.
+            // SAFETY: the tile has `count` accumulators of 64 bits.
             let input = unsafe { items(tile.accumulators.cast::<i64>(), count as u64) }?;
             loops.requantize_wide(&opened.context, extents, input, out)
         }
@@ -110,7 +110,8 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     done.map_err(Failure::internal)
 }
 
-/// Reads a form from its JSON. A kind of form that only later versions have is not supported.
+/// Reads a form from its JSON. The error for a kind of form that only later versions have says that the form is not
+/// supported.
 fn read(json: &[u8]) -> Result<Prepared, Failure> {
     let form: Requantization =
         serde_json::from_slice(json).map_err(|error| Failure::unsupported(format!("this form: {error}")))?;

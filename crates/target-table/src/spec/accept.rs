@@ -1,12 +1,13 @@
-//! Acceptance of a requantization by a form.
+//! Decides whether a form of a table accepts a requantization.
 
 use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::{IntType, Requantization, Rounding, form};
 
 impl FormRow {
-    /// Checks that this form of the target computes this requantization with this clamp behind it: kind, output type,
-    /// granularity, rounding, and for every channel the shift and the width of the multiplier.
+    /// Checks that this form of the target can compute this requantization and the clamp after it. These are compared,
+    /// in this order: the kind, the output type, the granularity, the rounding, and for every channel the shift and the
+    /// width of the multiplier.
     ///
     /// The reason of a refusal names the first of these that does not fit.
     pub fn accepts(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<(), Reason> {
@@ -24,7 +25,7 @@ impl FormRow {
         } else {
             Per::Tensor
         };
-        // Parameters of the whole tensor can also be written once per channel.
+        // Parameters of the whole tensor can also be given as equal parameters for each channel.
         if per == Per::Channel && !self.per.contains(&Per::Channel) {
             return Err(Reason::new(
                 ReasonCode::FormPer,
@@ -54,7 +55,7 @@ impl FormRow {
         ))
     }
 
-    /// Checks the number of roundings of the kinds that may round twice, and the multiplier's width of RESCALE.
+    /// For kinds that may round twice, checks the number of roundings. For RESCALE, checks the width of the multiplier.
     fn accepts_roundings(&self, form: &Requantization) -> Result<(), Reason> {
         let (roundings, scale32) = match form {
             Requantization::Gemmlowp(f) => (f.roundings, None),
@@ -78,7 +79,7 @@ impl FormRow {
         Ok(())
     }
 
-    /// A shift by 0 does not round.
+    /// Checks the rounding. If the result is exact, as for a shift by 0, every rounding is accepted.
     fn accepts_rounding(&self, rounding: Rounding, exact: bool) -> Result<(), Reason> {
         if exact || rounding == self.rounding() {
             return Ok(());
@@ -107,7 +108,8 @@ impl FormRow {
         factor.map_or(Ok(()), |factor| self.accepts_multiplier(channel, factor))
     }
 
-    /// An f32 has 24 significant bits; those below the form's must be zero.
+    /// Checks the significant bits of a scale. An f32 has 24 of them, and those that the form does not have must be
+    /// zero.
     fn accepts_scale(&self, channel: usize, scale: f32) -> Result<(), Reason> {
         let spare = 24 - u32::from(self.multiplier_bits().min(24));
         if scale.to_bits().trailing_zeros() >= spare {
@@ -136,10 +138,11 @@ impl FormRow {
         Ok(())
     }
 
-    /// Checks that a clamp of the result costs nothing. A clamp to the full range of the type does nothing.
+    /// Checks that the form can apply the clamp to its result by itself. A clamp to the full range of the type does
+    /// nothing.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();
-        // Where real zero is part of the bias, the form does not know it.
+        // If the zero point is part of the bias, the form does not know which code stands for zero.
         let zero = form.zero_point();
         let (open_below, open_above) = (low <= out.min(), high >= out.max());
         let fits = match self.clamp {

@@ -1,4 +1,4 @@
-//! Derivation of a form's integers from scales.
+//! Derives the integers of a form from scales.
 
 use super::{Arithmetic, Built, FormRow, Reciprocal, Rescale, ScaleRule, Scales, TargetSpec};
 use strait_core::{Reason, ReasonCode};
@@ -12,8 +12,8 @@ use strait_requantize::scales::{
 use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Roundings, Step, form, to_steps};
 
 impl TargetSpec {
-    /// The name of the first of these forms whose rule makes integers within its limits, and the requantization with these
-    /// integers. The reason of a refusal lists the reasons of all forms.
+    /// Builds a requantization with the first of these forms whose rule gives integers within the form's limits.
+    /// Returns the name of the form and the requantization. The reason of a refusal lists the reasons of all forms.
     pub fn build<'n>(&self, forms: &'n [String], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
         let with_help = |row: &FormRow, reason: Reason| match &row.help {
             Some(help) => Reason {
@@ -32,7 +32,7 @@ impl TargetSpec {
     ) -> Result<(&'n str, T), Reason> {
         let mut refusals = Vec::new();
         for name in forms {
-            // Every name in a checked table is that of a form.
+            // In a table that was checked, every name is the name of a form.
             let Some(row) = self.form.get(name.as_str()) else {
                 continue;
             };
@@ -41,7 +41,8 @@ impl TargetSpec {
                 Err(reason) => refusals.push((name, reason)),
             }
         }
-        // That a form makes other types explains nothing if another form makes this type and is refused.
+        // A form that has results of other types is no useful reason if another form has results of this type and is
+        // refused.
         if refusals.iter().any(|(_, reason)| reason.code != ReasonCode::FormOutput) {
             refusals.retain(|(_, reason)| reason.code != ReasonCode::FormOutput);
         }
@@ -60,10 +61,11 @@ impl TargetSpec {
 }
 
 impl FormRow {
-    /// The requantization that leads from one grid to the other, by this row's rule and within its limits.
+    /// Builds the requantization from one scale and zero point to another, by this row's rule and within the row's
+    /// limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
-        // A factor outside of the limits stays refused, even if a limit is close to it.
+        // A factor outside of the limits is refused, even if it is close to a limit.
         self.accepts(&form, None)?;
         covers(&form, rescale.accumulators)?;
         let holds =
@@ -75,7 +77,8 @@ impl FormRow {
         }))
     }
 
-    /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
+    /// Builds `sat(round(x / 2^shift))` within this row's limits. It is used if the rest of the factor is folded into
+    /// the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
         let form = match self.kind {
             Arithmetic::DequantS16(_) => form::AscendDequantS16 { shift, relu: false }.into(),
@@ -91,7 +94,7 @@ impl FormRow {
         Ok(form)
     }
 
-    /// `sat(round(x · r / 2^bits) + z)` within this row's limits, where r stands for the reciprocal of a count.
+    /// `sat(round(x · r / 2^bits) + z)` within this row's limits. r stands for the reciprocal of a count.
     pub fn build_reciprocal(
         &self,
         counts: &Per<u32>,
@@ -122,8 +125,9 @@ impl FormRow {
         Ok(form)
     }
 
-    /// The step that this row's form computes instead of a dequantization, a quantization behind it and the clamp behind
-    /// that. `None` for any other requantization, and for a row of another kind.
+    /// If `pair` is a dequantization followed by a quantization, returns the single step that this row's form computes
+    /// in place of both and of the clamp after them. `None` for any other requantization, and for a row of another
+    /// kind.
     pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
         match (self.form_kind(), pair) {
             (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {
@@ -133,12 +137,13 @@ impl FormRow {
         }
     }
 
-    /// True if the integers of this row take in the zero point of the accumulator, with parameters per channel or per
-    /// tensor. For other rows the zero point has to be subtracted first.
+    /// True if the integers of this row can also subtract the zero point of the input, with parameters per channel or
+    /// per tensor. For other rows, the zero point has to be subtracted before the requantization.
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps => true,
-            // It becomes part of the result's zero point, and there is only one for all channels.
+            // The input's zero point becomes part of the result's zero point, of which there is only one for all
+            // channels.
             FormKind::TfLite => self.from == ScaleRule::Correction && !per_channel,
             _ => false,
         }
@@ -180,10 +185,11 @@ impl FormRow {
         }
     }
 
-    /// Only for factors that are powers of two (2^-s = factor) and results without a zero point.
+    /// Builds a plain shift. This is only possible for factors that are powers of two (2^-s = factor) and for results
+    /// whose zero point is 0.
     fn shift_alone(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let exponent = |factor: &f64| {
-            // factor = fraction · 2^exponent, with a fraction of one half for a power of two.
+            // The factor is fraction · 2^exponent. For a power of two, the fraction is one half.
             let (fraction, exponent) = frexp(*factor);
             let shift = u8::try_from(1 - exponent).ok().filter(|_| fraction == 0.5);
             shift.ok_or_else(|| {
@@ -214,7 +220,8 @@ impl FormRow {
     fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
         if let (ScaleRule::Correction, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
-            // round(x · sc / 2^s) + zp holds both zero points in zp: z_out − z_in · factor, a whole number.
+            // In round(x · sc / 2^s) + zp, zp takes the place of both zero points. It is z_out − z_in · factor, rounded
+            // to a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }
@@ -231,7 +238,8 @@ impl FormRow {
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
     }
 
-    /// The product of scales in `f32`, in the order of the row's runtime, cut to the row's width.
+    /// Builds a form with a float factor: the product of the scales in `f32`, computed in the order of the row's
+    /// runtime and cut to the row's width.
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
@@ -274,8 +282,8 @@ impl FormRow {
         Ok(form)
     }
 
-    /// Needs the product of the input scales and the output scale apart: from their ratio the scale of the real number in
-    /// between does not follow.
+    /// Builds a dequantization followed by a quantization. It needs the product of the input scales and the output
+    /// scale separately, because the scale of the real number between the two steps does not follow from their ratio.
     fn dequant_quant(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let packed = self.multiplier_bits() < 24;
         let built = |input, weight: &Per<f32>, output| {
@@ -297,7 +305,8 @@ impl FormRow {
         }
     }
 
-    /// RESCALE of TOSA. A multiplier of 31 bits takes accumulators of 32 bits, a multiplier of 15 bits takes 48 bits.
+    /// Builds a RESCALE of TOSA. With a multiplier of 31 bits, accumulators have 32 bits, and with a multiplier of 15
+    /// bits, they have 48 bits.
     fn tosa_rescale(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (width, input) = if self.multiplier_bits() == 31 {
             (tosa::Scale::Scale32, form::TosaInput::I32)
@@ -326,7 +335,8 @@ impl FormRow {
         fixed(rescale, self.multiplier_bits(), self.rounding())
     }
 
-    /// The thresholds of the fixed-point form with 31 bits and ties to even, on all of i32.
+    /// Builds a form of thresholds. They are the thresholds of the fixed-point form with 31 bits that rounds ties to
+    /// even, for all 32-bit accumulators.
     fn steps(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let form = fixed(rescale, 31, Rounding::HalfEven).map_err(refused)?;
         let interval = form
@@ -337,7 +347,7 @@ impl FormRow {
     }
 }
 
-/// Checks that a form is defined on all accumulators that can occur: outside of its domain a runtime overflows.
+/// Checks that a form is defined on all accumulators that can occur: outside of its domain, a runtime would overflow.
 fn covers(form: &Requantization, accumulators: Option<&Per<(i64, i64)>>) -> Result<(), Reason> {
     let Some(all) = accumulators else { return Ok(()) };
     for channel in 0..form.channels().or(all.channels()).unwrap_or(1) {
@@ -357,10 +367,10 @@ fn covers(form: &Requantization, accumulators: Option<&Per<(i64, i64)>>) -> Resu
     Ok(())
 }
 
-/// Every accumulator.
+/// The range of all 32-bit accumulators.
 const I32: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
 
-/// round(((x − z_in) · sc) / 2^s) + z_out: the input's zero point goes into the constant, −z_in · sc.
+/// Builds round(((x − z_in) · sc) / 2^s) + z_out. The input's zero point becomes part of the constant −z_in · sc.
 fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requantization, ScaleError> {
     let factor = rescale.scales.factor();
     match fixed_point::tf_lite(&factor, bits, rescale.output_zero, rounding, rescale.out)? {
@@ -374,8 +384,8 @@ fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requanti
     }
 }
 
-/// Two roundings. A factor of one of LiteRT's ops follows the rule of that op, every other factor follows
-/// `QuantizeMultiplier`.
+/// Builds a form with gemmlowp's two roundings. If the factor belongs to one of LiteRT's ops, it is computed by the
+/// rule of this op, and otherwise by `QuantizeMultiplier`.
 fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {
@@ -389,7 +399,8 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// The rule of LiteRT's convolutions on int16, for every factor; a product of two activations has a factor of its own.
+/// Builds a form by the rule of LiteRT's convolutions on int16. A product of two activations has a rule of its own for
+/// its factor.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     if let Scales::MatrixProduct { a, b, output } = rescale.scales {
         return litert::wide_matrix_product(a, b, output, rescale.output_zero, rescale.out);

@@ -1,19 +1,19 @@
-//! An index of the rows of a table by the terms of the ops that they lower, so that nobody has to look through all rows for
-//! a node.
+//! An index of the rows of a table by the terms of the ops that they lower, so that the rows for a node are found
+//! without a search through all rows.
 
 use super::op::OpRow;
 use std::collections::BTreeMap;
 use strait_core::Term;
 
-/// A copy of each row with its name, by term.
+/// A copy of each row with its name, for each term that the row is for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
-    /// For each term its rows, in the order of their names.
+    /// For each term, the rows that are for it, in the order of their names.
     rows: Vec<Vec<(String, OpRow)>>,
 }
 
 impl ByTerm {
-    /// The index of these rows.
+    /// Makes the index of these rows.
     pub(super) fn new(rows: &BTreeMap<String, OpRow>) -> ByTerm {
         let mut by_term = vec![Vec::new(); Term::ALL.len()];
         for (name, row) in rows {
@@ -28,7 +28,7 @@ impl ByTerm {
         ByTerm { rows: by_term }
     }
 
-    /// The rows of a term.
+    /// The rows that are for the op with this term.
     pub(super) fn of(&self, term: Term) -> &[(String, OpRow)] {
         self.rows.get(term as usize).map_or(&[], Vec::as_slice)
     }

@@ -1,40 +1,41 @@
-//! Evidence that the rows of a table say what the reference computes. A row without evidence of its own has the evidence of
-//! the table.
+//! The evidence that the rows of a table describe what the reference computes. A row without evidence of its own has
+//! the evidence of the table.
 
 use super::words::{Evidence, Integer};
 use super::{Fidelity, FormRow, TargetSpec};
 use std::fmt;
 use strait_requantize::Requantization;
 
-/// A row that decides bits.
+/// A row of the table that decides the bits of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row<'a> {
-    /// `[quantize]`: what happens at the border between real numbers and codes.
+    /// `[quantize]`, which says how real numbers become codes.
     Quantize,
     /// The line of `[accumulator]` for this type of activations.
     Accumulator(Integer),
-    /// `[op.NAME]`, by its name.
+    /// The row `[op.NAME]` with this name.
     Op(&'a str),
-    /// `[form.NAME]`, by its name.
+    /// The row `[form.NAME]` with this name.
     Form(&'a str),
     /// The row of `[[fusion]]` with this name.
     Fusion(&'a str),
 }
 
-/// Evidence for a row.
+/// The evidence for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Support<'a> {
-    /// The row.
+    /// The row that the evidence is for.
     pub row: Row<'a>,
-    /// Evidence that the row says what `oracle` computes.
+    /// The kind of evidence that the row describes what `oracle` computes.
     pub evidence: Evidence,
-    /// The reference whose results these are.
+    /// The reference, whose results the row describes.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator for which equality was shown; `None` for all.
+    /// The smallest and the largest accumulator for which the results were shown to be equal; `None` if for all
+    /// accumulators.
     pub holds: Option<[i64; 2]>,
-    /// The numbers of axes of the first operand for which equality was shown; empty for all.
+    /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.
     pub ranks: &'a [u8],
-    /// The row's remark.
+    /// The remark that the table has for the row.
     pub note: Option<&'a str>,
 }
 
@@ -51,7 +52,7 @@ impl fmt::Display for Row<'_> {
 }
 
 impl TargetSpec {
-    /// Evidence for a row; `None` if the table has no such row.
+    /// The evidence for a row; `None` if the table has no such row.
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         let stated = self.stated(row)?;
         let unrecorded = stated.evidence == Evidence::Measured && self.lacks_recording(stated.row);
@@ -65,7 +66,8 @@ impl TargetSpec {
         })
     }
 
-    /// Evidence for every row that decides bits, in the order of the table. Ops of the host decide none.
+    /// The evidence for every row that decides the bits of results, in the order of the table. Rows of ops that run on
+    /// the host decide none.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
         let accumulators = self.accumulator.keys().copied().map(Row::Accumulator);
         let forms = self.form.keys().map(|name| Row::Form(name));
@@ -89,7 +91,7 @@ impl TargetSpec {
             .map(|(name, _)| name.as_str())
     }
 
-    /// The rows that say `measured` for a real chip although no recording names them.
+    /// The rows that state `measured` for a real chip although no recording in the table is for them.
     pub fn unrecorded(&self) -> impl Iterator<Item = Row<'_>> {
         let says = |row| {
             self.stated(row)
@@ -99,7 +101,7 @@ impl TargetSpec {
         rows.filter(move |&row| says(row) && self.lacks_recording(row))
     }
 
-    /// The evidence of a row as the table states it.
+    /// The evidence for a row as the table states it, without the default of the table.
     fn stated<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         macro_rules! of {
             ($row:expr, $own:expr) => {
@@ -138,7 +140,7 @@ impl TargetSpec {
         })
     }
 
-    /// True if `measured` means measured on the chip, and no recording names this row.
+    /// True if `measured` means measured on the chip, and no recording in the table is for this row.
     fn lacks_recording(&self, row: Row<'_>) -> bool {
         let silicon = self
             .silicon

@@ -1,7 +1,9 @@
-//! Tables that extend others: a file names another one beside it, with its digest, and is merged over it like an overlay.
+//! Tables that extend others: a file names another file in the same folder, with its digest. The first file is then
+//! merged over the second one, like an overlay.
 //!
-//! Each file of such a chain has a `schema`, an `id` and a `version` of its own. Any other key may be in any of the files.
-//! The merged table is checked. Every value remembers its place, so that an error names the right file.
+//! Each file of such a chain has its own `schema`, `id` and `version`. All other keys may be in any of the files. The
+//! table is checked after the merge. Every value remembers its place in its file, so that an error names the right
+//! file.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -18,10 +20,10 @@ use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, 
 use super::check::CODE;
 use super::{FORMATS, SCHEMA};
 
-/// The longest table that is read, in bytes.
+/// The most bytes of a table. Longer tables are refused.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
 
-/// The longest chain of tables below one.
+/// The most tables in the chain that a table extends.
 const MAX_BASES: usize = 8;
 
 /// Another table, in a file beside this one.
@@ -40,13 +42,13 @@ pub struct Extends {
 /// A table that another one extends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Its id.
+    /// Id of the extended table.
     pub id: String,
-    /// Its version.
+    /// Version of the extended table.
     pub version: String,
-    /// SHA-256 of its text, as hexadecimal digits.
+    /// SHA-256 of the extended table's text, as hexadecimal digits.
     pub sha256: String,
-    /// The file and its text.
+    /// The path and the text of the file.
     pub(super) text: Arc<SourceText>,
 }
 
@@ -56,10 +58,11 @@ impl fmt::Display for Base {
     }
 }
 
-/// Finds the file with a name beside the table; the error says why there is none.
+/// The type of functions that find a file by its name in the folder of the table. The error says why there is no such
+/// file.
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
-/// The keys that every file has for itself.
+/// The keys that every file of a chain has for itself.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -78,7 +81,7 @@ struct Head {
     extends: Option<Extends>,
 }
 
-/// The keys of a [`Head`].
+/// The names of the keys of a [`Head`].
 const HEAD: [&str; 4] = ["schema", "id", "version", "extends"];
 
 impl Document for Head {
@@ -102,10 +105,12 @@ impl Head {
     }
 }
 
-/// The tree of a text, merged over the tables that it extends, and these tables, the nearest first.
+/// Reads the tree of a table and merges it over the trees of the tables that it extends. Returns the merged tree and
+/// these tables, the nearest first.
 ///
-/// # Errors A text that is too long or not TOML; an extended table that is missing, has another digest, makes the chain too
-/// long, extends itself, or has the id of one above it.
+/// # Errors
+/// If the text is too long or is not TOML, or if an extended table is missing, has another digest, makes the chain too
+/// long, extends itself, or has the id of a table above it.
 pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node, Vec<Base>), Diagnostics> {
     let tree = parsed(text, 0)?;
     if tree.find(&KeyPath::of(&["extends"])).is_none() {
@@ -122,7 +127,7 @@ pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node,
     Ok((tree, chain.bases))
 }
 
-/// A table and the tables that it extends, as far as they are read.
+/// A table, and those of the tables it extends that have been read so far.
 struct Chain<'a> {
     beside: &'a Beside<'a>,
     files: Vec<Arc<SourceText>>,
@@ -167,7 +172,7 @@ impl Chain<'_> {
         });
         below = self.completed(below, &head)?;
         if let Value::Table(entries) = &mut below.value {
-            // Each file has these keys for itself.
+            // Each file has these keys for itself, so they are not merged.
             entries.retain(|key| !HEAD.contains(&key));
         }
         merge(&mut below, &tree);
@@ -176,7 +181,7 @@ impl Chain<'_> {
     }
 }
 
-/// The paths of values that are a name, or a table with the name as its only key.
+/// The paths of values that are either a name or a table whose only key is the name.
 const CHOICES: [&[&str]; 4] = [
     &["form", "*", "kind"],
     &["op", "*", "recipe"],
@@ -184,8 +189,9 @@ const CHOICES: [&[&str]; 4] = [
     &["overlay", "*", "*", "op", "*", "recipe"],
 ];
 
-/// Puts a table over another one: tables merge, everything else replaces. A recipe with its parameters replaces another recipe
-/// with its own, and so does a kind of form.
+/// Merges the table `above` over the table `below`. Inner tables are merged, too, and every other value replaces the
+/// one below it. If a recipe or a kind of form has another name above, it replaces the one below together with its
+/// parameters.
 pub(super) fn merge(below: &mut Node, above: &Node) {
     for path in CHOICES {
         give_way(below, above, path);
@@ -193,7 +199,7 @@ pub(super) fn merge(below: &mut Node, above: &Node) {
     below.merge(above);
 }
 
-/// Empties the table at the end of `path` if the table above it has another name there.
+/// Empties the table of `below` at `path` if `above` has a table with another name at the same path.
 fn give_way(below: &mut Node, above: &Node, path: &[&str]) {
     let (Value::Table(old), Value::Table(new)) = (&mut below.value, &above.value) else {
         return;
@@ -211,7 +217,7 @@ fn give_way(below: &mut Node, above: &Node, path: &[&str]) {
     }
 }
 
-/// The tree of one file. Findings are sorted by `rank`.
+/// Parses one file to a tree. Findings are later sorted by `rank`.
 fn parsed(text: &Arc<SourceText>, rank: usize) -> Result<Node, Diagnostics> {
     if text.text.len() > MAX_TABLE_BYTES {
         let message = format!(
@@ -228,12 +234,12 @@ fn parsed(text: &Arc<SourceText>, rank: usize) -> Result<Node, Diagnostics> {
     }))
 }
 
-/// True if the text comes from a file of this name.
+/// True if the text comes from a file with this name.
 pub(super) fn is_name_of(file: &str, text: &SourceText) -> bool {
     Path::new(&text.name).file_name() == Some(file.as_ref())
 }
 
-/// True for a plain file name, which cannot lead out of the folder.
+/// True for a plain file name, which cannot lead to another folder.
 pub(super) fn is_file_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\\', ':', '\0'])
 }

@@ -215,7 +215,7 @@ words! {
     }
 }
 
-/// The parameters of an [`Arithmetic`] in the same terms for all of them.
+/// The parameters of an [`Arithmetic`], in a form that is the same for all kinds.
 struct Parameters {
     name: &'static str,
     kind: FormKind,
@@ -228,13 +228,13 @@ struct Parameters {
 }
 
 impl Arithmetic {
-    /// The name in a table.
+    /// The name of this kind in a table.
     pub fn name(self) -> &'static str {
         self.parameters().name
     }
 
     fn parameters(self) -> Parameters {
-        // Where a kind has no multiplier, its bits are those that its rule of scales starts from.
+        // If a kind has no multiplier, `bits` is the width from which its rule computes the parameters.
         let plain = |name, kind, rounding| Parameters {
             name,
             kind,
@@ -298,7 +298,7 @@ impl Arithmetic {
 }
 
 impl ZeroPoint {
-    /// The form that multiplies and shifts with its zero point there.
+    /// The kind of form that multiplies, shifts, and adds its zero point at this place.
     fn kind(self) -> FormKind {
         match self {
             ZeroPoint::After => FormKind::TfLite,
@@ -309,7 +309,7 @@ impl ZeroPoint {
 }
 
 impl FormRow {
-    /// The requantization that this row describes.
+    /// The kind of requantization that this row describes.
     pub fn form_kind(&self) -> FormKind {
         self.kind.parameters().kind
     }
@@ -319,12 +319,12 @@ impl FormRow {
         self.kind.parameters().roundings
     }
 
-    /// The rounding: the row's, or the only one of its kind.
+    /// The rounding of the form. It is stated in the row, or it is the only one that the kind can have.
     pub fn rounding(&self) -> Rounding {
         self.kind.parameters().rounding
     }
 
-    /// The multiplier's width; of an `f32`, that of its significand.
+    /// The width of the multiplier in bits. For an `f32`, it is the width of the significand.
     pub fn multiplier_bits(&self) -> u8 {
         self.kind.parameters().bits
     }
@@ -334,14 +334,14 @@ impl FormRow {
         self.kind.parameters().normalized
     }
 
-    /// The smallest and the largest shift, of a kind that has one.
+    /// The smallest and the largest shift; `None` for a kind without a shift.
     pub fn shift(&self) -> Option<ShiftLimits> {
         self.kind.parameters().shift
     }
 
-    /// The form with its limits, for a requantization that is to become one of it.
+    /// The form and its limits, in the shape that the search for a requantization of this form needs.
     pub fn wanted(&self) -> Wanted {
-        // No wanted form shifts to the left.
+        // Forms that are searched for never shift to the left, so a negative limit counts as 0.
         let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
         let shift = self
             .shift()

@@ -1,5 +1,5 @@
-//! `[[fusion]]`: rows that fuse a requantization into its producer. Among the rows whose conditions hold, the one that
-//! takes most of the chain behind the producer fires, and the first of several such rows.
+//! `[[fusion]]`: rows that fuse a requantization into its producer. Among the rows whose conditions hold, the one is
+//! applied that fuses the most steps after the producer. If there are several such rows, the first of them is applied.
 
 use super::words::{Evidence, Integer};
 #[cfg(feature = "schema")]
@@ -124,7 +124,7 @@ words! {
 }
 
 impl Produced {
-    /// True if a result of this type is meant.
+    /// True if the condition holds for a result of this type.
     pub fn is(self, elem: Elem) -> bool {
         match self {
             Produced::Int8 => elem == Elem::I8,
@@ -143,7 +143,7 @@ words! {
     }
 }
 
-/// The verbs with their words and explanations, written once.
+/// Declares the verbs, with their words and explanations.
 macro_rules! verbs {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
         /// A step of a row.
@@ -159,7 +159,7 @@ macro_rules! verbs {
             #[cfg(feature = "schema")]
             const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),*))),*];
 
-            /// The verbs that need no code of the target's.
+            /// The verbs that need no code of the target.
             pub(super) const ALL: &'static [Verb] = &[$(Verb::$variant),*];
 
             /// The verb that a word stands for.
@@ -185,13 +185,13 @@ macro_rules! verbs {
     };
 }
 
-/// The producer that is no op: a tensor of the model.
+/// The word for a producer that is not an op but a constant tensor of the model.
 pub(crate) const CONSTANT: &str = "constant";
 
-/// The turn of the verbs that take the requantization over.
+/// The turn ([`Verb::turn`]) of the verbs with which the producer takes over the requantization.
 pub(super) const TAKES_OVER: u8 = 1;
 
-/// In front of the name of a verb that is code of the target.
+/// The prefix of verbs that are implemented by code of the target.
 const CUSTOM: &str = "custom:";
 
 verbs! {
@@ -216,21 +216,22 @@ verbs! {
 }
 
 impl FusionRow {
-    /// The names of the forms that the producer takes over; none where it takes any.
+    /// The names of the forms that the producer can take over. There are none if it can take over any form.
     pub fn accepted(&self) -> impl Iterator<Item = &String> {
         self.accept.iter().flat_map(|names| names.iter())
     }
 }
 
 impl FusionDefault {
-    /// The largest difference where there is a bound.
+    /// The largest difference that is allowed, if it is bounded.
     pub fn bound(&self) -> Option<u32> {
         (self.accept == Difference::Bounded).then(|| self.max_lsb.unwrap_or(1))
     }
 }
 
 impl Verb {
-    /// The turn of a verb when a row fires: 0 prepares the producer, 1 takes the requantization over, 2 follows from that.
+    /// When a row is applied, its verbs are applied in the order of their turns. Verbs with turn 0 prepare the
+    /// producer, those with turn 1 let it take over the requantization, and those with turn 2 follow from that.
     pub(super) fn turn(&self) -> u8 {
         match self {
             Verb::MergeScales | Verb::AddInAccumulator => 0,
@@ -243,8 +244,9 @@ impl Verb {
         }
     }
 
-    /// True if it means anything for a producer, which is an op or [`CONSTANT`]. Where the result is an accumulator, or passes
-    /// one on, the steps behind it can become part of the producer.
+    /// True if the verb makes sense for a producer, which is the term of an op or [`CONSTANT`]. If the producer's
+    /// result is an accumulator, or if the producer passes an accumulator on, the steps after it can become part of the
+    /// producer.
     pub(super) fn applies(&self, producer: &str) -> bool {
         match (self, Term::parse(producer)) {
             (Verb::RequantizeData, _) => producer == CONSTANT,
@@ -258,12 +260,13 @@ impl Verb {
         }
     }
 
-    /// True if it requantizes ahead of time, so that any form will do: no chip computes it then.
+    /// True if the verb requantizes at compile time. Then any form can be used, since no chip has to compute it.
     pub(super) fn is_ahead(&self) -> bool {
         matches!(self, Verb::RequantizeData | Verb::BurnIntoTable)
     }
 
-    /// True if it does nothing in a row of these verbs, as none of them sets the requantization that it is about.
+    /// True if this verb has no effect in a row with the verbs `then`, because it changes a requantization and none of
+    /// them sets one.
     pub(super) fn needs_set_requantize(&self, then: &[Verb]) -> bool {
         let sets = then.contains(&Verb::SetRequantize);
         match self {
@@ -273,12 +276,12 @@ impl Verb {
         }
     }
 
-    /// True if the zero point of the result takes the place of the producer's: both have to be the same number.
+    /// True if the zero point of the result replaces the producer's zero point. Both have to be the same number.
     pub fn moves_zero_point(&self) -> bool {
         matches!(self, Verb::RequantizeZeroPoint | Verb::RescaleQuantize)
     }
 
-    /// True if code of the target's decides.
+    /// True if code of the target implements this verb.
     pub(super) fn is_custom(&self) -> bool {
         matches!(self, Verb::Custom(_))
     }

@@ -1,6 +1,6 @@
 //! The target table: what a target computes, as data.
 //!
-//! A table is UTF-8 TOML with `schema = 2`, in a file or included in a program. There is one parser for all of them
+//! A table is UTF-8 TOML with `schema = 2`, in a file or included in a program. The same parser is used for both
 //! ([`Table::parse`]). The JSON schema and `docs/target-table.md` are generated from the types and their documentation.
 
 mod accept;
@@ -275,7 +275,7 @@ impl JsonSchema for PartialTable {
     }
 }
 
-/// Formats of values, beyond the types of JSON.
+/// The formats of texts in a table, which the types of JSON cannot express.
 const FORMATS: &[TextFormat] = &[
     TextFormat {
         name: "id",
@@ -328,21 +328,22 @@ impl TargetSpec {
         self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
     }
 
-    /// One of the rows for an op's term, if possible one for codes. The rows of an op agree in everything that does not
-    /// depend on types: where it runs, which operands are parameters, and whether its result keeps the grid of its operand.
+    /// One of the rows for an op's term, if possible one that computes on codes. All rows of an op agree in everything
+    /// that does not depend on types: where the op runs, which operands are parameters, and whether the result keeps
+    /// the scale and zero point of the operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
         let named = |name: &str, row: &OpRow| row.ops.is_none() && name == term.name();
         self.op_rows(term)
             .min_by_key(|(name, row)| (row.is_weight_only(), !named(name, row)))
     }
 
-    /// The row by which an op is computed on real numbers, with weights that have codes.
+    /// The row by which an op is computed on real numbers with quantized weights.
     pub fn weight_only_row(&self, term: Term) -> Option<(&str, &OpRow)> {
         self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
-    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They may differ
-    /// in limits, in forms, and in what only lowering looks at.
+    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They may
+    /// differ in limits, in forms, and in keys that only affect lowering.
     pub fn rows_for(&self, term: Term, activation: Activation) -> impl Iterator<Item = (&str, &OpRow)> {
         self.op_rows(term)
             .filter(move |(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
@@ -353,7 +354,8 @@ impl TargetSpec {
         self.rows_for(term, activation).next()
     }
 
-    /// The pairs of activation type and weight type of a row: those that it names, or all that its recipe takes.
+    /// The pairs of activation type and weight type of a row. They are the pairs that the row names, or all pairs that
+    /// its recipe accepts.
     pub fn pairs<'a>(&'a self, row: &'a OpRow) -> impl Iterator<Item = Pair> + 'a {
         let pairs = row.pairs.as_deref().unwrap_or(&self.types.pairs).iter().copied();
         pairs.filter(|pair| pair.is_weight_only() == row.is_weight_only())
@@ -368,16 +370,18 @@ impl TargetSpec {
         })
     }
 
-    /// The weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have some. A row takes them for
-    /// the accelerator; the host computes all that the table lists.
+    /// The weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have such pairs. If the op
+    /// has a row for them, the accelerator computes the pairs of this row. The host computes all weight-only pairs of
+    /// the table.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
         let weighs = Recipe::DequantizeWeights.lowers().contains(&term);
         let all = self.types.pairs.iter().copied();
         all.filter(move |pair| weighs && pair.is_weight_only())
     }
 
-    /// Granularities of the scales that weights of a type can have in a row, the preferred one first. A row for channels
-    /// takes one scale for the tensor, too; a row for the tensor does not take scales by channel.
+    /// Granularities of the scales that weights of a type can have in a row, the preferred one first. A row for scales
+    /// per channel also accepts a single scale for the tensor. A row for a scale per tensor does not accept scales per
+    /// channel.
     pub fn weight_granularities(&self, row: Option<&OpRow>, weight: Integer) -> Vec<WeightPer> {
         let mut per = self.types.weight(weight).per.clone();
         if let Some(own) = row.and_then(|row| row.weight_per) {
@@ -389,20 +393,20 @@ impl TargetSpec {
         per
     }
 
-    /// The row that brings codes of a type to another grid or type; none where the target cannot.
+    /// The row that converts codes of a type to another scale, zero point or type; `None` if the target cannot do this.
     pub fn requantizes(&self, from: Integer) -> Option<(&str, &OpRow)> {
         self.row_for(Term::Requantize, from.into())
             .filter(|(_, row)| !row.is_host())
     }
 
-    /// The formats that can be written for it.
+    /// The formats that can be written for this target.
     pub fn formats(&self) -> Vec<Format> {
         let package = self.emit.contains(&Format::Package);
         let formats = Format::ALL.iter().copied();
         formats.filter(|format| *format != Format::Package || package).collect()
     }
 
-    /// The digest in hexadecimal.
+    /// The digest of the table as hexadecimal digits.
     pub fn digest_text(&self) -> String {
         hexadecimal(&self.digest)
     }

@@ -1,23 +1,24 @@
-//! The integers of the free forms, which the target's file stores. They are chosen to be nearest to the ideal function on
-//! the accumulators that can occur. These are not always the ones nearest to the factor.
+//! Chooses the integers of forms whose integers are free, which means that the compiler chooses them and the target's
+//! files store them. They are chosen so that the results are closest to the ideal function on the accumulators that can
+//! occur. These are not always the integers that are closest to the factor.
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Grids, Ideal, best};
 use strait_requantize::{FormKind, Narrowing, Requantization, form};
 
-/// A requantization within a row's limits.
+/// A requantization that was built within a row's limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The integers, or the scales of the kinds that have these.
+    /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// Distance of the integers from the ideal function. `None` if nobody asked for it, or if no bounds of the accumulators
-    /// are known.
+    /// How far the form is from the ideal function. `None` if this was not asked for, or if no bounds of the
+    /// accumulators are known.
     pub nearness: Option<Nearness>,
 }
 
 impl FormRow {
-    /// True if this row chooses its integers on the accumulators that can occur.
+    /// True if the integers of this row are chosen for the accumulators that can occur.
     fn chooses(&self) -> bool {
         let affine = matches!(
             self.form_kind(),
@@ -26,8 +27,8 @@ impl FormRow {
         self.from == ScaleRule::Free && affine
     }
 
-    /// The nearest integers within this row's limits. `None` if no bounds of the accumulators are known, or if a channel
-    /// has no such integers.
+    /// The integers within this row's limits whose results are closest to the ideal function. `None` if no bounds of
+    /// the accumulators are known, or if a channel has no such integers.
     pub(super) fn nearest(&self, rescale: &Rescale<'_>) -> Option<Built> {
         let (kind, out) = (self.form_kind(), rescale.out);
         let accumulators = rescale.accumulators.filter(|_| self.chooses())?;

@@ -1,62 +1,64 @@
-//! Distance of a requantization from the ideal function that it approximates, and the gain of other integers where a
-//! runtime derives the integers itself.
+//! Computes how far a requantization is from the ideal function that it approximates. If a runtime derives the integers
+//! itself, also computes how much closer other integers would be.
 
 use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal, Limits, Optimality, gain};
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
 
-/// Distance of a requantization from the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, with the tie
-/// rule of its form, on all accumulators that can occur.
+/// How far a requantization is from the ideal function `sat(round(s (x - z_x)) + z)`, where s is the exact factor. Ties
+/// are rounded as the form rounds them. All accumulators that can occur are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
-    /// Its integers are free, and the compiler chose them.
+    /// The integers of the requantization are free, and the compiler has chosen them.
     Chosen {
-        /// Says if it is proved that no integers within the row's limits are nearer.
+        /// Whether it is proved that no integers within the row's limits are closer to the ideal function.
         found: Optimality,
-        /// Distance of the integers from the ideal; `None` where the results are too many to be compared.
+        /// Distance of the integers from the ideal function; `None` if there are too many results to compare.
         distance: Option<Distance>,
     },
-    /// The runtime makes its integers, or its scale, from the scales of the grids.
+    /// The target's runtime computes the integers, or the scale, of the requantization from the scales of the tensors.
     Derived {
-        /// Distance of the runtime's integers from the ideal.
+        /// Distance of the runtime's integers from the ideal function.
         runtime: Distance,
-        /// Gain of other integers; `None` for a form without integers.
+        /// How much closer other integers would be; `None` for a form without integers.
         gain: Option<PossibleGain>,
     },
-    /// As `Derived`, with results that are too many to be compared.
+    /// As `Derived`, but there are too many results to compare.
     Unknown,
 }
 
-/// Distance of a requantization from the ideal, over its channels. Parameters of the whole tensor count as one channel.
+/// The distance of a requantization from the ideal function, over all channels. If there is one set of parameters for
+/// the whole tensor, it counts as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// The largest difference in any channel, in units of the result.
+    /// The largest difference of a result in any channel, in units of the last place.
     pub max_lsb: u32,
-    /// The largest part of a channel's accumulators for which there is one.
+    /// The fraction of a channel's accumulators for which the results differ, in the channel where it is largest.
     pub share: f64,
-    /// The number of accumulators for which there is one, in all channels together.
+    /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,
     /// The number of accumulators that can occur, in all channels together.
     pub accumulators: u64,
 }
 
-/// Gain of the best integers within a form's limits over those that its runtime makes.
+/// How much closer the best integers within a form's limits are to the ideal function than those that the runtime
+/// computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PossibleGain {
-    /// Distance of the best integers from the ideal.
+    /// Distance of the best integers from the ideal function.
     pub best: Distance,
-    /// In how many channels they are nearer than the runtime's.
+    /// The number of channels in which the best integers are closer than the runtime's.
     pub better: usize,
     /// The number of channels.
     pub channels: usize,
-    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice gives
-    /// the ideal function, so the search looks at one rounding only.
+    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice
+    /// gives exactly the ideal function, so only integers that are rounded once are searched.
     pub rounds_once: bool,
 }
 
 impl Distance {
-    /// Adds one channel.
+    /// Adds the deviation of one channel.
     pub(super) fn add(&mut self, channel: &Deviation) {
         let count = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         self.max_lsb = self.max_lsb.max(channel.max_lsb);
@@ -67,7 +69,7 @@ impl Distance {
 }
 
 impl Nearness {
-    /// The distance of free integers, given one result for each channel.
+    /// The nearness of integers that the compiler has chosen, from the result of the search for each channel.
     pub(super) fn of_chosen(channels: &[Best]) -> Nearness {
         let mut distance = Some(Distance::default());
         for best in channels {
@@ -84,9 +86,9 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// Distance of the integers that the rule of this row made from the ideal, and the gain of other integers. `None` for
-    /// free integers, for a plain shift (its factor is part of the weights), and if no bounds of the accumulators are
-    /// known.
+    /// For integers that the rule of this row has computed: how far they are from the ideal function, and how much
+    /// closer other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor
+    /// is part of the weights), and if no bounds of the accumulators are known.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind();
         let accumulators = rescale.accumulators?;
@@ -122,7 +124,7 @@ impl FormRow {
         })
     }
 
-    /// True if the result's zero point is added in front of the rounding.
+    /// True if the zero point of the result is added before the rounding.
     pub(super) fn adds_zero_inside(&self) -> bool {
         let inside = [
             FormKind::FractionalZero,
@@ -132,7 +134,7 @@ impl FormRow {
         inside.contains(&self.form_kind())
     }
 
-    /// Tie rule of the form of this row.
+    /// The rounding that decides ties in the form of this row.
     pub(super) fn tie_rule(&self) -> Rounding {
         match self.form_kind() {
             FormKind::Gemmlowp if self.roundings() == Roundings::One => Rounding::HalfUp,
@@ -140,10 +142,10 @@ impl FormRow {
         }
     }
 
-    /// The multipliers and shifts of this row as if it rounded once. `None` for a kind without integers, and for integers
-    /// that cannot subtract the zero point of the input.
+    /// The multipliers and shifts that this row allows, for a form that rounds only once. `None` for a kind without
+    /// integers, and for integers that cannot subtract the zero point of the input.
     fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
-        // The shift of these kinds comes on top of a fixed one by 31 or 15.
+        // In forms of these kinds, there is a fixed shift by 31 or 15 bits in addition to the stated shift.
         let (ahead, bits) = match self.form_kind() {
             FormKind::TfLite if rescale.input_zero != 0 => return None,
             FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero | FormKind::TosaRescale => {
@@ -156,7 +158,8 @@ impl FormRow {
         Some(self.limits(ahead, bits))
     }
 
-    /// Multipliers of `bits` bits, and the row's shifts on top of a fixed one by `ahead` bits.
+    /// Limits for multipliers of `bits` bits and for shifts. The row's shift limits are increased by a fixed shift of
+    /// `ahead` bits.
     pub(super) fn limits(&self, ahead: i16, bits: u8) -> Limits {
         let end = |limit: i8| (i16::from(limit) + ahead).clamp(0, MAX_SHIFT.into()) as u8;
         Limits {
@@ -170,7 +173,8 @@ impl FormRow {
 }
 
 impl PossibleGain {
-    /// Adds one channel. If no integers are nearer, it keeps those of the runtime.
+    /// Adds the gain of one channel. If no integers are closer to the ideal function, the channel keeps those of the
+    /// runtime.
     fn add(&mut self, channel: &Gain) {
         let best = channel.best.as_ref().and_then(|best| best.deviation);
         let nearer = best.filter(|_| channel.is_any());
@@ -180,8 +184,8 @@ impl PossibleGain {
     }
 }
 
-/// The accumulators that the integers of a channel are used on: those of the channel, or those of all channels if there is
-/// one set of integers for the tensor.
+/// The range of accumulators for which the integers of a channel are used. It is the range of the channel, or that of
+/// all channels if there is one set of integers for the tensor.
 pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
     if integers.channels().is_some() {
         return accumulators.get(channel).copied();

@@ -1,5 +1,6 @@
-//! The observers: their words, what each of them serves, and their settings. Tables, configurations, documentation and
-//! errors are made from this list; what each computes is in the crate `strait-quantize`.
+//! The observers: their names, what each of them can be used for, and their settings. Tables, configurations,
+//! documentation and errors are made from this list. The crate `strait-quantize` implements what each observer
+//! computes.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ pub enum CodeKind {
 }
 
 impl Observer {
-    /// True if the observer makes ranges of such codes for such operands.
+    /// True if the observer can be used for operands of this sort with codes of this kind.
     pub fn serves(self, observed: Observed, codes: CodeKind) -> bool {
         let (integers, weights) = (codes == CodeKind::Integers, observed == Observed::Weights);
         match self {
@@ -76,7 +77,8 @@ impl Observer {
         }
     }
 
-    /// Sentence that refuses the observer, with those that serve, where this one does not.
+    /// If the observer cannot be used for such operands and codes, a sentence that says so and names the observers that
+    /// can be used.
     pub fn refusal(self, observed: Observed, codes: CodeKind) -> Option<String> {
         if self.serves(observed, codes) {
             return None;
@@ -128,7 +130,7 @@ pub struct ObserverOptions {
 }
 
 impl ObserverOptions {
-    /// The settings that are given: their keys, and the observers that read them.
+    /// The keys of the settings that are given, each with the observers that read it.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &'static [Observer])> {
         use Observer::{Hfmg, Ifmr, Isotone, MovingAverage, Percentile};
         let keys: [(bool, &'static str, &'static [Observer]); 7] = [
@@ -149,7 +151,7 @@ impl ObserverOptions {
             .map(|(_, key, readers)| (key, readers))
     }
 
-    /// Key by key, the settings that `self` does not give as `other` does.
+    /// The settings of `self`. Those that `self` does not give are taken from `other`.
     #[must_use]
     pub fn or(self, other: &ObserverOptions) -> ObserverOptions {
         ObserverOptions {

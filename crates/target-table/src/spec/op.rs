@@ -125,7 +125,7 @@ pub struct Limit {
 }
 
 impl fmt::Display for Limit {
-    /// The values that it allows.
+    /// Writes which values the limit allows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ends = match (self.min, self.max) {
             (Some(min), Some(max)) => Some(format!("{min} to {max}")),
@@ -149,12 +149,12 @@ impl OpRow {
         self.run == Some(Run::Host)
     }
 
-    /// True if it computes on real numbers, with weights that have codes.
+    /// True if the ops of the row compute on real numbers with quantized weights.
     pub fn is_weight_only(&self) -> bool {
         self.recipe.is_some_and(Recipe::is_weight_only)
     }
 
-    /// True if the activations that a node of the row reads have no zero point.
+    /// True if the activations that the node reads must have the zero point 0.
     pub fn is_symmetric_for(&self, op: &Op) -> bool {
         let Some(symmetric) = &self.symmetric else { return false };
         let axes = match op {
@@ -167,13 +167,14 @@ impl OpRow {
         }
     }
 
-    /// True if its results may have this type although its operands have another, on the same grid: it takes bits off.
+    /// True if the results of the row may have the type `result` although its operands have another type with the same
+    /// scale and zero point. The op then removes bits.
     pub fn narrows_to(&self, result: Integer) -> bool {
         let keeps = self.recipe.is_some_and(Recipe::keeps_grid);
         keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
     }
 
-    /// True if it makes the scales of weights so that a shift leads from its sums to its results.
+    /// True if the recipe of the row chooses the scales of weights so that its sums become results by a shift.
     pub fn leaves_a_shift(&self) -> bool {
         self.recipe.is_some_and(Recipe::leaves_a_shift)
     }

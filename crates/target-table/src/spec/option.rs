@@ -43,7 +43,7 @@ words! {
 }
 
 impl OptionType {
-    /// True if a value is of this type.
+    /// True if the value has this type.
     pub fn has(self, value: &OptionValue) -> bool {
         self == match value {
             OptionValue::Bool(_) => OptionType::Bool,
@@ -54,7 +54,8 @@ impl OptionType {
 }
 
 impl OptionRow {
-    /// The value that the key of an overlay stands for: of the option's type where the key is written like one.
+    /// The value of the option that the key of an overlay stands for. If the key is written like a value of the
+    /// option's type, the value has this type.
     pub(super) fn value_of(&self, key: &str) -> OptionValue {
         let typed = match key {
             "true" => OptionValue::Bool(true),
@@ -67,7 +68,7 @@ impl OptionRow {
         if fits { typed } else { OptionValue::String(key.into()) }
     }
 
-    /// Reason why the option cannot have a value; `None` where it can.
+    /// Why the option cannot have this value; `None` if it can.
     pub fn refuses(&self, value: &OptionValue) -> Option<String> {
         if !self.kind.has(value) {
             return Some(format!("`{value}` is not of type {}", self.kind));

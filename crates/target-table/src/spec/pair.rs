@@ -1,4 +1,4 @@
-//! Pairs of types that a target multiplies.
+//! Pairs of a type of activations and a type of weights that a target can multiply.
 
 use super::words::Integer;
 #[cfg(feature = "schema")]
@@ -42,7 +42,7 @@ impl Activation {
         }
     }
 
-    /// The word in the document.
+    /// The word for this type in a table.
     pub fn name(self) -> &'static str {
         self.codes().map_or(Activation::FLOAT32, Integer::name)
     }

@@ -1,4 +1,4 @@
-//! From text to a checked [`TargetSpec`].
+//! Parses the text of a table to a checked [`TargetSpec`].
 
 use super::by_term::ByTerm;
 use super::extends::{self, Base, Beside};
@@ -10,42 +10,43 @@ use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
-/// The text of a table that was checked with each of its overlays.
+/// A table that was read and checked with each of its overlays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
     digest: [u8; 32],
-    /// The tables that it extends, the nearest first.
+    /// The tables that this table extends, the nearest first.
     bases: Vec<Base>,
     /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
-    /// Findings about features that need code of a target's crate: all of them, and those that remain if there is code that
-    /// writes a package.
+    /// Findings about features that need code of a target's crate. The first list has all of them. The second one has
+    /// those that remain if there is code that writes a package.
     code: [Vec<Diagnostic>; 2],
 }
 
-/// Reason why a table and values for its options do not make a target.
+/// Why no target can be made from a table and values of its options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// The table's author's fault.
+    /// The table is wrong. Its author is at fault.
     #[error(transparent)]
     Table(#[from] Diagnostics),
-    /// The configuration's fault.
+    /// A value of an option is wrong. The configuration is at fault.
     #[error("target `{target}`: option `{option}`: {message}")]
     Option {
         /// The target's id.
         target: String,
-        /// The option.
+        /// Name of the option.
         option: String,
-        /// The error in the value, and the values that are allowed.
+        /// What is wrong with the value, and which values are allowed.
         message: String,
     },
 }
 
 impl Table {
-    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is the
-    /// file or the plugin that it comes from. It cannot extend another table, since it has no folder.
+    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is
+    /// the file or the plugin that the table comes from. The table cannot extend another one, since it is not in a
+    /// folder.
     pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Table, Diagnostics> {
         let (name, text) = (name.into(), text.into());
         Table::checked(Arc::new(SourceText { name, text }), &|_| {
@@ -53,7 +54,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::parse`], for a table in a file, which may extend one beside it.
+    /// As [`Table::parse`], but for a table in a file, which may extend a table in the same folder.
     pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
         let mut table = Table {
             digest: Sha256::digest(&text.text).into(),
@@ -84,27 +85,27 @@ impl Table {
         &self.id
     }
 
-    /// The file or the plugin that it comes from.
+    /// The file or the plugin that the table comes from.
     pub fn name(&self) -> &str {
         &self.text.name
     }
 
-    /// The text.
+    /// The text of the table.
     pub fn text(&self) -> &str {
         &self.text.text
     }
 
-    /// SHA-256 of the text.
+    /// SHA-256 digest of the table's text.
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
-    /// The tables that it extends, the nearest first.
+    /// The tables that this table extends, the nearest first.
     pub fn bases(&self) -> &[Base] {
         &self.bases
     }
 
-    /// The table with the overlays of these options' values; an option that is absent has its default.
+    /// The table with the overlays for these values of its options. An option that is absent has its default.
     pub fn spec(&self, options: &Options) -> Result<TargetSpec, TableError> {
         let known = |file: &str| {
             let mut texts = self.bases.iter().map(|base| &base.text);
@@ -139,7 +140,8 @@ impl Table {
         &self.forms
     }
 
-    /// Checks that it needs no code of a target's crate. With `emits` there is code that writes a package, and none else.
+    /// Checks that the table needs no code of a target's crate. If `emits` is set, it may need code that writes a
+    /// package, but no other code.
     pub(crate) fn without_code(&self, emits: bool) -> Result<(), Diagnostics> {
         let [all, but_for_packages] = &self.code;
         let code = if emits { but_for_packages } else { all };
@@ -149,7 +151,7 @@ impl Table {
         }
     }
 
-    /// The table with the defaults of its options, and with each of its overlays in turn.
+    /// The variants of the table: with the defaults of its options, and with each of its overlays in turn.
     fn variants(&self, plain: &Plain) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
         let defaults = self.with(plain, &Options::new())?;
         let others = overlays(&plain.spec)
@@ -167,12 +169,14 @@ impl Table {
         if let Value::Table(entries) = &mut parsed.value {
             entries.retain(|key| key != "overlay");
         }
-        // A key that only an overlay has is missing for the other values of the option.
+        // The table is also checked without overlays, since a key that only an overlay has would be missing for the
+        // option's other values.
         check::check(&spec, &tree)?;
         Ok((Plain { parsed, tree, spec }, bases))
     }
 
-    /// The table with the overlays of these option values, checked, and its tree, which knows the place of each key.
+    /// The checked table with the overlays for these values of its options, and its tree, which knows the place of each
+    /// key.
     fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
         let chosen = plain.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);
@@ -196,23 +200,24 @@ impl Table {
         };
         spec.digest = self.digest;
         spec.bases.clone_from(&self.bases);
-        // The overlays that are not chosen belong to the table as well.
+        // The merged table also keeps the overlays that are not chosen.
         spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
         Ok((spec, merged))
     }
 }
 
-/// A table without its overlays: it has the options and their defaults.
+/// A table to which no overlay has been applied. It has the options and their defaults.
 struct Plain {
-    /// As it was parsed, without its overlays. An overlay is merged into a copy of it.
+    /// The tree of the table before it was read, without the overlays. To apply an overlay, it is merged into a copy of
+    /// this tree.
     parsed: Node,
-    /// As it was read: it knows the place of each key.
+    /// The tree after the table was read from it. It knows the place of each key.
     tree: Node,
     spec: TargetSpec,
 }
 
-/// The table in a tree, with its rows by term.
+/// Reads the table from a tree and makes the index of its rows by term.
 fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
     spelling::check(tree)?;
     let mut spec: TargetSpec = strait_document::read(tree)?;
@@ -220,7 +225,7 @@ fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
     Ok(spec)
 }
 
-/// The options that switch on each of the overlays, one at a time.
+/// For each of the overlays, the value of an option with which the overlay applies.
 fn overlays(spec: &TargetSpec) -> Vec<Options> {
     let of = |(option, values): (&String, &BTreeMap<String, PartialTable>)| {
         let row = spec.options.get(option);

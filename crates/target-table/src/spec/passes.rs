@@ -1,4 +1,5 @@
-//! `[passes]`: lists of ops that annotation treats alike, and which grids their operands and results share.
+//! `[passes]`: lists of ops that annotation treats alike, and which of their operands and results share a scale and
+//! zero point.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -71,7 +72,8 @@ words! {
 }
 
 impl Default for Passes {
-    /// PPQ's lists, with the comma that is missing there between Dropout and Slice, and with esp-ppq's additions.
+    /// The lists of PPQ, with esp-ppq's additions. In PPQ, a comma is missing between Dropout and Slice, which is
+    /// corrected here.
     fn default() -> Passes {
         let list = |terms: &[Term]| terms.iter().map(|term| term.name().to_owned()).collect();
         Passes {
@@ -99,8 +101,9 @@ impl Default for Passes {
 }
 
 impl Default for Alignments {
-    /// No shared grids, except for clipped functions and for concatenations: an observer that clips would cut more from the
-    /// whole than from its parts, and a part would saturate.
+    /// By default, operands and results share no scale and zero point, except for functions that become a clamp and for
+    /// concatenations. For a concatenation, an observer that clips would clip more of the whole than of its parts, so
+    /// that a part would saturate.
     fn default() -> Alignments {
         Alignments {
             activation: Alignment::Output,
@@ -116,8 +119,8 @@ impl Default for Alignments {
 }
 
 impl Alignments {
-    /// The alignment of an op by its kind; none if its kind has no key. `activation` and `passive` do not follow from the
-    /// kind.
+    /// The alignment that the table states for the kind of an op; `None` if there is no key for its kind. Whether an op
+    /// is an `activation` or `passive` does not follow from its kind.
     pub fn of(&self, term: Term) -> Option<Alignment> {
         match term {
             Term::Add | Term::Sub => Some(self.elementwise),
@@ -130,17 +133,17 @@ impl Alignments {
 }
 
 impl Passes {
-    /// True if the op is worth quantizing for.
+    /// True if the op computes on codes, so that its operands are quantized.
     pub fn is_computing(&self, term: Term) -> bool {
         self.computing.iter().any(|name| name == term.name())
     }
 
-    /// True if the first operand and the results of an op share a grid, whatever its recipe.
+    /// True if the first operand and the results of an op share a scale and zero point, whatever the op's recipe is.
     pub fn is_passive(&self, term: Term) -> bool {
         self.passive.iter().any(|name| name == term.name())
     }
 
-    /// True if the function becomes a clamp of its producer's requantization.
+    /// True if the function becomes a clamp in the requantization of its producer.
     pub fn is_activation(&self, term: Term) -> bool {
         self.activation.iter().any(|name| name == term.name())
     }

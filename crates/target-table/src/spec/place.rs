@@ -1,4 +1,4 @@
-//! Placement of an op by the target: the op's row, and the limits in it.
+//! Decides where the target runs an op, from the op's row and the limits in the row.
 
 use super::check::{factors_of, position};
 use super::{Activation, Integer, Limit, OpRow, TargetSpec};
@@ -6,29 +6,29 @@ use std::collections::BTreeMap;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
-/// An operand as limits see it.
+/// What limits need to know about an operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
-    /// Element type and shape.
+    /// Element type and shape of the operand.
     pub ty: &'a TensorType,
-    /// True if the operand is a tensor of the model.
+    /// True if the operand is a constant tensor of the model.
     pub constant: bool,
 }
 
-/// The quantity that depends on the weights' codes.
+/// The name of the quantity that depends on the codes of the weights.
 pub(super) const WEIGHT_SUM: &str = "weight_sum";
 
-/// An op where it stands; absent optional operands are `None`.
+/// An op with its operands and its result. Optional operands that are absent are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OpSite<'a> {
     /// The op.
     pub op: &'a Op,
-    /// Its operands.
+    /// The operands of the op.
     pub operands: &'a [Option<Operand<'a>>],
-    /// Its first result.
+    /// The type of the op's first result.
     pub result: &'a TensorType,
-    /// The largest Σ |code − zero point| over the weights of one output. `None` while the weights have no codes: limits of it
-    /// hold then.
+    /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes.
+    /// Limits of this sum hold then.
     pub weight_sum: Option<u64>,
 }
 
@@ -71,15 +71,15 @@ impl TargetSpec {
 }
 
 impl OpRow {
-    /// True if a limit of the row is of the weights' codes.
+    /// True if a limit of the row depends on the codes of the weights.
     pub fn limits_codes(&self) -> bool {
         let of_types = self.limit_of.values().flat_map(BTreeMap::keys);
         let mut limited = self.limit.keys().chain(of_types);
         limited.any(|limited| factors_of(limited).any(|factor| factor == WEIGHT_SUM))
     }
 
-    /// Checks that the op is within every limit of the row, with weights of a type. The reason names the first limit that
-    /// does not hold, and the op's value.
+    /// Checks that the op is within every limit of the row, if the weights have the given type. The reason names the
+    /// first limit that does not hold, and the value that the op has.
     fn admits(&self, site: &OpSite<'_>, weight: Option<Integer>) -> Result<(), Reason> {
         let own = weight.and_then(|weight| Some((weight, self.limit_of.get(&weight)?)));
         let own = own.into_iter().flat_map(|(weight, limits)| {
@@ -104,8 +104,8 @@ impl OpRow {
     }
 }
 
-/// The values that a limit is checked against: all values of a quantity, the one at a position, or products of several.
-/// Empty if the op does not have the quantity.
+/// The values that a limit is checked against: all values of a quantity, the value at one position, or products of
+/// several quantities. Empty if the op does not have the quantity.
 fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reason> {
     let of = |factor: &str| -> Result<Vec<Scalar>, Reason> {
         let (quantity, position) = position(factor);
@@ -138,7 +138,7 @@ fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reaso
 }
 
 impl Limit {
-    /// Values that are allowed instead of one that is not.
+    /// If the limit does not allow `value`, a text that says which values are allowed.
     pub(super) fn refuses(&self, value: &Scalar) -> Option<String> {
         if let Some(known) = &self.one_of
             && !known.iter().any(|known| same(known, value))
@@ -163,16 +163,16 @@ impl Limit {
     }
 }
 
-/// A whole number as an integer, any other real number as a text that no limit names.
+/// Converts a real number. A whole number becomes an integer, and any other number a text, which no limit allows.
 fn of_real(number: f32) -> Scalar {
-    // Exact where it is whole and below 2^24.
+    // The conversion is exact if the number is whole and below 2^24.
     match number as i64 {
         whole if whole.unsigned_abs() < 1 << 24 && whole as f32 == number => Scalar::Integer(whole),
         _ => Scalar::String(number.to_string()),
     }
 }
 
-/// True if two values are equal: flags are 0 and 1.
+/// True if two values are equal. A truth value equals 0 or 1.
 fn same(known: &Scalar, value: &Scalar) -> bool {
     match known {
         Scalar::Bool(flag) => *value == Scalar::Integer((*flag).into()),
@@ -231,7 +231,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         }
         _ => Vec::new(),
     };
-    // Beyond i64 is beyond every limit.
+    // A number that does not fit i64 exceeds every limit.
     Ok(numbers
         .into_iter()
         .map(|n| Scalar::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
@@ -272,7 +272,7 @@ fn extent(site: &OpSite<'_>, axis: usize) -> Result<Option<u64>, Reason> {
     first(site).map_or(Ok(None), |x| Ok(dims(x)?.get(axis).copied()))
 }
 
-/// The extents of the window that one result looks at.
+/// The extents of the window from which one result is computed.
 fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
     let size = |size: &[u32]| size.iter().map(|&s| s.into()).collect();
     Ok(match site.op {
@@ -293,7 +293,7 @@ fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
     })
 }
 
-/// Number of products, or elements, of the sum behind one result.
+/// The number of products, or of elements, that are added up for one result.
 fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
     let weight = || second(site).map_or(Ok(Vec::new()), dims);
     Ok(match site.op {
@@ -307,7 +307,8 @@ fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
     })
 }
 
-/// The factors of a resize, axis by axis. The op states them, or they follow from the extents of the result.
+/// The factors of a resize, one for each axis. The op states the factors, or they follow from the extents of the
+/// result.
 fn factors(site: &OpSite<'_>) -> Result<Vec<Scalar>, Reason> {
     let Op::Resize(resize) = site.op else {
         return Ok(Vec::new());
@@ -324,7 +325,7 @@ fn factors(site: &OpSite<'_>) -> Result<Vec<Scalar>, Reason> {
 fn uncounted_pad(site: &OpSite<'_>) -> Option<u64> {
     let Op::AveragePool(pool) = site.op else { return None };
     let padded = pool.pad.iter().any(|&p| p != 0);
-    // A window that reaches past the end in ceil mode has fewer elements too.
+    // In ceil mode, a window that reaches past the end also has fewer elements.
     Some(u64::from(padded && !pool.count_include_pad || pool.ceil))
 }
 
@@ -343,7 +344,7 @@ fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     }))
 }
 
-/// Kind of broadcast of two operands to the result's shape. A channel is the second axis.
+/// How two operands are broadcast to the shape of the result, as a word of the table. A channel is the second axis.
 fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     let (Some(a), Some(b)) = (first(site), second(site)) else {
         return Ok(None);
@@ -354,7 +355,7 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
         (_, true) => a,
         _ => return Ok(Some("general")),
     };
-    // Axes are counted from the end.
+    // The axes of both shapes are aligned at the end.
     let offset = result.len() - smaller.len().min(result.len());
     let filled: Vec<usize> = (0..smaller.len())
         .filter(|&axis| smaller[axis] != 1)

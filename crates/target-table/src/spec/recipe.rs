@@ -1,4 +1,5 @@
-//! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
+//! Recipes, which say how an op is lowered to integers. The table names them, and the crate `lower` has a file for each
+//! of them.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -207,17 +208,17 @@ pub struct Lines {
 }
 
 impl Reciprocal {
-    /// The number that stands for 1 / n.
+    /// The integer that stands for 1 / `count`.
     pub fn of(self, count: u32) -> i32 {
         let count = NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-        // At most 2^30.
+        // The quotient is at most 2^30, so it fits.
         self.rounding.divide(1 << self.bits.min(30), count) as i32
     }
 }
 
 impl Lines {
-    /// The number of codes from one entry to the next, as a power of two, for codes of `bits` bits. `None` where entries are
-    /// not evenly spaced, or each code has one.
+    /// The number of codes from one entry to the next, as a power of two, for codes of `bits` bits. `None` if the
+    /// entries are not evenly spaced, or if each code has an entry.
     pub fn step(self, bits: u8) -> Option<u8> {
         let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
         let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;
@@ -226,7 +227,7 @@ impl Lines {
 }
 
 impl WeightGrid {
-    /// True if the factor to the output is a power of two.
+    /// True if the factor from sums to results is a power of two.
     pub fn leaves_a_shift(self) -> bool {
         match self {
             WeightGrid::MaxAbs => false,
@@ -249,7 +250,7 @@ pub(super) fn computes(definition: Definition) -> Vec<Term> {
     }
 }
 
-/// The number of forms that the row of a recipe has in `requantize`.
+/// Whether the row of a recipe has forms in `requantize`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forms {
     /// None: nothing is narrowed.
@@ -260,7 +261,7 @@ enum Forms {
     Must,
 }
 
-/// Facts about a recipe that hold whatever its parameters are.
+/// Facts about a recipe that do not depend on its parameters.
 struct Facts {
     name: &'static str,
     requantize: Forms,
@@ -311,7 +312,7 @@ impl Recipe {
     fn facts(self) -> Facts {
         use Forms::{May, Must, Never};
         const ADDS: &[Term] = &[Term::Add, Term::Sub, Term::ShiftLeft];
-        // A sum where no form of the row takes off a zero point.
+        // If no form of the row subtracts the zero point, an Add does it.
         const SUMS: &[Term] = &[Term::SumPool, Term::ReduceSum, Term::Add];
         let (name, requantize, inputs, keeps_grid, leaves): (_, _, _, _, &'static [Term]) = match self {
             Recipe::MultiplyAccumulate { .. } => ("multiply_accumulate", Must, false, false, &[Term::Conv, Term::Gemm]),
@@ -332,7 +333,7 @@ impl Recipe {
             Recipe::Clamp => ("clamp", Never, false, true, &[]),
             Recipe::PassThrough { .. } => ("pass_through", Never, false, true, &[]),
             Recipe::Compare => ("compare", Never, false, false, &[]),
-            // Codes less their zero point.
+            // The primitive computes the codes minus their zero point.
             Recipe::Requantize { .. } => ("requantize", Must, false, false, &[Term::ShiftLeft]),
         };
         Facts {
@@ -344,12 +345,12 @@ impl Recipe {
         }
     }
 
-    /// The name in a table.
+    /// The name of the recipe in a table.
     pub fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// The terms of the ops that it lowers.
+    /// The terms of the ops that the recipe lowers.
     pub fn lowers(self) -> Vec<Term> {
         match self {
             Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights => vec![Term::Conv, Term::Gemm],
@@ -379,39 +380,40 @@ impl Recipe {
         }
     }
 
-    /// The terms of the primitives that end in a requantization of the recipe's own: fusion rows that take it over name them
-    /// among their `ops`.
+    /// The terms of the primitives that the recipe puts before a requantization. Fusion rows that fuse this
+    /// requantization name these terms in `ops`.
     pub fn leaves(self) -> &'static [Term] {
         self.facts().leaves
     }
 
-    /// True if operands and results have one grid: codes are moved, compared or averaged.
+    /// True if operands and results have the same scale and zero point, because codes are only moved, compared or
+    /// averaged.
     pub fn keeps_grid(self) -> bool {
         self.facts().keeps_grid
     }
 
-    /// True if it narrows sums: its row has forms in `requantize`.
+    /// True if the recipe requantizes sums, so that its row must have forms in `requantize`.
     pub fn narrows(self) -> bool {
         self.facts().requantize == Forms::Must
     }
 
-    /// True if its row may have forms in `requantize`, which at least take bits off codes.
+    /// True if the row of the recipe may have forms in `requantize`, if only to remove bits from codes.
     pub fn may_narrow(self) -> bool {
         self.facts().requantize != Forms::Never
     }
 
-    /// True if its row has forms in `inputs`, for the operands.
+    /// True if the row of the recipe has forms in `inputs`, which requantize the operands.
     pub fn requantizes_inputs(self) -> bool {
         self.facts().inputs
     }
 
-    /// True if it computes on real numbers, with weights that have codes: it takes the pairs without codes of activations,
-    /// and no others.
+    /// True if the recipe computes on real numbers with quantized weights. Such a recipe accepts only pairs in which
+    /// the activations are real numbers.
     pub fn is_weight_only(self) -> bool {
         self == Recipe::DequantizeWeights
     }
 
-    /// True if it adds up or multiplies, and so needs an accumulator.
+    /// True if the recipe adds up products or elements, and so needs an accumulator.
     pub fn accumulates(self) -> bool {
         match self {
             Recipe::AveragePoolDivide => true,
@@ -420,12 +422,12 @@ impl Recipe {
         }
     }
 
-    /// True if it makes the scales of weights so that a shift leads from its sums to its results.
+    /// True if the recipe chooses the scales of weights so that its sums become results by a shift.
     pub fn leaves_a_shift(self) -> bool {
         matches!(self, Recipe::MultiplyAccumulate { weight_grid, .. } if weight_grid.leaves_a_shift())
     }
 
-    /// The integer function that it computes.
+    /// The integer function that the recipe computes, if it computes one.
     pub fn definition(self) -> Option<Definition> {
         match self {
             Recipe::Lookup { definition, .. }
@@ -435,7 +437,7 @@ impl Recipe {
         }
     }
 
-    /// Scale and zero point of the result, where the recipe fixes them.
+    /// Scale and zero point of the result, if the recipe fixes them.
     pub fn fixed_grid(self) -> Option<(f32, i32)> {
         match self {
             Recipe::Softmax { definition } => definition.softmax().map(|facts| facts.output),

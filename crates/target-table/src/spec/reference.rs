@@ -1,4 +1,5 @@
-//! `docs/target-table.md`: every key with what it takes and what it means, from the types.
+//! Makes `docs/target-table.md` from the types of a table. For every key, the page says which values it can have and
+//! what it means.
 
 use super::check::{DERIVED, Quantity, terms};
 use super::{Recipe, TargetSpec};
@@ -21,7 +22,7 @@ Scale sense everywhere: real = scale × (q − zero point).
 
 ";
 
-/// In the order in which a table is written.
+/// The sections of the page, in the order in which a table is usually written.
 const SECTIONS: [&str; 11] = [
     "reference",
     "silicon",
@@ -36,7 +37,7 @@ const SECTIONS: [&str; 11] = [
     "options",
 ];
 
-/// The page.
+/// The text of the reference page.
 pub fn reference_page() -> String {
     let mut page = Page::new(OPENING);
     page.keys(TargetSpec::shape(), &SECTIONS);

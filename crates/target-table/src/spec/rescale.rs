@@ -1,30 +1,31 @@
-//! The grids on both sides of a requantization.
+//! The scales and zero points before and after a requantization.
 
 use std::borrow::Cow;
 use strait_requantize::{IntType, Per};
 
-/// From one grid to another.
+/// What is needed to build a requantization from one scale and zero point to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Rescale<'a> {
-    /// The scales. Each rule multiplies them in its own way.
+    /// The scales. Each rule multiplies and rounds them in its own way.
     pub scales: Scales<'a>,
-    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the
-    /// shift take another one.
+    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms that add a constant before the
+    /// shift accept another value than 0.
     pub input_zero: i32,
     /// Zero point of the result.
     pub output_zero: i32,
     /// Type of the result.
     pub out: IntType,
-    /// Bounds of the accumulators that can occur, for the whole tensor or by channel. Free integers are chosen to be the
-    /// best on them; for other integers the report says how far they are from the best. Where the bounds are not known,
-    /// free integers are the nearest to the factor.
+    /// Smallest and largest accumulator that can occur, for the whole tensor or for each channel. Integers that the
+    /// compiler chooses are chosen to be the best for these accumulators. For other integers, the report says how far
+    /// they are from the best ones. If the bounds are not known, the compiler chooses the integers that are closest to
+    /// the factor.
     pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
 /// Scales on both sides of a requantization: real = scale × (q − zero point).
 #[derive(Clone, Copy, Debug)]
 pub enum Scales<'a> {
-    /// Of a sum of products of activations and weights; the factor is `input · weight / output`.
+    /// The scales of a sum of products of activations and weights. The factor is `input · weight / output`.
     Convolution {
         /// Scale of the activation.
         input: f32,
@@ -33,7 +34,7 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
-    /// As `Convolution`, of a fully connected layer: some runtimes round it otherwise.
+    /// As `Convolution`, but for a fully connected layer, for which some runtimes round the factor in another way.
     FullyConnected {
         /// Scale of the activation.
         input: f32,
@@ -42,25 +43,26 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
-    /// Of a product of two matrices that are activations; the factor is `a · b / output`.
+    /// The scales of a product of two matrices that are activations. The factor is `a · b / output`.
     MatrixProduct {
         /// Scale of one operand.
         a: f32,
-        /// Scale of the other.
+        /// Scale of the other operand.
         b: f32,
         /// Scale of the result.
         output: f32,
     },
-    /// Of an elementwise product; the factor is `a · b / output`.
+    /// The scales of an elementwise product. The factor is `a · b / output`.
     Product {
         /// Scale of one operand.
         a: f32,
-        /// Scale of the other.
+        /// Scale of the other operand.
         b: f32,
         /// Scale of the result.
         output: f32,
     },
-    /// Of codes that come onto the grid of sums of products; the factor is `codes / (input · weight)`.
+    /// The scales of codes that are converted to the scale of sums of products. The factor is `codes / (input ·
+    /// weight)`.
     Onto {
         /// Scale of the codes.
         codes: f32,
@@ -69,22 +71,22 @@ pub enum Scales<'a> {
         /// Scale of the weights.
         weight: &'a Per<f32>,
     },
-    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some
+    /// The scales of a sum of `count` elements that becomes their mean. The factor is `input / count / output`. If some
     /// sums have fewer elements than others, each count is a channel.
     Mean {
         /// Scale of the elements.
         input: f32,
-        /// Number of elements of a sum.
+        /// Number of elements in a sum.
         count: &'a Per<u32>,
         /// Scale of the result.
         output: f32,
     },
-    /// The scale of the input divided by the scale of the output, where nothing else is known of them.
+    /// The scale of the input divided by the scale of the output. Used if nothing else is known about the two scales.
     Ratio(f64),
 }
 
 impl Scales<'_> {
-    /// The factor in `f64`.
+    /// The factor of the requantization, computed in `f64`.
     pub fn factor(&self) -> Per<f64> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
@@ -103,7 +105,7 @@ impl Scales<'_> {
         }
     }
 
-    /// Input, weights' and output scale, of sums of products.
+    /// For sums of products: the scales of the input, of the weights and of the output.
     pub(super) fn products(&self) -> Option<(f32, Cow<'_, Per<f32>>, f32)> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
@@ -114,7 +116,7 @@ impl Scales<'_> {
         }
     }
 
-    /// The factor in `f32`, from the left to the right.
+    /// The factor of the requantization, computed in `f32` from left to right.
     pub(super) fn single(&self) -> Per<f32> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {

@@ -1,9 +1,10 @@
-//! Keys and words of older tables: each is refused with its line and the way in which it is written now.
+//! Refuses keys and words of older tables. Each error names the line and says how the key or word is written now.
 
 use super::check::CODE;
 use strait_document::{Diagnostic, Diagnostics, Entry, Node, Table, Value};
 
-/// For each key of a row of older tables how it is written now; with a word behind the key, where that alone is old.
+/// For each key of a row of older tables, how it is written now. If only one word for the key is old, the word follows
+/// the key.
 const MOVED: &str = r#"
 op left_shift: recipe = { lookup = { left_shift = 15 } }, and alike for the other recipes that shift left
 op interpolate: recipe = { lookup = { interpolate = { entries = 17, rounding = "half_up" } } }
@@ -22,10 +23,10 @@ form from sima: from = "correction"
 form from ascend: from = "dequantize_quantize"
 "#;
 
-/// Refuses what older tables say in another way.
+/// Refuses keys and words that are now written in another way.
 ///
 /// # Errors
-/// Each such key, in the order of the text.
+/// An error for each such key or word, in the order of the text.
 pub(super) fn check(tree: &Node) -> Result<(), Diagnostics> {
     let mut found = Vec::new();
     for (old, spelling) in MOVED.lines().filter_map(|line| line.split_once(": ")) {
@@ -56,7 +57,7 @@ pub(super) fn check(tree: &Node) -> Result<(), Diagnostics> {
     }
 }
 
-/// The entries of a table; none of another value.
+/// The entries of a value if it is a table, and no entries otherwise.
 fn entries(node: &Node) -> Option<&Table> {
     match &node.value {
         Value::Table(entries) => Some(entries),

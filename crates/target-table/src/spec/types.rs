@@ -222,44 +222,46 @@ words! {
 }
 
 impl Types {
-    /// The types of codes that activations may have, the preferred one first. A type comes once for each of its pairs.
+    /// The types of codes that activations may have, the preferred one first. A type is listed once for each of its
+    /// pairs.
     pub fn activations(&self) -> impl Iterator<Item = Integer> {
         self.pairs.iter().filter_map(|pair| pair.codes())
     }
 
-    /// The grids of activations of a type.
+    /// Which scales and zero points activations of a type can have.
     pub fn activation(&self, t: Integer) -> &ActivationScheme {
         self.activation_of.get(&t).unwrap_or(&self.activation)
     }
 
-    /// The grids of weights of a type.
+    /// Which scales and zero points weights of a type can have.
     pub fn weight(&self, t: Integer) -> &WeightScheme {
         self.weight_of.get(&t).unwrap_or(&self.weight)
     }
 
-    /// The codes of activations of a type.
+    /// The range of codes that activations of a type use.
     pub fn activation_range(&self, t: Integer) -> RangeInclusive<i32> {
         codes(t.into(), self.activation(t).range.as_ref())
     }
 
-    /// The codes of weights of a type.
+    /// The range of codes that weights of a type use.
     pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
         codes(t.into(), self.weight(t).range.as_ref())
     }
 }
 
-/// The interval within the type. The check of the table has seen that it fits.
+/// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
+/// that the interval fits the type.
 fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
     range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
 }
 
 impl Quantize {
-    /// Rounding of a weight's quotient to a whole number.
+    /// How weights, divided by their scale, are rounded to whole numbers.
     pub fn weight_rounding(&self) -> Rounding {
         self.weight_rounding.unwrap_or(self.rounding)
     }
 
-    /// Rounding of a bias's quotient to a whole number.
+    /// How biases, divided by their scale, are rounded to whole numbers.
     pub fn bias_rounding(&self) -> Rounding {
         self.bias_rounding.unwrap_or(self.rounding)
     }

@@ -121,7 +121,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// True if `value` lies inside.
+    /// True if `value` lies in the interval.
     pub fn contains(&self, value: i64) -> bool {
         (self.min..=self.max).contains(&value)
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// JSON schemas of types of crates without schemas, and narrower schemas of own types.
+/// JSON schemas of types from crates that have none, and narrower schemas of types of this crate.
 #[cfg(feature = "schema")]
 pub(crate) mod schemas {
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -1,5 +1,6 @@
-//! A constant that is added to a product of two activations. AMCT adds it to the integer sums before they are
-//! dequantized, and rounds it for that. For products with constant weights the constant is already the bias.
+//! Writes the addition of a constant to a product of two activations. AMCT rounds the constant and adds it to the
+//! integer sums before they are dequantized. For products with constant weights, the constant is already part of the
+//! bias.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -7,19 +8,19 @@ use strait_plugin_sdk::graph::{Node, NodeId, TensorData, Term, ValueId};
 
 use super::walk::{Flavour, Walk, onnx, operand};
 
-/// An addition to float values that can be made on the integer sums instead.
+/// The addition of a constant to float values, which can be replaced by an addition to the integer sums.
 pub(super) struct Added<'m> {
     /// The integer sums, in the lowered graph.
     sums: ValueId,
-    /// The node that dequantizes the sums. Only the addition reads its result.
+    /// The node that dequantizes the sums. Only the addition reads the result of this node.
     dequantizes: NodeId,
     constant: &'m TensorData,
     factor: f32,
 }
 
 impl<'m, F: Flavour> Walk<'m, F> {
-    /// The addition that a node computes, if it adds a constant to such a product. The constant must be one number, or
-    /// one for each column.
+    /// The addition that a node computes, if it adds a constant to a product of two activations. The constant must be
+    /// one number, or one for each column.
     pub(super) fn added(&self, node: &Node) -> Option<Added<'m>> {
         (node.op.term() == Term::Add).then_some(())?;
         [[0, 1], [1, 0]].into_iter().find_map(|[product, constant]| {
@@ -42,7 +43,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// True if the node dequantizes sums to which its reader adds a constant.
+    /// True if the node dequantizes integer sums, and its only reader adds a constant that can be added to the sums
+    /// instead.
     pub(super) fn is_added_to(&self, id: NodeId, node: &Node) -> bool {
         let reader = self.result(node).and_then(|result| self.graph.only_use(result));
         let reader = reader.and_then(|at| self.graph.node(at.node));
@@ -51,7 +53,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             .is_some_and(|added| added.dequantizes == id)
     }
 
-    /// Adds the constant to the integer sums. Their dequantization then stands for the node's result.
+    /// Adds the constant to the integer sums. The dequantization of these sums then stands for the result of the node.
     pub(super) fn add_to_sums(&mut self, id: NodeId, node: &'m Node, added: &Added<'_>) -> Result<(), TargetError> {
         let (Some(result), Some(mut sum)) = (self.result(node), self.sums.get(&added.sums).cloned()) else {
             return Ok(());

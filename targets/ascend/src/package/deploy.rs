@@ -1,8 +1,8 @@
 //! The deploy model, which ATC compiles.
 //!
-//! Attributes are as CANN's ONNX parser reads them. AscendQuant has the floats `scale` = 1/s and `offset` = z, and the
-//! text `dst_type`. AscendDequant has `dtype` 0, which means float32; its second operand is a 64-bit word for each
-//! channel. AscendAntiQuant has `scale` = s and `offset` = z, whose sign the parser inverts. These operators are
+//! Attributes are written as CANN's ONNX parser reads them. AscendQuant has the floats `scale` = 1/s and `offset` = z,
+//! and the text `dst_type`. AscendDequant has `dtype` 0, which means float32; its second operand is a 64-bit word for
+//! each channel. AscendAntiQuant has `scale` = s and `offset` = z, whose sign the parser inverts. These operators are
 //! registered in ONNX's own domain `ai.onnx`.
 
 use strait_plugin_sdk::TargetError;
@@ -14,8 +14,8 @@ use super::walk::{Flavour, Grid, onnx};
 
 pub(super) struct Deploy;
 
-/// The parameter of AscendDequant. Bits 0 to 31 are the factor as a float. Bits 32 to 39, the shift, and bits 40 to 47,
-/// the zero point of the weights, are 0 here.
+/// The parameter of AscendDequant for one channel, a 64-bit word. Bits 0 to 31 are the factor as a float. Bits 32 to
+/// 39, the shift, and bits 40 to 47, the zero point of the weights, are 0 here.
 fn word(factor: f32) -> u64 {
     u64::from(factor.to_bits())
 }

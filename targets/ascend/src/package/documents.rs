@@ -9,8 +9,8 @@ use strait_plugin_sdk::{Counts, Emission};
 
 use super::walk::Layer;
 
-/// `*_quant.json`: lists the nodes of the deploy model with the model's layers that each replaces, for tools that
-/// compare dumped tensors. A layer's outputs are those of its dequantization.
+/// `*_quant.json`: for each node of the deploy model, lists the layers of the source model that the node replaces.
+/// Tools that compare dumped tensors use this file. The outputs of a layer are those of its dequantization.
 pub(super) fn names(deploy: &Module, model: &str) -> Value {
     let graph = deploy.main();
     let named: BTreeMap<&str, NodeId> = graph.nodes().map(|(id, node)| (deploy.name(node.name), id)).collect();
@@ -37,8 +37,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 { "key": "_datadump_origin_output_index", "value": { "i": position } },
             ] })
         };
-        // A node whose results are codes has no outputs of the model. The outputs of its layer belong to the
-        // dequantization.
+        // A node whose results are codes has none of the model's outputs. The outputs of its layer belong to the node
+        // that dequantizes the codes.
         let dequantized = name.strip_suffix(".dequant").filter(|_| kind == "AscendDequant");
         let computes_codes = !kind.starts_with("Ascend")
             && node
@@ -46,7 +46,7 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 .first()
                 .and_then(|&result| graph.value(result))
                 .is_some_and(|value| !value.ty.elem.is_float());
-        // A node that prepares an operand stands before its layer and has none of the layer's outputs.
+        // A node that prepares an operand runs before the layer's own node and has none of the layer's outputs.
         let is_in_front = |last: &&&str| named.get(**last).is_some_and(|layer| id < *layer);
         let last = sources.last().filter(|last| !is_in_front(last));
         let outputs: Vec<Value> = match (dequantized, computes_codes, last) {
@@ -69,7 +69,7 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
 }
 
 /// `config.json`: the configuration, written out for each layer. If a range does not come from an algorithm of the
-/// toolkit, it is written as a range of the toolkit's IFMR without a search: all values, one candidate.
+/// toolkit, it is written as a range of the toolkit's algorithm IFMR with a single candidate, which covers all values.
 pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
     let mut document = Map::new();
     document.insert("version".into(), json!(1));
@@ -96,7 +96,7 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
     document.into()
 }
 
-/// How the range of a layer's input was found.
+/// Describes how the range of a layer's input was found.
 fn activations(emission: &Emission<'_>, layer: &Layer) -> Value {
     let (observer, options) = emission.observing(&layer.name);
     let asymmetric = layer.grid.zero != 0;
@@ -120,8 +120,8 @@ fn activations(emission: &Emission<'_>, layer: &Layer) -> Value {
     }
 }
 
-/// `fusion_result.json`: the rules over the float graph, in the form in which ATC reports its own. The list of buffer
-/// fusions is empty.
+/// `fusion_result.json`: which rules were applied to the float graph, in the form in which ATC reports its own fusions.
+/// The list of buffer fusions is empty.
 pub(super) fn fusions(rules: &[(&str, Counts)]) -> Value {
     let counts = |counts: &Counts| {
         let [matched, effect] = [counts.matched, counts.applied].map(|count| count.to_string());

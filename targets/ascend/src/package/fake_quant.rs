@@ -1,12 +1,12 @@
-//! The fake-quantized model: it has only ONNX's own operators, which compute on integers that are stored as float32.
+//! The fake-quantized model. It has only ONNX's own operators, which compute on integers that are stored as float32.
 //!
 //! ```text
 //! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
 //! ```
 //!
-//! It rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The two only
-//! differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) + z. Sums are exact
-//! as long as they stay below 2^24.
+//! The model rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The
+//! two results only differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) +
+//! z. Sums are exact as long as they stay below 2^24.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -17,7 +17,7 @@ use super::walk::{Flavour, Grid, onnx, scalar};
 
 pub(super) struct FakeQuant;
 
-/// Adds an operation in float32 on `x` and a constant or another value. The result has the shape of `x`.
+/// Adds an operation in float32 to the graph, on `x` and a constant or another value. The result has the shape of `x`.
 fn step(
     export: &mut Export<'_>,
     op: &str,
@@ -98,7 +98,7 @@ impl Flavour for FakeQuant {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
         let rank = export.shape(sum).len();
-        // The channels of an image are its second axis. A matrix has a single factor.
+        // The channels of an image are its second axis. For a matrix there is a single factor.
         let shape: Vec<u64> = match factor {
             Per::Tensor(_) => Vec::new(),
             Per::Channel(factors) => {

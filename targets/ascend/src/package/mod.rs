@@ -1,4 +1,5 @@
-//! Writes the package: the files that AMCT writes, for ATC and for people. docs/ascend-package.md describes it.
+//! Writes the package. It consists of the files that AMCT writes, for ATC and for people. docs/ascend-package.md
+//! describes it.
 
 mod added;
 mod deploy;
@@ -18,10 +19,10 @@ use strait_plugin_sdk::{Emission, Sink, TargetError};
 
 use walk::Walk;
 
-/// The format of both models.
+/// The format of the deploy model and of the fake-quantized model.
 const ONNX: &str = "onnx";
 
-/// Writes all files. If one of them cannot be made, nothing is written.
+/// Writes all files. If a file cannot be made, nothing is written.
 pub(crate) fn write(emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
     let module = emission.module;
     // The first graph is the lowered one, in which every step is a node of its own.

@@ -1,4 +1,4 @@
-//! Layers that sum codes: products with constant weights, and averages.
+//! Writes layers that compute sums of codes: products and averages.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -7,7 +7,7 @@ use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, T
 use super::unsupported;
 use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand};
 
-/// A product on codes, with everything that it is written from.
+/// A product of codes, with everything that is needed to write it.
 struct Product<'a> {
     id: NodeId,
     layer: &'a str,
@@ -15,7 +15,7 @@ struct Product<'a> {
     attributes: Vec<(&'static str, Attribute)>,
     /// The codes of the weights, in the layout of the operator.
     weights: TensorData,
-    /// The bias as an integer sum, without the part for the zero point; `None` if it is 0.
+    /// The bias as an integer sum, without the term for the zero point; `None` if it is 0.
     bias: Option<Vec<i32>>,
     /// Shape of the result.
     shape: Vec<Dim>,
@@ -44,7 +44,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let folded = folded
             .map_err(|error| unsupported(error.to_string()))?
             .unwrap_or_else(|| vec![0; channels]);
-        // The lowered bias contains −z·Σw. It is taken out, since ATC adds it itself.
+        // The lowered bias contains −z·Σw. This term is removed, since ATC adds it itself.
         let each = (codes.len() / channels).max(1);
         let biases = folded.iter().zip(codes.chunks(each)).map(|(&folded, row)| {
             let bias = folded + i64::from(grid.zero) * row.iter().sum::<i64>();
@@ -92,7 +92,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// A product of two activations without zero points: sums of products of their codes.
+    /// Writes a product of two activations whose zero points are 0. The integer sums are sums of products of their
+    /// codes.
     pub(super) fn product_of_activations(
         &mut self,
         id: NodeId,
@@ -132,7 +133,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// Adds the operator. For a MatMul, its bias is added by an Add after it.
+    /// Adds the operator of a product to the graph. The bias of a MatMul is added by an Add after it.
     fn multiply(&mut self, x: ValueId, product: Product<'_>) -> Result<ValueId, TargetError> {
         let (export, flavour, layer) = (&mut self.export, &self.flavour, product.layer);
         let weights = flavour.weights(product.weights)?;
@@ -155,8 +156,9 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// An average: AveragePool on codes. ATC divides the sum of the codes, minus their zero points, by the number of
-    /// elements. If windows have different numbers of elements, the layer computes on float values.
+    /// Writes an average as an AveragePool on codes. ATC divides the sum of the codes, minus their zero points, by the
+    /// number of elements. If the windows have different numbers of elements, the layer computes on float values
+    /// instead.
     pub(super) fn pool(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
         let (Some(x), Some(result)) = (operand(node, 0), self.result(node)) else {
             return Ok(());
@@ -207,8 +209,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// True if a requantization divides the sums of windows by a number for each window, perhaps after subtracting the
-    /// zero point.
+    /// True if a requantization divides the sums of windows by a different number for each window, possibly after the
+    /// zero point was subtracted.
     fn has_counts(&self, sums: ValueId) -> bool {
         self.graph
             .uses(sums)
@@ -220,7 +222,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             })
     }
 
-    /// The window of an average over whole axes, and which axes are missing in its result.
+    /// For an average over whole axes: the attributes of its window, and the axes that its result does not have.
     fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
         let axes = match node.op.attribute("axes") {
             Some(Attribute::Ints(axes)) => axes,

@@ -7,12 +7,12 @@ use strait_plugin_sdk::form::Per;
 
 use super::walk::Layer;
 
-/// The record of these layers. Floats are written with as few digits as it takes to read back the same bits.
+/// The record of these layers. Floats are written with as few digits as are needed to read back the same bits.
 pub(super) fn text(layers: &[Layer]) -> String {
     let mut text = String::new();
     for layer in layers {
         let mut line = |line: std::fmt::Arguments<'_>| {
-            // Writing into a string does not fail.
+            // Writing into a `String` never fails.
             let _ = writeln!(text, "{line}");
         };
         line(format_args!("record {{"));
@@ -31,7 +31,7 @@ pub(super) fn text(layers: &[Layer]) -> String {
         for _ in scales {
             line(format_args!("    offset_w: 0"));
         }
-        // The scales of weights belong to the layer with everything that was folded into it.
+        // The scales of weights are for the layer's weights after other layers were folded into them.
         line(format_args!("    skip_fusion: {}", !layer.folded));
         line(format_args!("    is_tensor_quantize: {}", layer.operand > 0));
         line(format_args!("    op_data_type: \"float32\""));
@@ -45,8 +45,8 @@ pub(super) fn text(layers: &[Layer]) -> String {
     text
 }
 
-/// Splits layers that were joined into one convolution again, so that they are as in the model. Each has a weight scale
-/// for each of its outputs.
+/// Splits each convolution that was joined from several layers into the layers of the source model again. Each of these
+/// layers has one weight scale for each of its outputs.
 pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer> {
     let apart = |layer: Layer| match emission.joined(&layer.name) {
         None => vec![layer],
@@ -73,7 +73,7 @@ pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer
     layers.into_iter().flat_map(apart).collect()
 }
 
-/// A string in the text format.
+/// A string in the text format of Protocol Buffers.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,16 +1,17 @@
-//! Converts the lowered graph to the form that the toolkit uses.
+//! Converts the lowered graph to a graph of the kind that the toolkit writes.
 //!
-//! In the lowered graph, codes are passed from op to op. In the toolkit's graphs, float values are: each layer that
+//! In the lowered graph, ops pass codes to each other. In the toolkit's graphs, they pass float values: each layer that
 //! computes on codes quantizes its inputs and dequantizes its results. Both compute the same integers:
 //!
 //! ```text
 //! conv ▶ requantize ▶ max_pool ▶ conv          conv ▶ dequant ▶ max_pool ▶ quant ▶ conv
 //! ```
 //!
-//! q(x) = sat(rint(x·(1/s) + z)) does not decrease, and it works element by element. So it can be moved past any op
-//! that moves elements or takes the largest of several, and past a clamp if the clamp's ends are quantized, too. A
-//! quantization is therefore placed where its codes are read. If a value is quantized several times with the same scale
-//! and zero point, there is one node. If codes are read as float values, they are quantized and dequantized.
+//! The quantization q(x) = sat(rint(x·(1/s) + z)) is applied to each element, and a larger x never gives a smaller
+//! code. So the quantization can be moved past every op that moves elements or takes the largest of several, and past a
+//! clamp if the clamp's ends are quantized, too. Therefore a quantization is placed where its codes are read. If a
+//! value is quantized several times with the same scale and zero point, there is only one node for it. If codes are
+//! read as float values, they are quantized and dequantized.
 
 use super::reals::reals;
 use super::unsupported;
@@ -30,24 +31,24 @@ pub(super) struct Grid {
     pub(super) zero: i32,
 }
 
-/// A layer that computes on codes.
+/// A layer that computes on codes, as the record and the settings describe it.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     /// Name of the layer in the model.
     pub(super) name: String,
     /// Scale and zero point of the layer's input.
     pub(super) grid: Grid,
-    /// Scales of the layer's weights; a pool has none.
+    /// Scales of the layer's weights; `None` for a pool.
     pub(super) weights: Option<Per<f32>>,
     /// True if other layers of the model were folded into this one.
     pub(super) folded: bool,
-    /// Which operand `grid` is for: the first, or the second one of a product of two activations.
+    /// Index of the operand that `grid` is for. It is 0, or 1 for the second operand of a product of two activations.
     pub(super) operand: usize,
 }
 
 /// One of the toolkit's two graphs: the deploy model or the fake-quantized model.
 pub(super) trait Flavour {
-    /// Quantizes a float value. The result is codes, or floats that stand for them.
+    /// Quantizes a float value. The result consists of codes, or of floats with the values of the codes.
     fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError>;
 
     /// Dequantizes a result of [`Flavour::quantize`].
@@ -63,13 +64,14 @@ pub(super) trait Flavour {
     /// Element type of integer sums.
     fn sum(&self) -> Elem;
 
-    /// Codes of weights in the form in which the operator reads them.
+    /// Converts codes of weights to the form in which the operator reads them.
     fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError>;
 
-    /// A bias, given as integer sums, in the form in which the operator reads it.
+    /// Converts a bias, which is given as integer sums, to the form in which the operator reads it.
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError>;
 
-    /// Dequantizes sums with their factor. Channels lie along axis 1 of `rank`, or along the last one.
+    /// Dequantizes integer sums by multiplying them with a factor, or with one for each channel. Channels lie along
+    /// axis 1 of `rank`, or along the last one.
     fn dequantize(
         &self,
         export: &mut Export<'_>,
@@ -86,7 +88,7 @@ pub(super) struct Sum {
     pub(super) value: ValueId,
     pub(super) layer: String,
     pub(super) factor: Per<f32>,
-    /// Axes that an average removes. They are removed after the dequantization.
+    /// Axes that an average removes. They are removed from the result after the dequantization.
     pub(super) squeeze: Vec<i64>,
     /// True for a product of two activations.
     pub(super) of_activations: bool,
@@ -97,16 +99,17 @@ pub(super) struct Walk<'m, F> {
     pub(super) graph: &'m Graph,
     pub(super) export: Export<'m>,
     pub(super) flavour: F,
-    /// Quantize nodes that have been added, by value, scale and zero point.
+    /// The results of the quantizations that have been added. The key is the value that is quantized, with its scale
+    /// and zero point.
     codes: BTreeMap<(ValueId, u32, i32), ValueId>,
-    /// Integer sums, by their value in the lowered graph.
+    /// The integer sums that have been made. The key is the value in the lowered graph that they stand for.
     pub(super) sums: BTreeMap<ValueId, Sum>,
-    /// Dequantized sums and constants, by their value in the lowered graph.
+    /// Dequantized sums and constants. The key is the value in the lowered graph that they stand for.
     reals: BTreeMap<ValueId, ValueId>,
-    /// For each sum, the value in the lowered graph that is its dequantized form.
+    /// For each sum, the value in the lowered graph that is the result of its dequantization.
     pub(super) dequantized: BTreeMap<ValueId, ValueId>,
     pub(super) layers: Vec<Layer>,
-    /// Layers that the toolkit would quantize and that run in float here.
+    /// Layers that the toolkit would quantize, but that run in float in this model.
     pub(super) floats: Vec<String>,
 }
 
@@ -161,7 +164,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             Term::MatMul if on_codes => self.product_of_activations(id, node, &layer),
             Term::Requantize if on_sums => self.requantize(id, node, &layer),
             Term::SumPool | Term::ReduceSum if on_codes => self.pool(id, node, &layer),
-            // This addition is the zero point of an average.
+            // An addition to integer sums adds the zero point of an average.
             Term::Add if on_sums => {
                 let sum = first.and_then(|first| self.sums.get(&first).cloned());
                 self.result(node)
@@ -185,7 +188,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// An op that moves codes or takes the largest of several. It is the same on float values.
+    /// Converts an op that moves codes or takes the largest of several. The same op is used on float values.
     fn moved(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
         let moves = [
             Term::MaxPool,
@@ -237,11 +240,12 @@ impl<'m, F: Flavour> Walk<'m, F> {
         if !above {
             made = step(&mut self.export, "Relu", layer, &[made], Some(result));
         } else if below {
-            // The layer's name goes to the node that computes its result.
+            // The node that computes the layer's result gets the layer's name.
             made = step(&mut self.export, "Relu", &format!("{layer}.relu"), &[made], None);
         }
         if above {
-            // If 6 has the code of the upper end, write 6: ATC recognizes a ReLU6 by it.
+            // If the code of 6 is the upper end of the clamp, 6 itself is written, because ATC recognizes a ReLU6 by
+            // this number.
             let six = quantized(6.0, grid) == max;
             let end = if six {
                 6.0
@@ -301,7 +305,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// A dequantized sum. It is dequantized once for all readers.
+    /// The dequantized form of an integer sum. The sum is dequantized once for all its readers.
     pub(super) fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         if let Some(&made) = self.reals.get(&value) {
             return Ok(made);
@@ -330,8 +334,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(made)
     }
 
-    /// The codes of a value in the lowered graph, with its own scale and zero point. It is quantized once for all
-    /// readers.
+    /// The codes that stand for a value of the lowered graph, with the scale and zero point of this value. The value is
+    /// quantized once for all its readers.
     pub(super) fn codes(&mut self, value: ValueId, layer: &str) -> Result<ValueId, TargetError> {
         let (real, grid) = (self.real(value)?, self.grid(value)?);
         let key = (real, grid.scale.to_bits(), grid.zero);
@@ -400,7 +404,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         node.outputs.first().copied()
     }
 
-    /// Name of the node from which this one was lowered: its layer's, or that of an op added to the layer.
+    /// Name of the node that `node` was lowered from. This is the name of its layer, or of an op that was added to the
+    /// layer.
     fn own_name(&self, node: &Node) -> &'m str {
         let own = self.module.name(node.name);
         let is_primitive = node.sources.first() == Some(&node.name) && node.sources.len() > 1;

@@ -1,4 +1,4 @@
-//! A tree of lists and maps that is written as YAML in block style. Maps keep the order in which entries were added, so
+//! Trees of lists and maps that are written as YAML in block style. Maps keep the order in which entries were added, so
 //! the same tree gives the same text.
 
 use std::fmt::Write as _;
@@ -64,7 +64,7 @@ impl Tree {
         }
     }
 
-    /// The text, which means the same in YAML 1.1 and 1.2.
+    /// The value as YAML text, which means the same in YAML 1.1 and in YAML 1.2.
     pub(super) fn yaml(&self) -> String {
         let mut out = String::new();
         self.block(0, &mut out);
@@ -120,7 +120,7 @@ impl Tree {
                 for item in items {
                     let mut lines = String::new();
                     item.block(indent + 2, &mut lines);
-                    // The first line of the item follows the dash.
+                    // The first line of the item follows the dash on the same line.
                     _ = writeln!(out, "{:indent$}- {}", "", lines.trim());
                 }
             }
@@ -172,12 +172,12 @@ fn quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Words that YAML 1.1 does not read as text.
+/// Words that YAML 1.1 reads as something else than text unless they are in quotes.
 const WORDS: [&str; 11] = [
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
 
-/// Writes a key, in quotes if it could be read as something else.
+/// Writes a key, in quotes if it could be read as something else than text.
 fn key(text: &str, out: &mut String) {
     let plain = text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

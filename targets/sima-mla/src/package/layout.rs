@@ -1,7 +1,7 @@
-//! Layout of tensors: in SiMa's tools channels are the last axis, in the IR the second.
+//! The layout of tensors. Channels are the last axis in SiMa's tools, but the second axis in the IR.
 
-/// The axes of the IR in the order in which they are stored. Tensors with four axes are stored as N, H, W, C, others as
-/// they are.
+/// The axes of the IR in the order in which they are stored. Tensors with four axes are stored in the order N, H, W, C,
+/// and other tensors in the order of the IR.
 pub(super) fn stored_order(rank: usize) -> Vec<usize> {
     if rank == 4 {
         vec![0, 2, 3, 1]
@@ -10,13 +10,13 @@ pub(super) fn stored_order(rank: usize) -> Vec<usize> {
     }
 }
 
-/// A list with an entry for each axis, put into the order in which axes are stored.
+/// Puts a list that has an entry for each axis into the order in which axes are stored.
 pub(super) fn stored<T: Copy>(by_axis: &[T]) -> Vec<T> {
     let order = stored_order(by_axis.len()).into_iter();
     order.filter_map(|axis| by_axis.get(axis).copied()).collect()
 }
 
-/// Position of an IR axis in the stored order.
+/// The position that an axis of the IR has in the stored order.
 pub(super) fn stored_axis(axis: usize, rank: usize) -> usize {
     stored_order(rank).iter().position(|&a| a == axis).unwrap_or(axis)
 }
@@ -31,7 +31,7 @@ pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize
     for _ in 0..bytes.len() / width.max(1) {
         let at: usize = index.iter().zip(&axes).map(|(i, (_, stride))| i * stride).sum();
         out.extend_from_slice(bytes.get(at * width..(at + 1) * width).unwrap_or_default());
-        // Advance the index, the last axis fastest.
+        // The index is advanced to the next element, with the last axis fastest.
         for (i, (extent, _)) in index.iter_mut().zip(&axes).rev() {
             *i += 1;
             if *i < *extent {

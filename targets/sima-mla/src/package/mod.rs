@@ -1,8 +1,8 @@
-//! Writes the package: the integer network in the format of SiMa's tools, as far as that is public.
+//! Writes the package: the integer network in the format of SiMa's tools, as far as this format is public.
 //!
 //! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that it
-//! names). `model_mpk.json` says which processor runs what. docs/sima-package.md describes the format. It says what was
-//! seen in public files, what was derived, and what has never been run.
+//! names). `model_mpk.json` says which processor runs what. docs/sima-package.md describes the format. It says which
+//! parts were seen in public files, which were derived, and which have never been run.
 
 mod document;
 mod layout;
@@ -19,7 +19,7 @@ use strait_samples::{Pack, PackError};
 /// Name of the model in the package. Artifacts do not contain the model's own name.
 const NAME: &str = "model";
 
-/// Writes both files for the main graph, which is in the integer stage.
+/// Writes both files of the package for the main graph, which is in the integer stage.
 pub(crate) fn write(module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
     let graph = module.main();
     let stages = stages::stages(graph)?;
@@ -96,7 +96,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
     #[test]
     fn the_network_names_its_arrays_and_keeps_the_integers() {
         let files = files(TEXT);
-        // The archive does not compress its members, so their text appears in it as it is.
+        // The archive does not compress its members, so the text of the members can be searched in the archive.
         let sima = &files["model.sima"];
         let node = r#"          - name: "c"
             sources: ["c"]

@@ -7,10 +7,10 @@ use serde::Serialize;
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::graph::{Graph, Module, Node, Reason, ReasonCode, Term, ValueId};
 
-/// What SiMa's own packages name as the executable of a kernel that the runtime provides.
+/// The executable that SiMa's own packages name for a kernel that the runtime provides.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
 
-/// The whole document. The keys have the same order as in SiMa's own files.
+/// The whole document `model_mpk.json`. The keys have the same order as in SiMa's own files.
 #[derive(Serialize)]
 pub(super) struct Description<'a> {
     name: &'a str,
@@ -91,7 +91,8 @@ struct Buffer<'a> {
 }
 
 impl Description<'_> {
-    /// The document as JSON, with one entry a line. It cannot fail, since all keys are text and all scales finite.
+    /// The document as JSON, with one entry on each line. This cannot fail, since all keys are text and all scales are
+    /// finite.
     pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)?;
         json.push(b'\n');

@@ -1,4 +1,4 @@
-//! The network: a list of documents, one with `nodes`, and the arrays that they name.
+//! The network. It consists of a list of documents, one of which has the `nodes`, and of the arrays that they name.
 
 use super::document::{Tree, map};
 use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_order};
@@ -12,15 +12,16 @@ use strait_plugin_sdk::graph::{
 };
 use strait_samples::{NumberType, Pack, encode};
 
-/// Makes the documents, and fills the archive of arrays.
+/// The network while it is being made: the documents are built, and the arrays are added to the archive.
 pub(super) struct Network<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
-    /// The arrays, as `.npy` members.
+    /// The archive with the arrays, each as an `.npy` member.
     pub(super) arrays: Pack,
-    /// For each value, true if it is a constant whose node has been written.
+    /// For each value of the graph, true if the value is a constant whose node has been written.
     written: Vec<bool>,
-    /// Number of nodes that have arrays. It is part of their keys, since a name in the model may be any text.
+    /// Number of nodes with arrays that have been written. The keys of arrays contain this number and not the node's
+    /// name, since a name in the model may be any text.
     keys: usize,
 }
 
@@ -82,7 +83,7 @@ impl<'a> Network<'a> {
         Ok(Tree::List(vec![about, root]))
     }
 
-    /// Appends a node, after the constants that it is the first to use.
+    /// Appends a node. Constants that no earlier node uses are appended before it.
     fn node(&mut self, id: NodeId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
         let graph = self.graph;
         let Some(node) = graph.node(id) else { return Ok(()) };
@@ -158,7 +159,7 @@ impl<'a> Network<'a> {
     }
 
     /// The integer arithmetic of a node on the accelerator: its weights and bias, how its result is requantized, and
-    /// the result's scale and zero point.
+    /// the scale and zero point of the result.
     fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
         let result = self.describe(node.outputs.first().copied())?;
         let op = match (node.op.term(), &parameters) {
@@ -197,7 +198,7 @@ impl<'a> Network<'a> {
         }
         if let Some(form) = form {
             let mut requant = self.requantization(form)?;
-            // Which axis the channels of the requantization lie along.
+            // The document states along which axis the channels of the requantization lie.
             match node.channels(result.shape.len()).filter(|_| channels.is_some()) {
                 Some(Channels::Axis(axis)) => {
                     requant.put("channel_axis", stored_axis(axis, result.shape.len()) as i64);
@@ -220,7 +221,8 @@ impl<'a> Network<'a> {
         Ok(quant)
     }
 
-    /// The parameters of a requantization. They are numbers, or keys of arrays if there is a number for each channel.
+    /// The parameters of a requantization. They are written as numbers, or as keys of arrays if there is a number for
+    /// each channel.
     fn requantization(&mut self, form: &Requantization) -> Result<Tree, TargetError> {
         let kind = form.kind();
         let mut tree = map([("type", kind.name().into())]);
@@ -244,7 +246,7 @@ impl<'a> Network<'a> {
         Ok(tree)
     }
 
-    /// Stores one integer for each channel as an array, in the smaller of two types if they fit.
+    /// Stores one integer for each channel as an array, with 32 bits if all of them fit, and otherwise with 64 bits.
     fn channels(&mut self, key: &str, values: &[i64]) -> Result<String, TargetError> {
         let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
         let (elem, bytes) = match narrow {
@@ -286,7 +288,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Writes the node of a constant when it is first used.
+    /// Writes the node of a constant, unless it has already been written.
     fn constant(&mut self, value: ValueId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
         let Some(tensor) = self.module.constant(self.graph, value) else {
             return Ok(());
@@ -317,15 +319,15 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The attributes under the IR's own names. `with_parameters` is true for a product whose weights are stored as
-    /// arrays.
+    /// The attributes of a node, with the names that they have in the IR. `with_parameters` is true for a product whose
+    /// weights are stored as arrays.
     fn attributes(&self, node: &Node, with_parameters: bool) -> Result<Tree, TargetError> {
         let mut tree = Tree::Map(Vec::new());
         let gemm = node.op.term() == Term::Gemm && with_parameters;
         let requantize = node.op.term() == Term::Requantize;
         for (key, value) in node.op.attribute_list() {
             match value {
-                // The layout of the weights and `requant` already say this.
+                // The layout of the weights and the entry `requant` already state these attributes.
                 _ if gemm || requantize => {}
                 Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", node.op.name()))),
                 value => tree.put(&key, plain(value)),
@@ -334,7 +336,7 @@ impl<'a> Network<'a> {
         Ok(tree)
     }
 
-    /// Key of an array of the node that is being written.
+    /// The key of an array that belongs to the node that is being written.
     fn key(&self, what: &str) -> String {
         format!("n{:04}_{what}", self.keys)
     }
@@ -380,7 +382,7 @@ pub(super) fn subgraph_name(index: usize) -> String {
     format!("{}_{index}", Processor::Mla.name())
 }
 
-/// SiMa's word for how a quantize node rounds; our own word if SiMa has none. `None` for other nodes.
+/// SiMa's word for how a quantize node rounds; or Strait's own word if SiMa has none. `None` for other nodes.
 pub(super) fn rounding(node: &Node) -> Option<&'static str> {
     let Some(Attribute::Text(word)) = node
         .op
@@ -405,7 +407,7 @@ fn plain(attribute: Attribute) -> Tree {
         Attribute::Float(value) => f64::from(value).into(),
         Attribute::Floats(values) => Tree::List(values.into_iter().map(|v| f64::from(v).into()).collect()),
         Attribute::Text(text) => text.into(),
-        // Such attributes are not written here; they have places of their own.
+        // Attributes of these kinds are not written here, since they have places of their own in the document.
         Attribute::Data(_) | Attribute::Form(_) => Tree::Map(Vec::new()),
     }
 }

@@ -33,7 +33,7 @@ impl Processor {
     }
 }
 
-/// A step of the program that runs on one processor.
+/// A step of the compiled program, which runs on one processor.
 pub(super) enum Stage {
     /// A node that does not run on the accelerator.
     Single(NodeId),
@@ -45,18 +45,20 @@ pub(super) enum Stage {
 pub(super) struct Subgraph {
     /// The nodes, each after the producers of its operands.
     pub(super) nodes: Vec<NodeId>,
-    /// Values that the nodes read from outside, without constants. Each is listed once, in the order of the nodes.
+    /// Values, except constants, that the nodes read and that are computed outside the subgraph. Each is listed once,
+    /// in the order of the nodes.
     pub(super) inputs: Vec<ValueId>,
-    /// Values of the nodes that are read outside or are outputs of the graph, in the order of the nodes.
+    /// Values that the nodes compute and that are read outside the subgraph or are outputs of the graph, in the order
+    /// of the nodes.
     pub(super) outputs: Vec<ValueId>,
 }
 
 /// All nodes, in an order in which they can run.
 ///
 /// The level of a node is the largest number of changes between the accelerator and other processors on any path to it.
-/// It is odd for nodes on the accelerator and even for others. A node only reads from lower levels, or from its own
-/// level on the same processor. So the levels can run one after the other, and each level of the accelerator in one
-/// step.
+/// The level is odd for nodes on the accelerator and even for others. A node only reads from lower levels, or from its
+/// own level on the same processor. So the levels can run one after the other, and all nodes of one level of the
+/// accelerator can run in one step.
 pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     let order = graph
         .topological_order()
@@ -68,7 +70,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
         let ours = Processor::of(node) == Processor::Mla;
         let least = node.inputs.iter().flatten().filter_map(|&value| graph.producer(value));
         let least = least.map(|(producer, _)| level_of[producer.index()]).max().unwrap_or(0);
-        // The next level of the right parity.
+        // The smallest possible level that is odd for the accelerator and even for other processors.
         let level = least + usize::from((least % 2 == 1) != ours);
         level_of[id.index()] = level;
         if levels.len() <= level {
@@ -76,7 +78,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
         }
         levels[level].push(id);
     }
-    // For each value, the last level that has it as an input, so that each input is listed once.
+    // For each value, this has the last level that reads it as an input, so that each input is listed once.
     let mut seen = vec![None; graph.value_bound()];
     let stages = levels
         .into_iter()

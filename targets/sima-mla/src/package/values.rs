@@ -7,11 +7,11 @@ use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
 use strait_samples::NumberType;
 
-/// Name, layout and meaning of a value.
+/// A value of the graph: its name, its stored shape, and its scale and zero point.
 pub(super) struct Described<'a> {
     pub(super) name: &'a str,
     pub(super) elem: Elem,
-    /// Shape as it is stored, with channels last.
+    /// Shape of the value as it is stored, with the channels last.
     pub(super) shape: Vec<u64>,
     pub(super) quant: Option<&'a QuantParams>,
 }
@@ -21,7 +21,7 @@ impl<'a> Described<'a> {
         let missing = || Reason::new(ReasonCode::NoValue, "a value is missing");
         let value = graph.value(id).ok_or_else(missing)?;
         let name = module.name(value.name);
-        // A dimension that depends on data is 0 here. Only values on the host have such dimensions.
+        // A dimension that depends on the data is written as 0. Only values on the host have such dimensions.
         let dims: Vec<u64> = value.ty.shape.iter().map(|dim| dim.fixed().unwrap_or(0)).collect();
         Ok(Described {
             name,
@@ -31,13 +31,13 @@ impl<'a> Described<'a> {
         })
     }
 
-    /// The shape as a list.
+    /// The stored shape as a list for a document.
     pub(super) fn shape_tree(&self) -> Tree {
         let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
         Tree::List(extents.collect())
     }
 
-    /// The entry in the network: type, shape, scale and zero point.
+    /// The value's entry in the network, with its type, shape, scale and zero point.
     pub(super) fn tree(&self) -> Tree {
         let mut tree = map([
             ("name", self.name.into()),
@@ -52,13 +52,13 @@ impl<'a> Described<'a> {
     }
 }
 
-/// SiMa's scale, the reciprocal of ours: q = round(real · S) + Z. It is rounded to f64, so that 1 / S, rounded to f32,
-/// is our scale again.
+/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. So 1 / S,
+/// rounded to f32, is the scale in the IR again.
 pub(super) fn multiplicative(scale: f32) -> f64 {
     1.0 / f64::from(scale)
 }
 
-/// The scales: one, or one for each channel.
+/// SiMa's scales of a value: a single one, or one for each channel.
 pub(super) fn scales(quant: &QuantParams) -> Tree {
     per(&quant.scale, |&scale| multiplicative(scale))
 }
@@ -74,7 +74,7 @@ fn per<T, U: Into<Tree>>(values: &Per<T>, one: impl Fn(&T) -> U) -> Tree {
     }
 }
 
-/// Pairs of scale and zero point: one pair, or one for each channel.
+/// The pairs of a scale and a zero point of a value: a single pair, or one for each channel.
 pub(super) fn channel_params(quant: &QuantParams) -> Vec<(f64, i32)> {
     let channels = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
     let pair = |channel: usize| {

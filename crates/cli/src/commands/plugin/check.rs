@@ -58,7 +58,8 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let spec = spec.map_err(|error| failure::registry(&error.into()))?;
     let mut options = Options::new();
     for (name, value) in &arguments.option {
-        // An unknown name is kept as text. It is refused later with a list of known names, as in a configuration.
+        // An unknown name is kept as text. Such an option is refused later, with a list of the known names, as in a
+        // configuration.
         let value = match (spec.options.get(name).map(|row| row.kind), value.as_str()) {
             (Some(OptionType::Integer), text) => text
                 .parse()
@@ -70,7 +71,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         options.insert(name.clone(), value);
     }
     let mut files = arguments.vectors.clone();
-    // Recordings that a table in a file names are looked for in the same folder.
+    // If the table is a file, the recordings that it names are looked for in the same folder.
     let beside = subject.parent().filter(|_| kind == Subject::Table);
     let named = spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let named = beside
@@ -116,7 +117,7 @@ fn recording(file: &Path) -> Result<Recording, Stop> {
     })
 }
 
-/// Loads a library for its owner to examine. It need not be pinned.
+/// Loads the library that is to be examined. It need not be pinned, since the user has named it.
 fn load_library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
     let failed = |message: String| Stop::from(Diagnostic::error(codes::TARGET, message));
     let program = Program::this().map_err(|error| failed(format!("this program cannot be found: {error}")))?;

@@ -9,8 +9,8 @@ use strait_target::Registry;
 
 use crate::arguments::Language;
 
-/// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of its own crates.
-/// Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
+/// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of the crates that
+/// belong to Rust. Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
 const OF_RUST: &[&str] = &[
     "abstract",
     "alloc",
@@ -70,7 +70,7 @@ const OF_RUST: &[&str] = &[
     "yield",
 ];
 
-/// An error if a target with this name could not be built, or could be confused with another one.
+/// Returns an error if a target with this name could not be built, or could be confused with another target.
 pub(super) fn legal(name: &str, language: Language) -> Result<(), Stop> {
     let registry = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let why = if registry.entries().any(|(id, _)| id == name) {

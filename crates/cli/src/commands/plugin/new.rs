@@ -71,8 +71,8 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
     Ok(folder)
 }
 
-/// Writes all files of a project, or none: if one cannot be written, those written before are removed. The folder must
-/// be empty or missing.
+/// Writes all files of a project, or none: if a file cannot be written, those that were written before are removed. The
+/// folder must be empty or missing.
 fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
     let was_there = folder.exists();
     let all = || {
@@ -86,7 +86,8 @@ fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
         Ok(())
     };
     all().inspect_err(|_| {
-        // Report why the file could not be written, not what goes wrong here.
+        // Errors of this clean-up are ignored, so that the error that is reported says why the file could not be
+        // written.
         let _ = fs::remove_dir_all(folder);
         if was_there {
             let _ = fs::create_dir(folder);
@@ -105,7 +106,7 @@ fn executable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills templates in: the target's name replaces `NAME`, and the name as a Rust identifier replaces `CRATE`.
+/// Makes files from templates: the target's name replaces `NAME`, and the name as a Rust identifier replaces `CRATE`.
 fn files(name: &str, templates: &[(&str, &str)]) -> Vec<File> {
     let word = name.replace('-', "_");
     let of = |template: &str| template.replace("CRATE", &word).replace("NAME", name);
@@ -181,7 +182,7 @@ impl Source {
         if strait.contains("://") {
             return Ok(Source::Git(strait.into()));
         }
-        // Use an absolute path, since the project may be anywhere.
+        // The path is made absolute, since the project may be in any folder.
         let sdk = fs::canonicalize(Path::new(strait).join("crates/plugin-sdk"))
             .map_err(|error| wrong(format!("{strait} is no checkout of Strait: {error}")))?;
         Ok(Source::Folder(sdk.parent().unwrap_or(&sdk).into()))
@@ -193,7 +194,7 @@ impl Source {
             Source::Folder(crates) => ("path", crates.join(folder).display().to_string()),
             Source::Git(address) => ("git", address.clone()),
         };
-        // This writes the text as TOML does.
+        // `{value:?}` writes the text with the quotes and escapes that TOML needs.
         format!("strait-{folder} = {{ {key} = {value:?} }}")
     }
 }

@@ -4,7 +4,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use strait_target::Registry;
 
-/// What the argument names.
+/// What the argument of `strait plugin check` can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A file with a table.
@@ -29,7 +29,7 @@ impl Subject {
             Some("so" | "dylib" | "dll") => Subject::Library,
             _ if builtin.entries().any(|(id, _)| id == subject) => Subject::Id,
             _ if is_library(path) || subject.contains(".so.") => Subject::Library,
-            // An id contains none of these characters.
+            // An id contains none of these characters, so such an argument is meant as a file.
             _ if path.is_file() || subject.contains(['/', '\\', '.']) => Subject::Table,
             _ => Subject::Id,
         }

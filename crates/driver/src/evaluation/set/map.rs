@@ -11,7 +11,7 @@ use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 use super::One;
 
 impl One<'_> {
-    /// The metric `map`, the only one that looks at several outputs.
+    /// Prepares the metric `map`, which is the only one that reads several outputs.
     pub(super) fn map(&self) -> Result<Measure, Stop> {
         let table = self.table;
         let size = table.size;
@@ -42,7 +42,8 @@ impl One<'_> {
         })
     }
 
-    /// The outputs with boxes, scores and classes. They are named in the configuration, or are called so.
+    /// The outputs with boxes, scores and classes. The configuration can name them. By default they are called `boxes`,
+    /// `scores` and `classes`. There need not be an output with classes.
     fn boxes(&self) -> Result<BoxSource, Stop> {
         let table = self.table;
         let outputs = self.subject.outputs;
@@ -65,7 +66,7 @@ impl One<'_> {
         let classes = table.classes.is_some() || there("classes");
         let classes = classes.then(|| one(&table.classes, "classes")).transpose()?;
         let of = |index: usize| outputs.get(index).map_or(&[][..], |output| output.shape.as_slice());
-        // Dimensions that depend on data are checked for each sample.
+        // Dimensions that depend on data are not known here. They are checked for each sample.
         if of(boxes).last() != Some(&4) {
             let message = format!(
                 "boxes have four numbers each, and the output of them is {:?}",
@@ -77,7 +78,7 @@ impl One<'_> {
         Ok(BoxSource::Outputs { boxes, scores, classes })
     }
 
-    /// Checks that labels have no class without a score, if there is one score for each class.
+    /// If the model has one score for each class, checks that there is a score for every class in the labels.
     fn check_classes(&self, source: &BoxSource, objects: &[Vec<Object>]) -> Result<(), Stop> {
         let &BoxSource::Outputs {
             boxes,

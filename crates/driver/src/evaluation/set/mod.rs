@@ -23,10 +23,10 @@ use crate::{
 
 use super::command::Command;
 
-/// How many seconds a command may take if the configuration does not say.
+/// How many seconds a command may take if the configuration sets no limit.
 const SECONDS: u64 = 600;
 
-/// A metric that is ready for samples.
+/// A metric that is ready to judge samples.
 pub(crate) struct Judge {
     pub(crate) measure: Measure,
     /// The command that computes the metric from the outputs on all samples; absent if it is computed here.
@@ -36,7 +36,7 @@ pub(crate) struct Judge {
 /// The model and samples that metrics are prepared for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
-    /// The float model, if there is one. It tells which parts outputs consist of.
+    /// The float model, if there is one. It is needed to find out which parts an output consists of.
     pub(crate) float: Option<&'a Module>,
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
@@ -145,8 +145,8 @@ impl One<'_> {
             .into()
     }
 
-    /// The outputs for a metric that compares with another model: the one that is named, or all that it can judge. If
-    /// it can judge none, the first, which is refused later.
+    /// The outputs for a metric that compares with another model: the one that is named, or all that the metric can
+    /// judge. If it can judge none, the first output is returned, and is refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);
@@ -163,7 +163,7 @@ impl One<'_> {
         })
     }
 
-    /// The output that is named, or the first one.
+    /// The index of the output that the configuration names for the metric, or of the first output.
     fn output(&self) -> Result<usize, Stop> {
         self.named(self.table.output.as_deref(), "output")
     }

@@ -11,14 +11,14 @@ use super::super::given;
 use crate::pipeline::job::Job;
 use crate::{diagnostic::Diagnostic, failure::codes};
 
-/// A finding, and which bytes of the record it is about.
+/// A finding, and the range of bytes of the record that the finding is about.
 type Told = (Range<usize>, Diagnostic);
 
 /// Advice that names the rule which joins convolutions.
 const JOINS: &str = "`rewrite.off = [\"branches-to-grouped-conv\"]` leaves them apart";
 
-/// Converts the recorded scales so that each joined convolution has its own. The scales of other layers stay as they
-/// are.
+/// Converts the recorded scales of joined layers to scales of the convolution that they were joined into. The scales of
+/// other layers stay as they are.
 pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, Vec<Told>) {
     let (module, graph) = (job.canonical, job.canonical.main());
     let (mut kept, mut told) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
     (kept, told)
 }
 
-/// The scales of one operand, made from those of the joined layers.
+/// The scales of one operand of a joined convolution, made from the recorded scales of the layers.
 fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Recorded>, Box<Told>> {
     let Some(&first) = own.first() else { return Ok(None) };
     let names = || {

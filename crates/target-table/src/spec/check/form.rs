@@ -1,4 +1,4 @@
-//! `[form.NAME]`: limits fit the kind, and the rule makes integers of the kind.
+//! Checks `[form.NAME]`: the limits must fit the kind of form, and the rule must compute integers for this kind.
 
 use super::Findings;
 use crate::spec::{Arithmetic, Evidence, ScaleRule, ShiftLimits};
@@ -22,7 +22,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         }
         let kind = row.form_kind();
         if kind == FormKind::FractionalZero {
-            // The multiplier is an i32, and a factor of 1 is the multiplier 2^bits.
+            // The multiplier is an i32. It has to be able to be 2^bits, which stands for a factor of 1.
             let bits = row.multiplier_bits();
             findings.ensure(bits <= 30, &at("kind"), || {
                 format!("`{name}`: a multiplier in front of a zero point before the shift has 1 to 30 bits, not {bits}")
@@ -63,7 +63,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// The rules that make integers of a kind.
+/// The rules that can compute the integers of a kind of form.
 fn rules(kind: FormKind) -> &'static [ScaleRule] {
     use ScaleRule::{Correction, DequantizeQuantize, Free, Litert, OnnxRuntime};
     match kind {

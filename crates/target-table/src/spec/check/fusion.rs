@@ -1,4 +1,4 @@
-//! `[[fusion]]`: rows name ops and forms that exist, and verbs that fit the ops.
+//! Checks `[[fusion]]`: the rows must name ops and forms that exist, and verbs that fit the ops.
 
 use super::{Findings, terms};
 use crate::spec::fusion::{CONSTANT, TAKES_OVER};
@@ -68,7 +68,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// Refuses verbs that do not fit a producer of the row, that need another verb, or that exclude one.
+/// Refuses verbs that do not fit a producer of the row, that need another verb which is missing, or that exclude
+/// another verb of the row.
 fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[&str]) {
     let bases = || Verb::ALL.iter().filter(|verb| verb.turn() == TAKES_OVER);
     let ahead: Vec<&Verb> = bases().filter(|verb| verb.is_ahead()).collect();
@@ -123,7 +124,7 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     }
 }
 
-/// Checks that a row that merges scales accepts the one kind of form for that.
+/// If a row merges scales, checks that it accepts only the kind of form for which this is possible.
 fn merges(findings: &mut Findings<'_>, row: &FusionRow, here: &KeyPath) {
     let forms = &findings.spec.form;
     let merged = FormKind::AscendRequant;

@@ -1,4 +1,5 @@
-//! `op.NAME.limit` and `op.NAME.limit_of`: the ops have the quantities, and the quantities can have the values.
+//! Checks `op.NAME.limit` and `op.NAME.limit_of`: the ops must have the quantities that are limited, and the quantities
+//! must be able to have the values.
 
 use super::terms::{has_positions, quantity_words};
 use super::{DERIVED, Findings, attribute_keys, factors_of, position};
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use strait_core::MAX_RANK;
 use strait_document::{KeyPath, Scalar, nearest};
 
-/// Bound of the positions that a list can have: padding has two for each axis.
+/// The most positions that a list can have. The longest list is padding, with two positions for each axis.
 const MAX_POSITIONS: usize = 2 * MAX_RANK;
 
 /// Checks the limits of a row, including those for single types of weights.
@@ -71,8 +72,8 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
     }
 }
 
-/// Checks that the ops have a quantity (at a position, if the name has one), and that the limit, of it or of a product with
-/// it, names values that it can have. False if no further checks of the limit make sense.
+/// Checks that the ops have a quantity, and that it has a position if the name states one. Also checks that the limit
+/// names values that the quantity can have. Returns false if further checks of the limit make no sense.
 fn of_quantity(
     findings: &mut Findings<'_>,
     path: &KeyPath,

@@ -1,4 +1,5 @@
-//! Checks beyond the types of a table: names must exist, ranges must make sense, keys must go together.
+//! Checks of a table that go beyond the types of its keys: names must exist, ranges must make sense, and keys must fit
+//! together.
 
 mod form;
 mod fusion;
@@ -18,13 +19,13 @@ use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
-/// The code of these findings. Programs act on it.
+/// The code of all findings about tables, by which programs recognize them.
 pub(super) const CODE: &str = "T001";
 
 /// Checks a table whose keys have the right types.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the text.
+/// All findings, in the order of the text.
 pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     let mut findings = Findings {
         spec,
@@ -44,7 +45,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     }
 }
 
-/// Findings about features that need code of the target's crate: own verbs, and a package.
+/// Findings about features that need code of the target's crate: verbs of its own, and a package.
 pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnostic> {
     let mut findings = Findings {
         spec,
@@ -71,7 +72,7 @@ pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnosti
     findings.found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// The table, and what was found, each with its place in the text.
+/// A table that is being checked, and the findings so far, each with its place in the text.
 struct Findings<'a> {
     spec: &'a TargetSpec,
     tree: &'a Node,
@@ -83,37 +84,37 @@ impl Findings<'_> {
         self.found.push((self.tree.nearest(path).location.order(), finding));
     }
 
-    /// A finding about the value at `path`, or the table around it.
+    /// Adds a finding about the value at `path`, or about the table around it if there is no such value.
     fn add(&mut self, path: &KeyPath, message: impl Into<String>) {
         self.push(path, self.tree.error(CODE, path, message, ""));
     }
 
-    /// A finding about the text at a place.
+    /// Adds a finding about a place in the text.
     fn at(&mut self, location: &SourceLocation, message: &str) {
         let finding = Diagnostic::error(CODE, message).at(location.excerpt(""));
         self.found.push((location.order(), finding));
     }
 
-    /// As [`Findings::add`], with a help: the allowed values, or the one that was probably meant.
+    /// Like [`Findings::add`], but with advice, such as the allowed values or the value that was probably meant.
     fn add_with(&mut self, path: &KeyPath, message: impl Into<String>, help: impl Into<String>) {
         self.push(path, self.tree.error(CODE, path, message, "").help(help));
     }
 
-    /// A finding unless `holds`.
+    /// Adds a finding if `holds` is false.
     fn ensure(&mut self, holds: bool, path: &KeyPath, message: impl FnOnce() -> String) {
         if !holds {
             self.add(path, message());
         }
     }
 
-    /// A finding for each name of a list that is not in `known`.
+    /// Adds a finding for each name of a list that is not in `known`.
     fn names(&mut self, what: &str, path: &KeyPath, names: &[String], known: &[&str]) {
         for (index, name) in names.iter().enumerate() {
             self.name(what, &path.clone().index(index), name, known);
         }
     }
 
-    /// A finding for a name that is not in `known`.
+    /// Adds a finding if a name is not in `known`.
     fn name(&mut self, what: &str, path: &KeyPath, name: &str, known: &[&str]) {
         if !known.contains(&name) {
             let help = match known.is_empty() {
@@ -124,19 +125,19 @@ impl Findings<'_> {
         }
     }
 
-    /// A finding for each name of a list that is not the name of a form.
+    /// Adds a finding for each name of a list that is not the name of a form.
     fn forms(&mut self, path: &KeyPath, names: &[String]) {
         let known: Vec<&str> = self.spec.form.keys().map(String::as_str).collect();
         self.names("form", path, names, &known);
     }
 
-    /// A finding for a list, at the end of `path`, that is empty or says something twice.
+    /// Adds a finding if the list at `path` is empty or has an element twice.
     fn list<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         self.ensure(!list.is_empty(), path, || format!("`{path}` is empty"));
         self.once(path, list);
     }
 
-    /// A finding for each element of the list at `path` that is in the list twice.
+    /// Adds a finding for each element of the list at `path` that is in the list twice.
     fn once<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         for (index, element) in list.iter().enumerate() {
             let twice = list[..index].contains(element);

@@ -1,4 +1,4 @@
-//! `[op.NAME]`: terms exist, recipes lower them, forms and limits make sense.
+//! Checks `[op.NAME]`: terms must exist, the recipe must be able to lower them, and forms and limits must make sense.
 
 use super::{Findings, limits::limits, recipe, symmetric::symmetric, terms};
 use crate::spec::recipe::computes;
@@ -47,7 +47,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 }
 
 /// Checks that two rows for one op are for different activation types or different limits, and agree in everything that
-/// does not depend on these. The row `name` is tried first.
+/// may not depend on types and limits. The row `name` is tried first.
 fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, name: &str) {
     let spec = findings.spec;
     let Some(other) = spec.op.get(name) else { return };
@@ -76,7 +76,8 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     });
 }
 
-/// The first key in which two rows for one op and the same types differ although it matters to more than lowering.
+/// The first key in which two rows for one op and the same types differ although they must not, because more than the
+/// lowering depends on this key.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     [
         (
@@ -94,8 +95,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// A recipe without the parameters in which rows of one op may differ if their limits do: roundings, and ways to divide the
-/// sum of a pool.
+/// The recipe without those parameters in which rows of one op with different limits may differ: roundings, and how the
+/// sum of a pool is divided.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,
@@ -105,7 +106,7 @@ fn for_all_limits(mut recipe: Recipe) -> Recipe {
     recipe
 }
 
-/// Keys of a row that runs on the host.
+/// The keys that a row may have if its ops run on the host.
 const OF_HOST: [&str; 3] = ["ops", "run", "why"];
 
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
@@ -207,8 +208,8 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
 }
 
-/// Checks that a form of `in_accumulator` makes sums of 32 bits, and has integers by channel if weights have scales by
-/// channel.
+/// Checks that a form of `in_accumulator` computes sums of 32 bits, and that its integers can be per channel if weights
+/// have a scale for each channel.
 fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str], at: &impl Fn(&str) -> KeyPath) {
     let (spec, path) = (findings.spec, at("in_accumulator"));
     if row.in_accumulator.is_empty() {
@@ -237,7 +238,7 @@ fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str],
     });
 }
 
-/// Checks that the table has the types of the row, and that its forms make its results.
+/// Checks that the table has the types that the row names, and that the row's forms can compute its results.
 fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
     if let Some(pairs) = &row.pairs {
@@ -282,8 +283,8 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(
     }
 }
 
-/// Checks that the forms of a row make what its recipe needs: codes of the result's type, operands of 32 bits for sums, and
-/// integers by channel if the weights have scales by channel.
+/// Checks that the forms of a row compute what its recipe needs: codes of the result's type, 32-bit operands for sums,
+/// and integers per channel if the weights have a scale for each channel.
 fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
     let any = |forms: &[String], serves: &dyn Fn(&FormRow) -> bool| {
@@ -317,7 +318,8 @@ fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&
     }
 }
 
-/// Checks that an integer function computes the ops of the row, reads its activations, and fits their grids.
+/// Checks that an integer function computes the ops of the row, reads the row's types of activations, and fits their
+/// scales and zero points.
 fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: Definition, path: &KeyPath) {
     let spec = findings.spec;
     let computed: Vec<&str> = computes(function).into_iter().map(Term::name).collect();
@@ -338,7 +340,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             facts.output,
         ),
         (None, None) if function.normalizes() => return layer_normalization(findings, row, function, path),
-        // Any types, any grids.
+        // The function accepts all types, scales and zero points.
         (None, None) => return,
     };
     findings.ensure(row.results.is_none(), path, || {
@@ -360,7 +362,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             spec.types.activation_range(activation),
         );
         let ty = IntType::from(activation);
-        // Of 16 bits LiteRT takes zero points of 0 alone.
+        // For 16-bit activations, LiteRT accepts only zero points of 0.
         let symmetric = symmetric.or((ty.bits() > 8).then_some(true));
         let [low, high] = codes.unwrap_or([ty.min(), ty.max()]);
         let alike = symmetric.is_none_or(|symmetric| scheme.symmetric == symmetric);
@@ -380,7 +382,8 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
     }
 }
 
-/// Checks that the types of the results use all of their codes: a layer normalization makes all of them.
+/// Checks that the types of the results use all of their codes, since a layer normalization can have any code as its
+/// result.
 fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: Definition, path: &KeyPath) {
     let spec = findings.spec;
     let read = spec.pairs(row).filter_map(Pair::codes);

@@ -1,4 +1,5 @@
-//! `[passes]`: terms that exist, each once, ops that can keep a grid, and functions that can be clipped in front of.
+//! Checks `[passes]`: the terms must exist and be listed only once; passive ops must be able to keep the scale and zero
+//! point of their operand; and activation functions must be such that they can become a clamp.
 
 use super::{Findings, terms};
 use crate::spec::Recipe;

@@ -1,4 +1,4 @@
-//! Single recipes: that their parameters fit the row's ops, forms and types.
+//! Checks single recipes: their parameters must fit the row's ops, forms and types.
 
 use super::Findings;
 use crate::spec::{Arithmetic, FormRow, Lines, OpRow, Pair, PoolPadding, Recipe, ScaleSet, WeightGrid};
@@ -99,7 +99,7 @@ pub(super) fn check(
     }
 }
 
-/// Checks that forms and types of the row allow this grid of weights.
+/// Checks that the forms and types of the row allow this choice of scales for weights.
 fn weights(findings: &mut Findings<'_>, row: &OpRow, grid: WeightGrid, shifts: bool, path: &KeyPath) {
     findings.ensure(shifts || !grid.leaves_a_shift(), path, || {
         format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
@@ -115,8 +115,8 @@ fn weights(findings: &mut Findings<'_>, row: &OpRow, grid: WeightGrid, shifts: b
     });
 }
 
-/// True if weight scales that follow from the scales of activations are powers of two wherever `types.weight.scale` asks
-/// for these.
+/// True if weight scales that are derived from the scales of activations are powers of two, or if `types.weight.scale`
+/// does not ask for powers of two.
 fn powers_of_two(findings: &Findings<'_>, row: &OpRow) -> bool {
     let spec = findings.spec;
     spec.pairs(row).all(|pair| {
@@ -130,7 +130,7 @@ fn symmetric_weights(findings: &Findings<'_>, row: &OpRow) -> bool {
     spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric)
 }
 
-/// Checks that a pool which takes bits off its codes does so by a shift, and only where the zero point is 0.
+/// Checks that a pool which removes bits from its codes does so by a shift, and only for types whose zero point is 0.
 fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
     let results = row.results.iter().flatten();
     findings.ensure(shifts || row.requantize.is_empty(), &at("requantize"), || {
@@ -154,7 +154,7 @@ fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool
     }
 }
 
-/// Checks that the entries are on evenly spaced codes of each type that the row reads.
+/// Checks that the entries of a table of lines lie at evenly spaced codes, for each type that the row reads.
 fn evenly_spaced(findings: &mut Findings<'_>, row: &OpRow, lines: Lines, path: &KeyPath) {
     let other = findings
         .spec

@@ -1,11 +1,11 @@
-//! `op.NAME.symmetric`: operands without a zero point.
+//! Checks `op.NAME.symmetric`, which lists operands whose zero point must be 0.
 
 use super::Findings;
 use crate::spec::{OpRow, Recipe};
 use strait_core::Term;
 use strait_document::KeyPath;
 
-/// Checks that only products of codes have the key, and that ranks are those of convolutions.
+/// Checks that only rows of products have this key, and that ranks are only stated for convolutions.
 pub(super) fn symmetric(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
     let Some(symmetric) = &row.symmetric else { return };
     let reads = matches!(

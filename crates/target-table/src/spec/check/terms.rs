@@ -1,17 +1,17 @@
-//! The names of ops and of what can be limited about them.
+//! The names of ops, and the names of the quantities that a table can limit.
 
 use super::super::place::WEIGHT_SUM;
 use strait_core::{Kind, Op, Term};
 
-/// A quantity that a row may limit besides the op's attributes.
+/// A quantity that a row may limit and that is not an attribute of the op.
 pub(crate) struct Quantity {
-    /// Its name in the table.
+    /// Name of the quantity in the table.
     pub(crate) name: &'static str,
-    /// Its meaning, for the reference page.
+    /// Meaning of the quantity, for the reference page.
     pub(crate) meaning: &'static str,
-    /// The words that it may be; none where it is a number.
+    /// The words that the quantity can be; empty if it is a number.
     pub(crate) words: &'static [&'static str],
-    /// True if it is a value for each of several axes, in their order.
+    /// True if the quantity has a value for each of several axes, in the order of the axes.
     pub(crate) by_axis: bool,
 }
 
@@ -92,7 +92,7 @@ pub(crate) const DERIVED: &[Quantity] = &[
     number("axis_from_end", "the op's axis or axes, -1 being the last"),
 ];
 
-/// A quantity, and the position among its values if the name has one: `kernel[0]`.
+/// Splits a name such as `kernel[0]` into the quantity and the position among its values, if there is one.
 pub(crate) fn position(name: &str) -> (&str, Option<usize>) {
     let split = || {
         let (quantity, position) = name.strip_suffix(']')?.split_once('[')?;
@@ -102,12 +102,12 @@ pub(crate) fn position(name: &str) -> (&str, Option<usize>) {
     split().map_or((name, None), |(quantity, position)| (quantity, Some(position)))
 }
 
-/// The quantities of which a limit is the product: `kernel * channels`.
+/// The factors of a limited product such as `kernel * channels`.
 pub(crate) fn factors_of(name: &str) -> impl Iterator<Item = &str> {
     name.split('*').map(str::trim)
 }
 
-/// True if a quantity of the op behind a term has a value for each of several positions.
+/// True if a quantity of the op with this term has a value for each of several positions.
 pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return derived.by_axis;
@@ -115,8 +115,8 @@ pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     Term::parse(term).is_some_and(|term| Op::is_list(term.op_name(), quantity))
 }
 
-/// The words that a quantity of the op behind a term may be: `None` where there is no such quantity, an empty list where
-/// it is a number.
+/// The words that a quantity of the op with this term can be. `None` if there is no such quantity, and an empty list if
+/// the quantity is a number.
 pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static str>> {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return Some(derived.words.to_vec());
@@ -131,7 +131,7 @@ pub(crate) fn terms() -> Vec<&'static str> {
     known.map(|term| term.name()).collect()
 }
 
-/// The attributes of the op behind a term.
+/// The names of the attributes of the op with this term.
 pub(crate) fn attribute_keys(term: &str) -> &'static [&'static str] {
     Term::parse(term).map_or(&[], Term::attribute_keys)
 }

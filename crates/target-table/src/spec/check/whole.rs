@@ -1,4 +1,4 @@
-//! The parts that a table has once: identity, types, accumulators, options, overlays.
+//! Checks the parts that a table has only once: its identity, types, accumulators, options and overlays.
 
 use super::Findings;
 use crate::spec::{CodeKind, Integer, Observed, OptionValue, WeightPer, WeightScheme};
@@ -36,7 +36,8 @@ fn recordings(findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks that names and texts are plain lines: reports and messages print them.
+/// Checks that names and texts consist of a single line without control characters, since reports and messages print
+/// them.
 fn texts(findings: &mut Findings<'_>) {
     let mut nodes = vec![findings.tree];
     while let Some(node) = nodes.pop() {
@@ -171,8 +172,8 @@ fn types(findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks what scales by block need: sizes of blocks, a weight-only pair, and another granularity for weights that do not
-/// divide into whole blocks.
+/// Checks what scales per block need: sizes of blocks, a weight-only pair of types, and another granularity for weights
+/// that cannot be divided into whole blocks.
 fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
     let by_block = scheme.per.contains(&WeightPer::Block);
     findings.ensure(!by_block || used, &path.clone().key("per"), || {
@@ -245,7 +246,8 @@ fn options(findings: &mut Findings<'_>) {
     }
 }
 
-/// Small letters and digits with single hyphens between them, a letter first.
+/// True if the text consists of lower-case letters and digits with single hyphens between them, and begins with a
+/// letter.
 pub(in crate::spec) fn is_kebab_case(text: &str) -> bool {
     words(text, '-')
 }
@@ -259,12 +261,12 @@ fn words(text: &str, separator: char) -> bool {
     text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.split(separator).all(plain)
 }
 
-/// True for a digest as it is written in a table.
+/// True if the text is a SHA-256 digest as tables have it: 64 lower-case hexadecimal digits.
 pub(in crate::spec) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Three numbers with dots between them.
+/// True if the text consists of three numbers with dots between them.
 pub(in crate::spec) fn is_semver(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();
     let number = |n: &&str| {

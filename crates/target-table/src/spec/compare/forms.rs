@@ -1,11 +1,11 @@
-//! Forms. All keys that describe integers decide bits.
+//! Compares forms. All keys that describe integers decide the bits of results.
 
 use super::{Changes, Effect, appended, list, one};
 use crate::spec::{FormRow, Integer, TargetSpec};
 use std::collections::BTreeSet;
 
 pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
-    // No form of the old table was asked for a type that the old table does not have.
+    // A type that the old table does not have was not used with any form of the old table.
     let known: BTreeSet<Integer> = old
         .types
         .activations()
@@ -27,7 +27,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
 fn both(changes: &mut Changes, row: &str, old: &FormRow, new: &FormRow, known: &BTreeSet<Integer>) {
     changes.keys(row, [old, new], &["kind", "output", "per"]);
     changes.choice(row, "kind", [&old.kind, &new.kind], |_, _| Effect::OtherBits);
-    // The order of types does not matter.
+    // The order of the types has no meaning, so they are compared as sets.
     let [before, after] = [&old.output, &new.output].map(|types| types.iter().copied().collect::<BTreeSet<Integer>>());
     let effect = if after.difference(&before).any(|ty| known.contains(ty)) {
         Effect::OtherBits

@@ -1,4 +1,5 @@
-//! Fusions. Rows are tried in order. If only fusions that are proved equal are made, another row changes no integer.
+//! Compares fusion rows. Rows are tried in order. If only fusions are made that are proved to change no result, an
+//! additional row does not change any integer.
 
 use super::{Changes, Effect, list, maybe, one};
 use crate::spec::{Difference, TargetSpec};
@@ -10,7 +11,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     for row in &old.fusion {
         let label = format!("fusion.{}", row.name);
         match find(new, &row.name) {
-            // These two conditions hold whether a row says so or not.
+            // These two conditions always hold, even if a row does not state them.
             Some(new) => changes.keys(&label, [row, &new], &["when.requantize", "when.consumers"]),
             None => changes.row(&label, Effect::AcceptsLess, list(&row.ops), None),
         }

@@ -1,4 +1,4 @@
-//! Comparison of limits: does one take everything that another takes?
+//! Compares limits: does one limit accept everything that another one accepts?
 
 use super::{Changes, Effect, maybe};
 use crate::spec::{Integer, Limit, OpRow};
@@ -33,7 +33,7 @@ fn limits(changes: &mut Changes, (row, key): (&str, &str), old: &Limits, new: &L
 }
 
 impl Limit {
-    /// True if it refuses nothing that `other` takes. False if the keys alone do not tell.
+    /// True if this limit accepts everything that `other` accepts. False if this cannot be seen from the keys alone.
     fn takes_all_of(&self, other: &Limit) -> bool {
         if let Some(values) = &other.one_of {
             let number = |value: &Scalar| match value {

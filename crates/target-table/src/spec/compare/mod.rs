@@ -1,8 +1,9 @@
-//! Two versions of one table: which rows differ, which of the differences decide bits, and whether `version` says so.
+//! Compares two versions of one table: which rows differ, which differences decide the bits of results, and whether
+//! `version` was raised accordingly.
 //!
-//! A difference is reported with its key. A key that is absent counts with its default. A difference is reported as one
-//! that decides bits wherever that is possible: a form that takes more shifts may serve a node that another form of the row
-//! served before.
+//! A difference is reported with its key. A key that is absent counts as if it had its default. If a difference could
+//! decide bits, it is reported as one that does. For example, a form that accepts more shifts may be used for a node
+//! for which another form of the row was used before.
 
 mod forms;
 mod fusions;
@@ -21,52 +22,54 @@ use std::fmt::Display;
 use strait_document::words;
 
 words! {
-    /// Effect of a difference on a model that the old table compiles, the mildest first.
+    /// The effect of a difference on a model that was compiled with the old table. The mildest effect comes first.
     Effect {
-        /// None: words, references, and the evidence for them.
+        /// No effect. The difference is in texts, in references, or in the evidence.
         Text = "text",
-        /// The new table takes nodes that the old one leaves to the host or refuses. All else stays.
+        /// The new table accepts nodes that the old one leaves to the host or refuses. Everything else stays the same.
         AcceptsMore = "accepts_more",
-        /// The new table leaves some nodes to the host, or refuses them, that the old one takes.
+        /// The new table leaves some nodes to the host, or refuses them, although the old one accepts them.
         AcceptsLess = "accepts_less",
-        /// Results or parameters become other integers.
+        /// Results or parameters of the model become other integers.
         OtherBits = "other_bits",
     }
 }
 
-/// One difference.
+/// One difference between two tables.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Change {
-    /// Its consequence.
+    /// The effect of the difference.
     pub effect: Effect,
-    /// The option value with which it occurs; none if it occurs with the defaults.
+    /// The value of an option with which the difference occurs; absent if it occurs with the defaults.
     pub option: Option<String>,
-    /// The row of the table: `op.conv`, `form.scale31`, `types`.
+    /// The row of the table, such as `op.conv`, `form.scale31` or `types`.
     pub row: String,
-    /// The key in the row; none where the whole row is only in one of the tables.
+    /// The key in the row; absent if the whole row is in only one of the tables.
     pub key: Option<String>,
-    /// The value in the old table; none where it has none.
+    /// The value in the old table; absent if the old table has none.
     pub old: Option<String>,
-    /// The value in the new table; none where it has none.
+    /// The value in the new table; absent if the new table has none.
     pub new: Option<String>,
 }
 
-/// The differences of two tables for one target.
+/// The differences between two tables for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// The version of the old table.
     pub old_version: String,
     /// The version of the new table.
     pub new_version: String,
-    /// All differences but that of the version, the gravest first.
+    /// All differences except that of the version. Those with the gravest effect come first.
     pub changes: Vec<Change>,
-    /// The part of the version that the gravest difference raises: `none`, `patch`, `minor` or `major`.
+    /// The part of the version that has to be raised because of the gravest difference: `none`, `patch`, `minor` or
+    /// `major`.
     pub needs: Raise,
-    /// The part that is raised: `none`, `patch`, `minor` or `major`; `lowered` where the new version is below the old one.
+    /// The part of the version that was raised: `none`, `patch`, `minor` or `major`. `lowered` if the new version is
+    /// lower than the old one.
     pub says: Raise,
-    /// The least version that is raised enough for the differences.
+    /// The lowest version that is high enough for the differences.
     pub least: String,
-    /// True if the version is raised enough for the differences.
+    /// True if the new version is high enough for the differences.
     pub agrees: bool,
 }
 
@@ -74,7 +77,7 @@ impl Comparison {
     /// Compares two tables, with the defaults of their options and with each value that has an overlay in one of them.
     ///
     /// # Errors
-    /// None for tables that were parsed: they are right with each of these values.
+    /// Does not fail for tables that were parsed, since these were checked with each of these values.
     pub fn new(old: &Table, new: &Table) -> Result<Comparison, TableError> {
         let plain = Options::new();
         let (base_old, base_new) = (old.spec(&plain)?, new.spec(&plain)?);
@@ -82,7 +85,7 @@ impl Comparison {
         whole::compare(&mut changes, &base_old, &base_new);
         let base: BTreeSet<Change> = changes.found.iter().cloned().collect();
         for options in values(&base_old, &base_new) {
-            // A value that one of the tables refuses is a difference of the option's own row.
+            // If one of the tables does not allow the value, this is reported as a difference in the row of the option.
             let (Ok(old), Ok(new)) = (old.spec(&options), new.spec(&options)) else {
                 continue;
             };
@@ -112,7 +115,7 @@ impl Comparison {
     }
 }
 
-/// Each value of an option that an overlay of one of the tables is for, if it is not the default of both.
+/// Each value of an option for which one of the tables has an overlay, unless it is the default in both tables.
 fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
     let of = |spec: &TargetSpec| -> Vec<Options> {
         let overlays = spec.overlay.iter().filter_map(|(option, values)| {
@@ -122,7 +125,7 @@ fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
         });
         overlays.flatten().collect()
     };
-    // With the defaults of one table the other may have another one.
+    // The default of an option may differ between the tables, so the defaults of both are compared.
     let defaults = |spec: &TargetSpec| -> Vec<Options> {
         let one = |(name, row): (&String, &super::OptionRow)| Options::from([(name.clone(), row.default.clone())]);
         spec.options
@@ -137,13 +140,13 @@ fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
         .collect()
 }
 
-/// The differences so far.
+/// The differences that have been found so far.
 #[derive(Default)]
 struct Changes {
     found: Vec<Change>,
 }
 
-/// Keys that decide nothing, in every row that has them.
+/// Keys that have no effect on a compilation, in every row that has them.
 const TEXTS: [&str; 10] = [
     "vendor",
     "licence",
@@ -157,7 +160,7 @@ const TEXTS: [&str; 10] = [
     "fidelity",
 ];
 
-/// The effect of a key of which nothing else is known.
+/// The effect of a difference in a key about which nothing else is known.
 fn usual(key: &str) -> Effect {
     if TEXTS.contains(&key) {
         Effect::Text
@@ -167,7 +170,7 @@ fn usual(key: &str) -> Effect {
 }
 
 impl Changes {
-    /// A key of a row that is in both tables.
+    /// Compares a key of a row that is in both tables.
     fn key(&mut self, row: &str, key: &str, effect: Effect, [old, new]: [Option<String>; 2]) {
         if old != new {
             self.found.push(Change {
@@ -181,7 +184,8 @@ impl Changes {
         }
     }
 
-    /// All keys of a row that is in both tables, each with the usual effect, but those of `others`.
+    /// Compares all keys of a row that is in both tables, except those in `others`. Each difference has the usual
+    /// effect of its key.
     fn keys<T: Serialize>(&mut self, row: &str, [old, new]: [&T; 2], others: &[&str]) {
         let texts = [old, new].map(|row| Texts::of(&json(row)));
         for (key, values) in Texts::differing(texts) {
@@ -192,8 +196,8 @@ impl Changes {
         }
     }
 
-    /// A key whose value is one of several kinds with parameters: the kind, or else each of its parameters, with an effect by
-    /// its name and by its old and its new value.
+    /// Compares a key whose value is one of several kinds with parameters. If the kind is the same, each of its
+    /// parameters is compared. The effect depends on the parameter's name and on its old and new value.
     fn choice<T: Serialize>(
         &mut self,
         row: &str,
@@ -215,7 +219,7 @@ impl Changes {
         }
     }
 
-    /// A row that is only in one of the tables, with what it says in short.
+    /// Adds a row that is only in one of the tables, with a short description of the row.
     fn row(&mut self, row: &str, effect: Effect, old: Option<String>, new: Option<String>) {
         self.found.push(Change {
             effect,
@@ -228,7 +232,8 @@ impl Changes {
     }
 }
 
-/// The keys of a table with the text of each value. Keys of tables in it stand behind a dot.
+/// The keys of a table with the text of each value. Keys of inner tables are written after the inner table's name and a
+/// dot.
 #[derive(Default)]
 struct Texts(BTreeMap<String, String>);
 
@@ -254,7 +259,7 @@ impl Texts {
         }
     }
 
-    /// The keys that differ, each with both values.
+    /// The keys in which two tables differ, each with both values.
     fn differing([old, new]: [Texts; 2]) -> Vec<(String, [Option<String>; 2])> {
         let keys: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
         let both = keys
@@ -264,7 +269,7 @@ impl Texts {
     }
 }
 
-/// A part of a table as plain data. All parts can be written so: keys are text.
+/// A part of a table as JSON. This is possible for all parts, since all keys are texts.
 fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -295,7 +300,8 @@ fn list<T: Display>(values: impl IntoIterator<Item = T>) -> Option<String> {
     Some(values.join(", "))
 }
 
-/// The effect of another list: more where what is new is harmless by itself, and behind all that was there.
+/// The effect of a change to a list. The table only accepts more if all new elements are harmless and come after all
+/// old ones.
 fn appended<T: PartialEq>(old: &[T], new: &[T], harmless: impl Fn(&T) -> bool) -> Effect {
     match new.strip_prefix(old) {
         Some(behind) if behind.iter().all(harmless) => Effect::AcceptsMore,

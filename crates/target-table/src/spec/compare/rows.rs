@@ -1,4 +1,5 @@
-//! Rows of ops: compared for each op and activation type that they serve, whatever the rows are called.
+//! Compares rows of ops. They are compared for each op and each type of activations, whatever the names of the rows
+//! are.
 
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{Activation, Integer, OpRow, Recipe, TargetSpec};
@@ -9,7 +10,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     let activations =
         |spec: &TargetSpec| -> BTreeSet<Activation> { spec.types.pairs.iter().map(|pair| pair.activation).collect() };
     let all: BTreeSet<Activation> = activations(old).union(&activations(new)).copied().collect();
-    // One difference of a row is told once, however many ops and types the row serves.
+    // A difference of a row is reported once, even if the row is for several ops and types.
     let mut told = Changes::default();
     for term in Term::ALL.iter().copied() {
         host(&mut told, term, old, new);
@@ -24,8 +25,8 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     }
 }
 
-/// The rows of an op for one activation type. If there are several, rows of the same name are compared. An additional row
-/// takes nodes from the rows that are tried behind it; a row that is gone leaves its nodes to them.
+/// The rows of an op for one activation type. If there are several, rows of the same name are compared. An additional
+/// row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get its nodes.
 fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetSpec, new: &TargetSpec) {
     let rows = |spec: &'_ TargetSpec| -> Vec<(String, OpRow)> {
         let rows = spec.rows_for(term, activation).filter(|(_, row)| !row.is_host());
@@ -50,20 +51,20 @@ fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetS
     }
     let has = |rows: &[(String, OpRow)], name: &str| rows.iter().any(|(other, _)| other == name);
     for (at, (name, row)) in after.iter().enumerate().filter(|(_, (name, _))| !has(&before, name)) {
-        // A row behind all others takes only nodes that none of them takes.
+        // A row after all others gets only nodes that no other row accepts.
         let last = after.iter().skip(at).all(|(name, _)| !has(&before, name));
         let effect = if last { Effect::AcceptsMore } else { Effect::OtherBits };
         told.row(&format!("op.{name}"), effect, None, said(term, activation, row));
     }
 }
 
-/// A row that only one table has, in short.
+/// A short description of a row that only one of the tables has.
 fn said(term: Term, activation: Activation, row: &OpRow) -> Option<String> {
     let recipe = maybe(row.recipe).unwrap_or_default();
     Some(format!("{} on {} by {recipe}", term.name(), activation.name()))
 }
 
-/// The sentence with which an op stays on the host.
+/// Compares the sentence that says why an op runs on the host.
 fn host(changes: &mut Changes, term: Term, old: &TargetSpec, new: &TargetSpec) {
     let why = |spec: &TargetSpec| {
         let (_, row) = spec.op_row(term).filter(|(_, row)| row.is_host())?;
@@ -98,8 +99,8 @@ fn both(
     changes.keys(row, [old, new], &OTHERS);
     let both = [&resolved(old_spec, old), &resolved(new_spec, new)];
     changes.choice(row, "recipe", both, |parameter, values| match (parameter, values) {
-        // A convolution that pads with the code 0 leaves others to the host, and a linear resize without fraction bits is
-        // the host's.
+        // If convolutions pad with the code 0, those whose zero point is not 0 run on the host. A linear resize without
+        // fraction bits also runs on the host.
         ("pad", [Some("zero_code"), Some("zero_point")]) => Effect::AcceptsMore,
         ("pad", [Some("zero_point"), Some("zero_code")]) => Effect::AcceptsLess,
         ("fraction.bits" | "fraction.rounding", [None, _]) => Effect::AcceptsMore,
@@ -111,7 +112,7 @@ fn both(
         let sums = row.recipe.is_some_and(Recipe::accumulates);
         row.accumulator.or_else(of_type).filter(|_| sums)
     };
-    // The widths of `[accumulator]` are compared at their own rows.
+    // This is the row's own width. Widths in `[accumulator]` are compared elsewhere.
     if old.accumulator.is_some() || new.accumulator.is_some() {
         let [before, after] = [width(old_spec, old), width(new_spec, new)];
         changes.key(row, "accumulator", wider(before, after), [maybe(before), maybe(after)]);
@@ -143,7 +144,7 @@ fn both(
     limits::compare(changes, row, old, new);
 }
 
-/// The recipe of a row. A rounding that is absent is the one of the table.
+/// The recipe of a row. If it states no rounding, it gets the table's rounding.
 fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     let mut recipe = row.recipe;
     if let Some(Recipe::Lookup { rounding, .. }) = &mut recipe {
@@ -152,8 +153,8 @@ fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     recipe
 }
 
-/// Sums are proved to fit. So a wider accumulator takes more of them and changes none, if both are carried in i32 or both
-/// in i64.
+/// The effect of another width of accumulators. All sums are proved to fit. So a wider accumulator accepts more of them
+/// and changes none, if both widths are computed in i32 or both in i64.
 pub(super) fn wider(old: Option<u8>, new: Option<u8>) -> Effect {
     match (old, new) {
         (Some(old), Some(new)) if (old > 32) != (new > 32) => Effect::OtherBits,

@@ -1,20 +1,20 @@
-//! Versions of tables, and which part of one is raised.
+//! Versions of tables, and which part of a version is raised.
 
 use super::Effect;
 use strait_document::words;
 
 words! {
-    /// The part of a version that is raised, the mildest first.
+    /// The part of a version that is raised. The mildest change comes first.
     Raise {
-        /// It is below the version before.
+        /// The new version is lower than the old one.
         Lowered = "lowered",
-        /// None.
+        /// No part is raised.
         None = "none",
-        /// The third number.
+        /// The third number is raised.
         Patch = "patch",
-        /// The second one.
+        /// The second number is raised.
         Minor = "minor",
-        /// The first one.
+        /// The first number is raised.
         Major = "major",
     }
 }
@@ -29,7 +29,7 @@ impl From<Effect> for Raise {
     }
 }
 
-/// The part of a version that is raised from one version to the other.
+/// Which part of the version is raised from `old` to `new`.
 pub(super) fn raised(old: &str, new: &str) -> Raise {
     let [old, new] = [numbers(old), numbers(new)];
     let first = old.iter().zip(&new).position(|(old, new)| old != new);
@@ -42,7 +42,7 @@ pub(super) fn raised(old: &str, new: &str) -> Raise {
     }
 }
 
-/// The smallest version above `old` of which a part is raised.
+/// The smallest version above `old` in which the part `raise` is raised.
 pub(super) fn least(old: &str, raise: Raise) -> String {
     let mut numbers = numbers(old);
     numbers.resize(3, 0);

@@ -1,4 +1,5 @@
-//! All of a table but its rows: names, types, sums, the border to real numbers, passes, options.
+//! Compares everything in a table except its rows of ops, forms and fusions: names, types, sums, the quantization of
+//! inputs and outputs, passes and options.
 
 use super::rows::wider;
 use super::{Changes, Effect, Texts, appended, forms, fusions, json, list, maybe, one, rows};
@@ -46,7 +47,8 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     changes.key("table", "emit", effect, [list(&old.emit), list(&new.emit)]);
 }
 
-/// The border to real numbers, with the rounding of activations in the place of one that is absent.
+/// How values are quantized from real numbers and back. If no rounding is stated there, the rounding of activations is
+/// filled in.
 fn resolved(quantize: &Quantize) -> Quantize {
     Quantize {
         weight_rounding: Some(quantize.weight_rounding()),
@@ -56,7 +58,7 @@ fn resolved(quantize: &Quantize) -> Quantize {
 }
 
 fn codes(changes: &mut Changes, old: &Types, new: &Types) {
-    // The preferred pair comes first. A pair at the end is used only where a configuration asks for it.
+    // The preferred pair comes first. A pair at the end is only used if a configuration asks for it.
     let effect = appended(&old.pairs, &new.pairs, |_| true);
     changes.key("types", "pairs", effect, [list(&old.pairs), list(&new.pairs)]);
     changes.key("types", "points", Effect::OtherBits, [one(old.points), one(new.points)]);
@@ -83,19 +85,20 @@ fn codes(changes: &mut Changes, old: &Types, new: &Types) {
 
 fn sums(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
     for (ty, new) in &new.accumulator {
-        // With the type that it is for.
+        // The accumulator is compared for each type of activations.
         let Some(old) = old.accumulator.get(ty) else { continue };
         let row = format!("accumulator.{ty}");
         let effect = wider(Some(old.bits), Some(new.bits));
         changes.key(&row, "bits", effect, [one(old.bits), one(new.bits)]);
-        // A sum that keeps its lowest bits has to fit as a whole; any other in all its parts.
+        // If a sum wraps around on overflow, only the whole sum has to fit. Otherwise every partial sum has to fit,
+        // too.
         let effect = match (old.overflow, new.overflow) {
             (_, Overflow::Wrap) => Effect::AcceptsMore,
             (Overflow::Wrap, _) => Effect::AcceptsLess,
             _ => Effect::Text,
         };
         changes.key(&row, "overflow", effect, [one(old.overflow), one(new.overflow)]);
-        // Blocks of fewer channels are parts of larger ones, and not the other way round.
+        // A block of fewer channels is part of a larger block, so its sums fit if those of the larger block do.
         let wide = |new: &SumBlock, old: &SumBlock| new.channels <= old.channels && new.bits >= old.bits;
         let effect = match (&old.block, &new.block) {
             (_, None) => Effect::AcceptsMore,
