@@ -15,10 +15,10 @@ use std::ops::RangeInclusive;
 /// exceeds half of the divisor. For numbers that are not negative, this limit is lowered by one. So ties go away from
 /// zero.
 ///
-/// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >=
-/// 1. half_away adds 2^(t-1) before its shift, or one less if h < 0. In units of p, one less is 2^31 less. Therefore
-/// result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift, because h < 0 only for p < -2^30, and for -2^30 <= p <
-/// 0 (h = 0) both sums are in [0, 2^shift).
+/// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31,
+/// which is at least 1. half_away adds 2^(t-1) before its shift, or one less if h < 0. In units of p, one less is 2^31
+/// less. Therefore result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift, because h < 0 only for p < -2^30, and
+/// for -2^30 <= p < 0 (h = 0) both sums are in [0, 2^shift).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The mantissa with 31 fractional bits, not negative.
