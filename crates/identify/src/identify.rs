@@ -22,14 +22,16 @@ pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsErro
     if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());
     }
+    // With a wrong zero point of the input, nothing fits without a constant in each channel.
+    let moves_input = tried.missed() * MOST_MISSED > layer.outputs() || tried.needs_constant();
     let (mut best, mut rereadings, mut open_zero) = (tried, Vec::new(), false);
-    for reading in readings::others(layer) {
+    for reading in readings::others(layer, moves_input) {
         // If every zero point is possible, the values cannot show that the stated one is wrong.
         let Ok(tried) = Tried::of(file, &reading.layer) else {
             continue;
         };
-        let moves_input = reading.rereadings.iter().any(Rereading::is_of_input_zero);
-        if tried.is_much_better(&best, reading.open_zero || moves_input) {
+        let of_input = reading.rereadings.iter().any(Rereading::is_of_input_zero);
+        if tried.is_much_better(&best, reading.open_zero || of_input) {
             (best, rereadings, open_zero) = (tried, reading.rereadings, reading.open_zero);
         }
     }

@@ -26,7 +26,8 @@ pub(crate) struct Reading {
 
 /// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
 /// another zero point of the output, and all combinations.
-pub(crate) fn others(layer: &RecordedLayer) -> impl Iterator<Item = Reading> {
+/// Other zero points of the input are tried only if `moves_input` says so.
+pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
         .into_iter()
@@ -48,8 +49,8 @@ pub(crate) fn others(layer: &RecordedLayer) -> impl Iterator<Item = Reading> {
             })
         })
     });
-    let inputs = zeros.flat_map(|reading| {
-        let other = other_input_zero(&reading);
+    let inputs = zeros.flat_map(move |reading| {
+        let other = if moves_input { other_input_zero(&reading) } else { None };
         std::iter::once(reading).chain(other)
     });
     // The first reading is left out, since it is the one that the file states.
