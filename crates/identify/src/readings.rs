@@ -25,8 +25,8 @@ pub(crate) struct Reading {
 }
 
 /// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
-/// another zero point of the output, and all combinations.
-/// Other zero points of the input are tried only if `moves_input` says so.
+/// another zero point of the output, and all combinations. Other zero points of the input are only tried if
+/// `moves_input` says so.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
@@ -68,7 +68,7 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
         let best = zeros::likely(&layer, ends).into_iter().next()?;
         Some((search::fits(&layer, ends, best), zero, layer))
     };
-    let near = (estimate - BESIDE..=estimate + BESIDE).filter(|&zero| zero != stated);
+    let near = (estimate.saturating_sub(BESIDE)..=estimate.saturating_add(BESIDE)).filter(|&zero| zero != stated);
     // If several zero points fit equally well, the first one is taken.
     let best = near
         .filter_map(fit)
