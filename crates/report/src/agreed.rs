@@ -1,5 +1,5 @@
-//! Checks `quantization.json` against the lowered graph in the artifact. The types and grids of inputs and results
-//! follow from that graph.
+//! Checks `quantization.json` against the lowered graph in the artifact, from which the types and grids of inputs and
+//! results can be derived.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Runs the whole model on given samples to find the inputs that its bodies of control flow get.
+//! Runs the whole model on given samples to find out which inputs its bodies of control flow (loops and branches) get.
 
 use std::collections::BTreeMap;
 
