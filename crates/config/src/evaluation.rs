@@ -85,34 +85,34 @@ pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// Which metric to compute. Absent: the one that `name` names.
+    /// Which metric to compute. Default: the metric that `name` names.
     pub kind: Option<Metric>,
-    /// The name of the output to look at. Absent: every output for `agreement`, `cosine` and `snr`, and the first output for
-    /// all others.
+    /// The name of the output that is measured. By default, `agreement`, `cosine` and `snr` measure every output, and all other
+    /// metrics the first output.
     pub output: Option<String>,
     /// The labels of this metric, if they are not those of `[evaluation]`.
     pub labels: Option<LabelPath>,
-    /// For `miou`: the label of pixels that do not count. Absent: 255.
+    /// For `miou`: the label of pixels that do not count. Default: 255.
     pub ignore: Option<u32>,
-    /// For `psnr`: the largest possible number, such as 255. Absent: 1.
+    /// For `psnr`: the largest possible number, such as 255. Default: 1.
     #[schemars(range(min = 1e-30, max = 1e30))]
     pub peak: Option<f64>,
-    /// For `auc`: where the score comes from. Absent: `output`.
+    /// For `auc`: where the score comes from. Default: `output`.
     pub score: Option<Score>,
     /// For `auc`: this many consecutive samples share one label, for example the windows of a recording. The score is the mean
-    /// of their scores. Absent: 1.
+    /// of their scores. Default: 1.
     pub group: Option<NonZeroU32>,
-    /// For `map`: the name of the output with the boxes, four numbers each. Absent: `boxes`.
+    /// For `map`: the name of the output with the boxes, four numbers each. Default: `boxes`.
     pub boxes: Option<String>,
     /// For `map`: the name of the output with the scores, one for each box, or one for each box and class. A score of 0 or less
-    /// means padding. Absent: `scores`.
+    /// means padding. Default: `scores`.
     pub scores: Option<String>,
-    /// For `map`: the name of the output with the classes, one for each box. Absent: `classes`. If there is no such output and
+    /// For `map`: the name of the output with the classes, one for each box. Default: `classes`. If there is no such output and
     /// no score for each class, all boxes have class 0.
     pub classes: Option<String>,
-    /// For `map`: the meaning of the four numbers of a box. Absent: `xyxy`.
+    /// For `map`: the meaning of the four numbers of a box. Default: `xyxy`.
     pub format: Option<BoxFormat>,
-    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels
+    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Default: `[1, 1]` for labels
     /// that are fractions of the image. Labels from COCO stay in pixels.
     pub size: Option<[f64; 2]>,
     /// For `map`: a single overlap, such as 0.5, instead of the ten from 0.50 to 0.95.
@@ -130,9 +130,9 @@ pub struct MetricTable {
     pub each: Option<Pointer>,
     /// With `command`: which direction is better.
     pub better: Option<Better>,
-    /// With `command`: the unit of the result. Absent: `fraction`.
+    /// With `command`: the unit of the result. Default: `fraction`.
     pub unit: Option<OwnUnit>,
-    /// With `command`: the time limit for one run, in seconds. Absent: 600.
+    /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
     /// The result of the float model, if it is known. If the measured result differs, the command stops with an error, because
     /// the known result was measured with other data or another preprocessing.
@@ -167,8 +167,7 @@ impl MetricTable {
         }
     }
 
-    /// The metric that the table stands for; `None` if a command computes the metric, and if `name` is not the name of
-    /// a metric.
+    /// The metric that the table stands for; `None` if a command computes the metric, or if `name` is not the name of a metric.
     pub fn metric(&self) -> Option<Metric> {
         let named = || Metric::ALL.iter().copied().find(|metric| metric.name() == self.name);
         self.kind.or_else(named).filter(|_| !self.is_own())

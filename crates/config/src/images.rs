@@ -38,7 +38,8 @@ pub struct Resize {
     /// The interpolation filter. Not every library supports every filter.
     #[serde(default)]
     pub filter: Filter,
-    /// The library whose arithmetic the step reproduces. The levels are equal, or differ by at most one.
+    /// The library whose arithmetic the step reproduces. The resulting levels are those of the library, or differ by at most
+    /// one.
     #[serde(default)]
     pub like: Like,
 }
@@ -132,7 +133,7 @@ impl Letterbox {
         let &Letterbox { filter, like, .. } = self;
         let step = images::Step::Letterbox(images::Letterbox {
             size: self.size.pixels(),
-            // The check has already refused numbers that are not levels.
+            // The check has already refused numbers above 255.
             fill: self.fill.min(255) as u8,
             anchor: self.at,
             rounding: self.round,

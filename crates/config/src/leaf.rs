@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// The formats of these values.
+/// The formats of the types in this module.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "path",

@@ -157,7 +157,7 @@ pub struct Preprocess {
     pub steps: Vec<Step>,
 }
 
-/// Type, shape and layout of stored samples.
+/// The layout and the order of colours of stored samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
@@ -333,9 +333,9 @@ impl Default for Calibration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// Which differences from the original results are accepted. Absent: the target's default.
+    /// Which differences from the original results are accepted. Default: the target's own default.
     pub accept: Option<Accept>,
-    /// With `accept = "bounded"`: the largest accepted difference, in LSB of the output. Absent: 1.
+    /// With `accept = "bounded"`: the largest accepted difference, in LSB of the output. Default: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts

@@ -9,8 +9,8 @@ use std::{
 use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
 
-/// Sentences, one for each input or result whose type or grid in `quantization.json` differs from that in the lowered
-/// graph.
+/// A sentence for each input or result whose type or grid in `quantization.json` differs from its type or grid in the
+/// lowered graph.
 ///
 /// Tensors are matched by name. Operands, states and origins are not checked. Results that are only real numbers in the
 /// lowered graph are not checked either.

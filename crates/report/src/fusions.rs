@@ -82,8 +82,8 @@ pub struct RowReport {
     pub ops: Vec<String>,
     /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// The places where the row was tried on such an operation and was not applied, near misses first. Empty if the
-    /// row's option is off.
+    /// The places where the row was tried on such an operation and was not applied. The places where it came nearest to
+    /// being applied are listed first. Empty if the row's option is off.
     pub missed: Vec<Miss>,
 }
 

@@ -144,7 +144,7 @@ impl From<&Diagnostic> for Remark {
     }
 }
 
-/// Counts over the integer model.
+/// Counts of operations, fusions and requantizations in the integer model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

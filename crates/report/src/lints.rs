@@ -16,17 +16,18 @@ pub struct Lint {
     /// Stable code of the finding, in kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the
     /// others are not all zero. `range-unlike`: part of a tensor, or some of its channels, lose three bits or more
     /// because they share a grid with much larger numbers. `grid-coarser`: the target has no form for the grid that the
-    /// range asks for, so a coarser one is used. `scale-raised`: weights have a larger scale than their range asks for,
-    /// since otherwise their bias or the scale itself would not fit. `grid-imposed`: a tensor is aligned for one of its
-    /// readers, and the other readers have to use that grid, too. `range-clips` and `range-wide`: a range in the
-    /// configuration is narrower than the range that was seen, or at least four times as wide. `range-overruled`: a
-    /// range in the configuration is not used, since other tensors share the grid. `grid-requantized`: the target
-    /// cannot use the grid that the quantized model has for a tensor, so the tensor has another one.
+    /// range requires, so a coarser one is used. `scale-raised`: weights have a larger scale than their range requires,
+    /// since otherwise their bias or the scale itself would not fit. `grid-imposed`: a tensor has the grid that one of
+    /// its readers requires, and the other readers have to use this grid, too. `range-clips` and `range-wide`: a range
+    /// in the configuration is narrower than the range that was seen, or at least four times as wide.
+    /// `range-overruled`: a range in the configuration is not used, since other tensors share the grid.
+    /// `grid-requantized`: the target cannot use the grid that the quantized model has for a tensor, so the tensor has
+    /// another one.
     pub code: String,
     /// The finding in one sentence.
     pub text: String,
     /// The layer of the canonical model that computes the tensor, or that reads it if it is a constant or an input. For
-    /// `grid-imposed` it is the layer that the tensor is aligned for.
+    /// `grid-imposed` it is the layer that requires the grid.
     pub layer: String,
     /// The tensor that the finding is about.
     pub tensor: String,
@@ -364,7 +365,7 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     })
 }
 
-/// The type of the codes. If there is only one scale and zero point, they are added.
+/// The type of the codes, as text. If there is only one scale and one zero point, the text also states them.
 fn grid_text((elem, grid): &(Elem, QuantParams)) -> String {
     match (grid.as_tensor(), grid.scale.channels()) {
         (Some((scale, zero)), _) => format!("{elem} with the scale {scale} and the zero point {zero}"),

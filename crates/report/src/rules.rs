@@ -15,7 +15,7 @@ pub struct RuleReport {
     /// The operands that the rule applies to, as `operand N of LAYER`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<String>,
-    /// The tensors that the rule applies to, including results of the layers above.
+    /// The tensors that the rule applies to, including the results of the layers in `layers`.
     pub tensors: Vec<String>,
     /// The keys that the rule sets.
     #[serde(default)]

@@ -62,7 +62,8 @@ pub enum Unjudged {
     Extents,
     /// The output has no elements in either model.
     Empty,
-    /// The output holds several integers. They are no single answer, and an error in decibels makes no sense for them.
+    /// The output consists of several integers. They are not a single answer, and an error in decibels makes no sense
+    /// for them.
     Integers,
     /// All elements of the float model's output are NaN or infinite.
     NotANumber,
@@ -96,8 +97,7 @@ pub struct ErrorJump {
     pub layer: String,
     /// The tensor that the layer computes.
     pub tensor: String,
-    /// The smallest SNR of the tensors that the layer reads, in dB. It is limited to 40, which stands for anything
-    /// better.
+    /// The smallest SNR of the tensors that the layer reads, in dB, but at most 40.
     pub before: f64,
     /// SNR of the tensor that the layer computes, in dB.
     pub after: f64,

@@ -22,9 +22,9 @@ pub fn json_schema() -> Json {
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its form is of use")]
 pub(crate) struct Shares {
-    /// Layers whose requantizations the target's own model computes.
+    /// Number of layers whose requantizations the target's own model computes.
     own: usize,
-    /// Layers of which the target's own model leaves a requantization to the host.
+    /// Number of layers for which the target's own model leaves a requantization to the host.
     host: usize,
 }
 

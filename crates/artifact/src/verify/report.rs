@@ -39,7 +39,8 @@ pub struct Verification {
     pub findings: Vec<Unsound>,
 }
 
-/// Counts the certificates that have the same row and the same argument, by what the verification found about them.
+/// Counts the certificates that have the same row and the same argument, with one number for each outcome of their
+/// verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
     /// Name of the row; empty for fusions that have no certificate.

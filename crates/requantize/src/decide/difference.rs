@@ -1,4 +1,4 @@
-//! The difference of two functions on an interval, in numbers of accumulators.
+//! The difference of two functions on an interval: how large it is, and for how many accumulators.
 
 /// The difference of two functions on all integers of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

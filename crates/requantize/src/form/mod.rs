@@ -452,8 +452,8 @@ impl fmt::Display for FormKind {
     }
 }
 
-/// The error for an accumulator that would make the described runtime overflow, or for a channel that the form does not
-/// have.
+/// The error for an accumulator that would make the runtime overflow whose arithmetic the form reproduces, or for a
+/// channel that the form does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {

@@ -10,8 +10,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A factor `multiplier * 2^(exponent - 31)` in the form in which LiteRT multiplies an `i32` by it: a left shift, a
-/// product, and a right shift.
+/// A factor `multiplier * 2^(exponent - 31)`. LiteRT multiplies an `i32` by it with a left shift, a product and a right
+/// shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {

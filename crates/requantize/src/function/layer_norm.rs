@@ -26,11 +26,12 @@ use crate::{
 pub struct LayerNorm {
     /// True if the mean is subtracted.
     pub centred: bool,
-    /// The number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
+    /// The number that is added to the variance, in units of 2⁻¹⁶·(s/n)², with the operand's scale s and the row's
+    /// length n.
     pub epsilon: i64,
     /// The factor of the gains, with 31 bits.
     pub multiplier: i32,
-    /// The factor of the biases. Biases are on the grid of the products of operand and gains.
+    /// The factor of the biases. The scale of a bias is the product of the operand's scale and the gains' scale.
     pub bias_multiplier: i64,
     /// The right shift after both products.
     pub shift: u8,

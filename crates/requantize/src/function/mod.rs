@@ -117,7 +117,7 @@ pub enum FunctionError {
         /// The kind of function that the caller needed.
         wanted: &'static str,
     },
-    /// The definition has no parameters for the scales.
+    /// The definition has no parameters for the given scales.
     #[error("{definition}: {source}")]
     Scale {
         /// The definition of the function, with its version.

@@ -8,7 +8,8 @@ use super::saturate;
 /// i128.
 const BEYOND: i128 = 1 << 100;
 
-/// The ends of an interval as numbers. An end of `i64` becomes a number far beyond it.
+/// The ends of an interval as i128. `i64::MIN` and `i64::MAX` become numbers far outside the range of i64, because they
+/// also stand for all numbers beyond them.
 pub(super) fn open((low, high): (i64, i64)) -> (i128, i128) {
     let low = if low == i64::MIN { -BEYOND } else { low.into() };
     let high = if high == i64::MAX { BEYOND } else { high.into() };

@@ -69,7 +69,7 @@ pub enum Pattern {
 }
 
 impl Range {
-    /// Both bounds, without the patterns. An end of `i64` also stands for every number beyond it.
+    /// Both bounds, without the patterns. A bound outside the range of i64 becomes `i64::MIN` or `i64::MAX`.
     pub fn interval(&self) -> (i64, i64) {
         (saturate(self.low.value), saturate(self.high.value))
     }

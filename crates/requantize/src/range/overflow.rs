@@ -45,23 +45,24 @@ impl Accumulator {
 /// A change with which a sum would fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A weight scale that is coarser by 2^bits. This helps if the products are the larger part of the sum.
+    /// The weight scale has to be larger by the factor 2^bits. This helps if the products are the larger part of the
+    /// sum.
     CoarserWeights {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A bias scale that is coarser by 2^bits. This helps if the bias is the larger part of the sum. The scale of the
-    /// bias is the product of the scales of weights and input.
+    /// The bias scale has to be larger by the factor 2^bits. This helps if the bias is the larger part of the sum. The
+    /// scale of the bias is the product of the scales of weights and input.
     CoarserBias {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A grid of the terms that is coarser by 2^bits.
+    /// The scale of the grid on which the terms are added has to be larger by the factor 2^bits.
     CoarserGrid {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A sum with fewer products. No scale helps, because there are too many products.
+    /// The sum has to have fewer products. No scale helps, because there are too many products.
     FewerProducts {
         /// The number of products.
         of: u64,

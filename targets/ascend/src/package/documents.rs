@@ -69,8 +69,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
     json!({ "name": model, "graph": [{ "name": model, "op": ops.collect::<Vec<Value>>() }] })
 }
 
-/// `config.json`: the configuration with the settings of each layer. If a range was not found by an algorithm of the
-/// toolkit, the file states it as an IFMR search with a single candidate and a range that covers all values.
+/// `config.json`: the configuration with the settings of each layer. If a range was not found by an algorithm of AMCT,
+/// the file states it as an IFMR search with a single candidate and a range that covers all values.
 pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
     let mut document = Map::new();
     document.insert("version".into(), json!(1));

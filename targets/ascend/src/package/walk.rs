@@ -1,6 +1,6 @@
 //! Converts the lowered graph to a graph as AMCT writes it.
 //!
-//! In the lowered graph, ops pass codes to each other. In the toolkit's graphs, they pass float values: each layer that
+//! In the lowered graph, ops pass codes to each other. In AMCT's graphs, they pass float values: each layer that
 //! computes on codes quantizes its inputs and dequantizes its results. Both compute the same integers:
 //!
 //! ```text
@@ -46,7 +46,7 @@ pub(super) struct Layer {
     pub(super) operand: usize,
 }
 
-/// One of the toolkit's two graphs: the deploy model or the fake-quantized model.
+/// One of the two graphs that AMCT writes: the deploy model or the fake-quantized model.
 pub(super) trait Flavour {
     /// Quantizes a float value. The result consists of codes, or of floats with the values of the codes.
     fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError>;
@@ -109,7 +109,7 @@ pub(super) struct Walk<'m, F> {
     /// For each value with accumulators, the value in the lowered graph that is the result of their dequantization.
     pub(super) dequantized: BTreeMap<ValueId, ValueId>,
     pub(super) layers: Vec<Layer>,
-    /// Layers that the toolkit would quantize, but that run in float in this model.
+    /// Layers that AMCT would quantize, but that run in float in this model.
     pub(super) floats: Vec<String>,
 }
 

@@ -378,7 +378,7 @@ struct Parameters<'a> {
     groups: u64,
 }
 
-/// Name of the accelerator's subgraph at this position.
+/// Name of the accelerator's subgraph with the index `index`.
 pub(super) fn subgraph_name(index: usize) -> String {
     format!("{}_{index}", Processor::Mla.name())
 }
