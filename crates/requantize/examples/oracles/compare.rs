@@ -189,7 +189,6 @@ impl Count {
 impl Case {
     /// The operands of a result, as text. If there are as many rows of operands as rows of results, each row is a
     /// channel. Otherwise each row is an operand.
-    /// Otherwise each row is an operand.
     fn operands(&self, row: usize, at: usize) -> String {
         let rows = if self.x.len() == self.y.len() {
             &self.x[row..=row]

@@ -2,12 +2,12 @@
 //! integers can be chosen freely.
 //!
 //! A form has a multiplier m and a right shift n, and approximates the real factor s by v = m / 2^n. If the form rounds
-//! as the ideal function does and adds the zero point in the same place, it depends only on v, and for v = s it is the
-//! ideal function. For x above zero, a larger v never gives a smaller result. For x below zero, a larger v never gives
-//! a larger result. So on either side of s, the difference from the ideal function grows with |v - s| at every x, and
-//! so do the largest difference and the number of x with a difference. The best v is therefore the nearest v below s or
-//! the nearest v above s. Only these two are ever compared with the ideal function, for any width of the form, and the
-//! better one is the optimum.
+//! as the ideal function does and adds the zero point in the same place, its results depend only on x and v, and for v
+//! = s the form is the ideal function. For x above zero, a larger v never gives a smaller result. For x below zero, a
+//! larger v never gives a larger result. So on either side of s, the difference from the ideal function grows with |v -
+//! s| at every x, and so do the largest difference and the number of x with a difference. The best v is therefore the
+//! nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function, for any width
+//! of the form, and the better one is the optimum.
 //!
 //! The parameters alone often decide the comparison. If they do not, the thresholds are compared, if there are at most
 //! [`MAX_STEPS`] of them, as for results of 8 and 16 bits. If there are more, the results are compared accumulator by

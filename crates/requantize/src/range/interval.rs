@@ -4,8 +4,8 @@
 
 use super::saturate;
 
-/// A bound beyond the range of i64. No sum of i64 numbers cancels it, and the sum of two such bounds still fits into
-/// i128.
+/// A number for a bound beyond the range of i64. No sum of i64 numbers brings it back into this range, and the sum of
+/// two such numbers still fits into i128.
 const BEYOND: i128 = 1 << 100;
 
 /// The ends of an interval as i128. `i64::MIN` and `i64::MAX` become numbers far outside the range of i64, because they
