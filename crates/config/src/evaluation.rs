@@ -12,30 +12,33 @@ use super::{
     leaf::{LabelPath, Pointer},
 };
 
-/// Samples on which float and integer model are compared.
+/// The samples on which the float model and the integer model are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
-    /// As `data` of `[calibration]`. The same preprocessing applies.
+    /// The samples, in the same forms as `data` of `[calibration]`. The same preprocessing applies.
     pub data: Data,
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// Labels for each sample of the set, or for each of the first `samples`. Some metrics need them, and say which. They are
-    /// an `.npy`, or an `.npz` with one array, or with an array named after the metric or the output.
+    /// The labels: one for each sample of the set, or one for each of the first `samples`. Only some metrics need labels; the
+    /// description of a metric says which labels. Labels are stored in an `.npy`, in an `.npz` with one array, or in an `.npz`
+    /// with an array named after the metric or the output.
     ///
-    /// For classes of images there are two more forms. `"folders"` takes the folder of an image as its class, counted in the
-    /// order of the folders' names. A `.csv` or `.txt` has lines with a name and a class. The name is that of an image, its
-    /// path below the folder of the set, or the name of a folder.
+    /// The class of each image can also be given in two other forms. With `"folders"`, the class of an image is the position of
+    /// its folder among all folders, sorted by name. A `.csv` or `.txt` has a name and a class in each line. The name is the
+    /// name of an image, its path relative to the folder of the set, or the name of a folder.
     pub labels: Option<LabelPath>,
-    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
+    /// How many samples are used, beginning with the first. It is an error if the set has fewer. By default, all samples are
+    /// used.
     pub samples: Option<NonZeroU32>,
-    /// The `top1` in percent that the float model is known to have, from its training or from a paper. You get a warning if the
-    /// model has less on these samples and chance cannot explain it. Requires `labels`.
+    /// The `top1`, in percent, that the float model is known to have, from its training or from a paper. A warning says if the
+    /// float model has a lower `top1` on these samples and chance cannot explain the difference. Requires `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// The metrics to compute with default settings. If an output is quantized, the numbers that its codes stand for are
-    /// judged. Absent, and if there is no `[[evaluation.metric]]`: `agreement`, and also `top1` if there are `labels`.
+    /// The metrics to compute with default settings. If an output is quantized, metrics use the real numbers that its codes
+    /// represent. If there is neither this key nor `[[evaluation.metric]]`, the metrics are `agreement`, and also `top1` if
+    /// there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
     /// Metrics with settings, and your own metrics, which a command computes.
@@ -44,8 +47,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The metrics that the configuration asks for. If it asks for none, the default metrics that are possible with the
-    /// data. Each metric has the path of its key.
+    /// The metrics that the configuration asks for. If it asks for none, these are the default metrics that are possible with
+    /// the data. Each metric comes with the path of its key.
     pub fn chosen_metrics(&self) -> Vec<(KeyPath, MetricTable)> {
         let words = match (&self.metrics, &self.labels) {
             (Some(metrics), _) => metrics.clone(),
@@ -82,34 +85,34 @@ pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// The metric. Absent: the one that `name` names.
+    /// Which metric to compute. Default: the metric that `name` names.
     pub kind: Option<Metric>,
-    /// The name of the output to look at. Absent: every output for `agreement`, `cosine` and `snr`, and the first output for
-    /// all others.
+    /// The name of the output that is measured. By default, `agreement`, `cosine` and `snr` measure every output, and all other
+    /// metrics the first output.
     pub output: Option<String>,
     /// The labels of this metric, if they are not those of `[evaluation]`.
     pub labels: Option<LabelPath>,
-    /// For `miou`: the label of pixels that do not count. Absent: 255.
+    /// For `miou`: the label of pixels that do not count. Default: 255.
     pub ignore: Option<u32>,
-    /// For `psnr`: the largest possible number, such as 255. Absent: 1.
+    /// For `psnr`: the largest possible number, such as 255. Default: 1.
     #[schemars(range(min = 1e-30, max = 1e30))]
     pub peak: Option<f64>,
-    /// For `auc`: where the score comes from. Absent: `output`.
+    /// For `auc`: where the score comes from. Default: `output`.
     pub score: Option<Score>,
-    /// For `auc`: this many consecutive samples have one label, for example the windows of a recording. Their score is the
-    /// mean. Absent: 1.
+    /// For `auc`: this many consecutive samples share one label, for example the windows of a recording. The score is the mean
+    /// of their scores. Default: 1.
     pub group: Option<NonZeroU32>,
-    /// For `map`: the name of the output with the boxes, four numbers each. Absent: `boxes`.
+    /// For `map`: the name of the output with the boxes, four numbers each. Default: `boxes`.
     pub boxes: Option<String>,
     /// For `map`: the name of the output with the scores, one for each box, or one for each box and class. A score of 0 or less
-    /// means padding. Absent: `scores`.
+    /// means padding. Default: `scores`.
     pub scores: Option<String>,
-    /// For `map`: the name of the output with the classes, one for each box. Absent: `classes`. If there is no such output and
+    /// For `map`: the name of the output with the classes, one for each box. Default: `classes`. If there is no such output and
     /// no score for each class, all boxes have class 0.
     pub classes: Option<String>,
-    /// For `map`: the meaning of the four numbers of a box. Absent: `xyxy`.
+    /// For `map`: the meaning of the four numbers of a box. Default: `xyxy`.
     pub format: Option<BoxFormat>,
-    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels
+    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Default: `[1, 1]` for labels
     /// that are fractions of the image. Labels from COCO stay in pixels.
     pub size: Option<[f64; 2]>,
     /// For `map`: a single overlap, such as 0.5, instead of the ten from 0.50 to 0.95.
@@ -121,17 +124,18 @@ pub struct MetricTable {
     pub command: Option<Vec<String>>,
     /// With `command`: where the result is in the printed JSON. It has to be a number.
     pub value: Option<Pointer>,
-    /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is their mean. With this
-    /// list the change from float to integer has an interval, which gates with `confidence` need.
+    /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is the mean of these
+    /// numbers. Only with this list there is an interval for the change from float to integer, which gates with `confidence`
+    /// need.
     pub each: Option<Pointer>,
     /// With `command`: which direction is better.
     pub better: Option<Better>,
-    /// With `command`: the unit of the result. Absent: `fraction`.
+    /// With `command`: the unit of the result. Default: `fraction`.
     pub unit: Option<OwnUnit>,
-    /// With `command`: the time limit for one run, in seconds. Absent: 600.
+    /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The result of the float model, if it is known. If it differs, the command stops with an error, because the preprocessing
-    /// or the data are then not those with which the result was measured.
+    /// The result of the float model, if it is known. If the measured result differs, the command stops with an error, because
+    /// the known result was measured with other data or another preprocessing.
     pub expect_float: Option<Expected>,
 }
 
@@ -163,8 +167,7 @@ impl MetricTable {
         }
     }
 
-    /// The metric that the table stands for; `None` if a command computes the metric, and if `name` is not the name of
-    /// a metric.
+    /// The metric that the table stands for; `None` if a command computes the metric, or if `name` is not the name of a metric.
     pub fn metric(&self) -> Option<Metric> {
         let named = || Metric::ALL.iter().copied().find(|metric| metric.name() == self.name);
         self.kind.or_else(named).filter(|_| !self.is_own())
@@ -175,7 +178,7 @@ impl MetricTable {
         self.value.is_some() || (self.command.is_some() && self.kind.is_none())
     }
 
-    /// The given keys among those for metrics that a command computes.
+    /// The keys for a metric that a command computes, as far as they are given.
     pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("command", self.command.is_some()),
@@ -208,14 +211,14 @@ impl MetricTable {
     }
 }
 
-/// Unit of a figure that a command prints.
+/// The unit of a result that a command prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnUnit {
-    /// 1 is the whole, which is 100 points for a gate.
+    /// 1 is the whole. For a gate, this is 100 points.
     #[default]
     Fraction,
-    /// 1 is one point for a gate, as for percent and decibels.
+    /// 1 is one point for a gate, as with percent and decibels.
     Points,
 }
 
@@ -242,15 +245,15 @@ pub struct Expected {
     pub within: f64,
 }
 
-/// The largest loss of one metric.
+/// The largest loss that is accepted for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
     /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths.
     #[schemars(range(min = 0, max = 100))]
     pub points: f64,
-    /// The loss has to be within `points` with this probability. This means that the upper end of its one-sided interval is
-    /// within `points`, not only the loss on these samples.
+    /// The probability with which the loss has to be within `points`. Then the upper end of the loss's one-sided confidence
+    /// interval has to be within `points`, and not only the loss on these samples.
     #[schemars(range(min = 0.5, max = 0.9999))]
     pub confidence: Option<f64>,
 }

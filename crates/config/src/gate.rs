@@ -1,4 +1,4 @@
-//! `[gate]`: demands on the result.
+//! `[gate]`: requirements for the result.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{evaluation::Drop, leaf::Pattern};
 
-/// Demands on the result.
+/// Requirements for the result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// The largest loss of the integer model compared with the float model, by the name of a metric of `[evaluation]`. The
-    /// float model's agreement counts as 100, and its cosine as 1. If a metric has several outputs, each of them has to meet
-    /// the limit.
+    /// The largest loss of the integer model compared with the float model, by the name of a metric of `[evaluation]`. For
+    /// `agreement`, the float model counts as 100, and for `cosine` as 1. If a metric has several outputs, each of them has to
+    /// meet the limit.
     #[serde(default)]
     pub accuracy_drop: BTreeMap<String, Drop>,
-    /// The smallest value of a metric for the integer model, by the name of a metric of `[evaluation]` and in its unit: `least
-    /// = { snr = 30 }`.
+    /// The smallest value that a metric may have for the integer model, by the name of a metric of `[evaluation]` and in the
+    /// metric's unit: `least = { snr = 30 }`.
     #[serde(default)]
     pub least: BTreeMap<String, f64>,
-    /// The only layers that may run on the host, by their source names. Each name has to be in the model. `[]`: none may.
-    /// Absent: all may.
+    /// The only layers that may run on the host, by their source names. Each name has to be in the model. With `[]`, no layer
+    /// may run on the host. By default, all layers may.
     pub host_layers: Option<Vec<Pattern>>,
     /// A requirement for the fusions.
     pub fusions: Option<FusionGate>,
@@ -29,19 +29,20 @@ pub struct Gate {
     pub sanity: Option<SanityGate>,
 }
 
-/// Demand on the outputs for the first calibration samples, on which the integer model runs beside the float model.
+/// What is required of the outputs for the first calibration samples, on which both the integer model and the float model
+/// are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
-    /// Makes the warning of the sanity check an error. The check fails if an output has an SNR below 10 dB, if it is constant
+    /// The warning of the sanity check becomes an error. The check fails if an output has an SNR below 10 dB, if it is constant
     /// and the float model's is not, or if two answers differ from the float model's. A compilation without samples also fails.
     Error,
 }
 
-/// Demand on the fusions.
+/// What is required of the fusions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FusionGate {
-    /// Each fusion is proved to give the same integers.
+    /// Each fusion has to be proved to give the same integers as the operations that it replaces.
     Exact,
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 
-/// Reading of an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels.
-/// Alpha is dropped. Of 16 bits the upper 8 are taken, and of several frames the first.
+/// How an image is read: as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal
+/// channels. An alpha channel is dropped. Of 16-bit channels the upper 8 bits are used, and of several frames the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decode {
@@ -14,7 +14,7 @@ pub struct Decode {
     pub orientation: Orientation,
 }
 
-/// Reading of turned photographs.
+/// How photographs are read that were taken with a turned camera.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Orientation {
@@ -25,7 +25,7 @@ pub enum Orientation {
     Upright,
 }
 
-/// Another size. Exactly one of `size` and `short` is given.
+/// Resizes an image to another size. Exactly one of `size` and `short` has to be given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resize {
@@ -35,21 +35,22 @@ pub struct Resize {
     /// `Resize`.
     #[schemars(range(min = 1, max = 16384))]
     pub short: Option<u32>,
-    /// The interpolation filter. Not every library has every filter.
+    /// The interpolation filter. Not every library supports every filter.
     #[serde(default)]
     pub filter: Filter,
-    /// The library whose arithmetic the step reproduces. The levels are equal, or differ by at most one.
+    /// The library whose arithmetic the step reproduces. The resulting levels are those of the library, or differ by at most
+    /// one.
     #[serde(default)]
     pub like: Like,
 }
 
-/// An image that is scaled until it touches two sides of a field. The rest of the field has a fixed level.
+/// Scales an image until it touches two sides of a field. The rest of the field is filled with a fixed level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Letterbox {
     /// Width and height of the field.
     pub size: Extent,
-    /// The level of the rest of the field, in every channel.
+    /// The level with which the rest of the field is filled, in every channel.
     #[serde(default = "gray")]
     #[schemars(range(min = 0, max = 255))]
     pub fill: u32,
@@ -71,7 +72,7 @@ fn gray() -> u32 {
     114
 }
 
-/// A part of the image.
+/// Cuts a part out of the image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crop {
@@ -82,7 +83,7 @@ pub struct Crop {
     pub at: Anchor,
 }
 
-/// Conversion of three channels to one: the luma of Recommendation BT.601.
+/// Converts three channels to one: the luma of Recommendation BT.601.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gray {
@@ -108,7 +109,7 @@ const NO_FILTER: (&str, &str) = (
 );
 
 impl Resize {
-    /// Converts the table to a step. If that is not possible: the error, and advice.
+    /// Converts the table to a step. If that is not possible, returns the error and advice.
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let size = match (self.size, self.short) {
             (Some(size), None) => images::Size::Both(size.pixels()),
@@ -132,7 +133,7 @@ impl Letterbox {
         let &Letterbox { filter, like, .. } = self;
         let step = images::Step::Letterbox(images::Letterbox {
             size: self.size.pixels(),
-            // The check has already refused numbers that are not levels.
+            // The check has already refused numbers above 255.
             fill: self.fill.min(255) as u8,
             anchor: self.at,
             rounding: self.round,

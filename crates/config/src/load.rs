@@ -14,9 +14,9 @@ use super::{Override, consistency, overrides, types::Config};
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Loaded {
-    /// The configuration with additional rules, which come before the rules of `[quantize]`, and with additional keys,
-    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of
-    /// the file, and each of them has a place.
+    /// The configuration with additional rules, which are placed before the rules of `[quantize]`, and with additional keys,
+    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of the file,
+    /// and errors can show the place of each addition.
     ///
     /// # Errors
     /// The additions have errors. All of them are reported at once.

@@ -1,5 +1,5 @@
-//! Keys that the command line sets. Their values are put into the tree before the types are checked. So an error in
-//! such a value is reported like an error in a file, and the text that is shown is the argument.
+//! Keys that the command line sets. Their values are put into the configuration's tree before the types are checked. So an
+//! error in such a value is reported like an error in the file, but it shows the argument of the command line.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -77,7 +77,7 @@ impl Override {
         }
     }
 
-    /// Puts the value into the tree. `rank` is the number of this argument among the texts of the configuration.
+    /// Puts the value into the tree. `rank` is the position of this argument among all texts of the configuration.
     pub(super) fn apply(&self, root: &mut Node, rank: usize) -> Result<(), Diagnostics> {
         let text = match &self.content {
             Content::Assignment(text) | Content::Text(_, text) => text.clone(),
@@ -130,8 +130,8 @@ fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
     keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
-/// Splits `KEY=VALUE` at the first `=` that is not in quotes. Both sides are parsed separately, because neither of them
-/// is a document.
+/// Splits `KEY=VALUE` at the first `=` that is not in quotes. Key and value are parsed separately, because neither of them
+/// is a whole TOML document.
 fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
     let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
@@ -145,7 +145,7 @@ fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Nod
         source: Arc::clone(&whole.source),
         span: Some(span),
     };
-    // Blanks after `=` are skipped, because a TOML value alone does not begin with blanks.
+    // Blanks after `=` are skipped, because the parser of a single TOML value does not accept blanks before it.
     let start = text.len() - text[equals + 1..].trim_start().len();
     let (key_place, value_place) = (part(0..equals), part(start..text.len()));
 

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::leaf::{FilePath, Sha256};
 
-/// The table of a target, in a file.
+/// A file with the table of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TableFile {
-    /// Whatever it says.
+    /// The file may have any contents.
     Path(FilePath),
-    /// With a digest.
+    /// The file has to have the given digest.
     Pinned(PinnedFile),
 }
 
@@ -23,7 +23,7 @@ pub enum TableFile {
 pub struct PinnedFile {
     /// The file.
     pub path: FilePath,
-    /// The digest that it must have; another is an error. `strait plugin lock` writes it.
+    /// The digest that the file has to have. A file with another digest is an error. `strait plugin lock` writes this key.
     pub sha256: Option<Sha256>,
 }
 
@@ -51,9 +51,9 @@ impl TableFile {
 pub struct Plugin {
     /// The library.
     pub path: FilePath,
-    /// The SHA-256 that the library must have: one digest, or one for each platform. `strait plugin lock` writes it.
+    /// The SHA-256 that the library has to have: one digest, or one for each platform. `strait plugin lock` writes this key.
     pub sha256: Option<Pin>,
-    /// False: if the file does not exist, its target is missing, and that is not an error.
+    /// If false, it is not an error if the file does not exist. Its target is then missing.
     #[serde(default = "yes")]
     pub required: bool,
 }
@@ -66,9 +66,9 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Pin {
-    /// On every platform.
+    /// The digest is the same on every platform.
     One(Sha256),
-    /// By the platform, as `x86_64-unknown-linux-gnu`.
+    /// The digest for each platform, by names such as `x86_64-unknown-linux-gnu`.
     Each(BTreeMap<String, Sha256>),
 }
 
@@ -82,7 +82,7 @@ impl Pin {
     }
 }
 
-/// Plugins that nobody has vouched for.
+/// What happens with plugins whose digest the configuration does not state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
@@ -92,14 +92,14 @@ pub struct Trust {
     pub unpinned: Unpinned,
 }
 
-/// Consequence where a plugin is not pinned.
+/// What happens with a plugin that has no digest in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unpinned {
     /// It is an error, and no code of the plugin runs.
     #[default]
     Deny,
-    /// A warning gives the digest of the plugin.
+    /// The plugin is used, and a warning gives its digest.
     Warn,
     /// The plugin is used without a message.
     Allow,

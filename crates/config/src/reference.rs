@@ -15,7 +15,7 @@ data = "calib.npy"
 dir = "build/{target}"
 "#;
 
-/// The sections of the page, in the order in which a configuration is written. (The schema has them in alphabetical
+/// The sections of the page, in the order in which a configuration is usually written. (The schema has them in alphabetical
 /// order.)
 const SECTIONS: [&str; 13] = [
     "model",
@@ -33,8 +33,8 @@ const SECTIONS: [&str; 13] = [
     "output",
 ];
 
-/// Lists of words that several keys share, and that get a section of their own on the page: one of these keys, and the
-/// title of the section.
+/// Lists of words that several keys share. Each list gets a section of its own on the page. An entry has one of these keys,
+/// and the title of the section.
 const LISTS: [(&str, &str); 10] = [
     ("quantize.activations.type", "Types"),
     ("quantize.activations.scale", "Scales"),

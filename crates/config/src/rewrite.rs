@@ -1,20 +1,21 @@
-//! The table `[rewrite]`, which has settings for the rules over the float graph.
+//! The table `[rewrite]`, with settings for the rules that rewrite the float graph.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::leaf::{FilePath, Pattern};
 
-/// The rules over the float graph, which is observed behind them: without one, other values are measured.
+/// Settings for the rules that rewrite the float graph. The ranges are measured in the rewritten graph, so without a rule
+/// other values are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
-    /// False: no rule merges a layer into another one, for example a batch normalization into its convolution. AMCT uses the
+    /// If false, no rule merges a layer into another one, for example a batch normalization into its convolution. AMCT uses the
     /// same name.
     #[serde(default = "yes")]
     pub do_fusion: bool,
-    /// Layers, by their source names, that no rule merges into another layer, and into which no other layer is merged. AMCT
-    /// uses the same name.
+    /// Source names of layers that stay separate: no rule merges them into another layer, or another layer into them. AMCT uses
+    /// the same name.
     #[serde(default)]
     pub skip_fusion_layers: Vec<Pattern>,
     /// Names of rules that are switched off. [rules.md](rules.md) lists the rules.

@@ -1,7 +1,7 @@
 //! The tables of a configuration. The documentation of these types is the reference for users: `docs/configuration.md`
 //! and the JSON schema are made from it, and every file is checked against these types.
 //!
-//! If a key is an `Option` and no default is stated, the target or the data determine the value of a missing key.
+//! If a key is an `Option` and no default is stated, a missing key gets its value from the target or the data.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 
@@ -26,7 +26,7 @@ pub use super::{
     rewrite::Rewrite,
 };
 
-/// A deployment: which model becomes an integer model, for which targets, with which samples.
+/// A deployment: the model that is compiled to an integer model, the targets, and the samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Configuration of Strait")]
@@ -39,27 +39,27 @@ pub struct Config {
     /// Settings for a single input of the model, by its name. Quote unusual names: `[input."serving_default_x:0"]`.
     #[serde(default)]
     pub input: BTreeMap<String, Input>,
-    /// How stored samples become inputs of the model. This holds for every input without a preprocessing of its own.
+    /// How stored samples become inputs of the model. This applies to every input that has no preprocessing of its own.
     ///
-    /// For a float input, samples of any numeric type are read as float32. The steps follow in their order, each in float32. If
-    /// the first step is `decode`, the samples are images. They stay 8-bit images until the first step that computes with
-    /// numbers or moves axes.
+    /// For a float input, samples of any numeric type are read as float32, and the steps are applied in their order, each in
+    /// float32. If the first step is `decode`, the samples are images. They stay 8-bit images until the first step that
+    /// computes with numbers or moves axes.
     ///
-    /// An input of integers or truth values is not converted. The file has the type of the input, or a type whose numbers all
-    /// fit into it, such as int32 for int64. Only the steps `color` and `layout` are possible.
+    /// An input of integers or booleans is not converted. The stored samples must have the type of the input, or a type whose
+    /// numbers all fit into it, such as int32 for int64. Only the steps `color` and `layout` are possible.
     ///
-    /// After the last step, a sample with another shape but the same number of elements is reshaped to the model's shape. It is
-    /// refused if its axes are those of the model in another order.
+    /// If a sample has another shape than the model's input after the last step, but the same number of elements, it is
+    /// reshaped. It is refused if its axes are only the model's axes in another order.
     #[serde(default)]
     pub preprocess: Preprocess,
-    /// The chips to compile for. The model is observed once for all of them.
+    /// The chips to compile for. The model runs on the calibration samples only once for all of them.
     pub target: Target,
     /// Plugins in shared libraries, each with one target. They run in processes of their own. Strait only loads plugins that
     /// are listed here: it does not search folders or environment variables. Their options are in `[target.options.ID]`, as for
     /// all targets.
     #[serde(default)]
     pub plugin: Vec<Plugin>,
-    /// What happens with plugins whose digest is not given.
+    /// What happens with plugins whose digest the configuration does not state.
     #[serde(default)]
     pub trust: Trust,
     /// The samples from which the ranges of activations are measured, or a record that already has the grids. One of the two is
@@ -69,20 +69,21 @@ pub struct Config {
     /// Switches for the rules that rewrite the float graph.
     #[serde(default)]
     pub rewrite: Rewrite,
-    /// How values are quantized, where the target leaves a choice.
+    /// How values are quantized, as far as the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
-    /// Which differences a fused requantization may make.
+    /// By how much a fused requantization may change results.
     #[serde(default)]
     pub fusion: Fusion,
-    /// The labelled samples on which the float and the integer model are compared.
+    /// Samples with labels, on which the float model and the integer model are compared.
     ///
-    /// The report has each metric for both models, and the change from float to integer with a paired 95 % interval. The method
-    /// for the interval depends on the metric: Agresti and Min for counted answers, Student for means over samples, and DeLong
-    /// for `auc`. For `miou`, `map` and `snr`, 1000 sets of samples are drawn from a fixed seed. If there is no method for an
-    /// interval, the report says so.
+    /// The report has each metric for both models, and the change from float to integer with a paired 95 % confidence interval.
+    /// The method for the interval depends on the metric: Agresti and Min for percentages of right answers, Student's t for
+    /// means over samples, and DeLong for `auc`. For `miou`, `map` and `snr`, a bootstrap draws 1000 sets of samples with a
+    /// fixed seed. If there is no method for a metric, the report says so.
     pub evaluation: Option<Evaluation>,
-    /// Requirements for the result. If one of them is not met, the exit code is 3. Artifact and report are written anyway.
+    /// Requirements for the result. If one of them is not met, the exit code is 3, but the artifact and the report are still
+    /// written.
     #[serde(default)]
     pub gate: Gate,
     /// Where the result is written.
@@ -106,30 +107,31 @@ impl Document for Config {
 pub struct Model {
     /// The model: ONNX, a frozen TensorFlow graph or TFLite. The format is recognised by the content.
     pub file: FilePath,
-    /// The digest that the file must have. If it differs, that is an error.
+    /// The digest that the file has to have. A file with another digest is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by the name of the dimension in the model. To set a dimension of a single input,
-    /// whether it has a name or not, write the input and the axis: `"x.2" = 48`. A dimension that is the first of every input
-    /// and is not set here counts as the batch and is 1. Any other dimension without a size is an error. With the size 0 a
-    /// tensor has no elements, for example the past of a decoder in its first step.
+    /// A size for each symbolic dimension, by the name of the dimension in the model. For a dimension of a single input, with
+    /// or without a name, write the input and the axis: `"x.2" = 48`. If all inputs have the same first dimension and it is not
+    /// set here, it counts as the batch and is 1. Any other dimension without a size is an error. With the size 0 a tensor has
+    /// no elements, for example the past of a decoder in its first step.
     #[serde(default)]
     pub bind: BTreeMap<String, u32>,
-    /// Tensors or layers at which the graph begins, instead of at its inputs. Empty: at its inputs.
+    /// Tensors or layers at which the graph begins. If the list is empty, the graph begins at the model's inputs.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
-    /// Tensors or layers at which the graph ends, instead of at its outputs. Empty: at its outputs.
+    /// Tensors or layers at which the graph ends. If the list is empty, the graph ends at the model's outputs.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
-    /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations anew
-    /// in each run.
+    /// What to do with weight-only layers of TFLite, which have quantized weights and float activations. (TFLite quantizes
+    /// these activations dynamically, in each run.)
     pub hybrid: Option<Hybrid>,
 }
 
-/// Reading of layers that have quantized weights and float activations.
+/// How layers with quantized weights and float activations are interpreted (weight-only quantization).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hybrid {
-    /// Run such layers in float, with the numbers that the codes of their weights stand for. Without this key they are refused.
+    /// Such layers run in float, with the real numbers that the codes of their weights represent. Without this key they are
+    /// refused.
     Float,
 }
 
@@ -137,32 +139,32 @@ pub enum Hybrid {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The smallest and the largest value of the input, after preprocessing. The range is then not measured.
+    /// The smallest and the largest value of the input, after preprocessing. If this key is given, the range is not measured.
     pub range: Option<Range>,
     /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
 }
 
-/// From samples as stored to inputs of the model.
+/// How stored samples become inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
     /// The layout of the stored samples, before the first step.
     #[serde(default)]
     pub stored: Stored,
-    /// The steps, in this order. Each does one thing.
+    /// The steps, which are applied in this order.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
 
-/// Type, shape and layout of stored samples.
+/// The layout and the order of colours of stored samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// The meaning of the axes, with `N` (the samples) first: `"NHWC"`. It is required by `layout`, by `color`, and for numbers
-    /// per channel.
+    /// The meaning of the axes, with `N` (the samples) first: `"NHWC"`. This key is required for the steps `layout` and
+    /// `color`, and if a step has a number for each channel.
     pub layout: Option<Layout>,
-    /// The order of the three colour channels. It is required by `color`.
+    /// The order of the three colour channels. This key is required for the step `color`.
     pub color: Option<ColorOrder>,
 }
 
@@ -181,19 +183,19 @@ pub enum Step {
     Crop(Crop),
     /// Converts images with three channels to one channel.
     Gray(Gray),
-    /// Multiplies every number by this.
+    /// Multiplies every element by this number.
     Scale(f64),
-    /// Adds this to every number.
+    /// Adds this number to every element.
     Offset(f64),
     /// Subtracts `mean`, then divides by `std`.
     Normalize(Normalize),
-    /// Brings the colour channels into this order.
+    /// Puts the colour channels into this order.
     Color(ColorOrder),
-    /// Brings the axes into this order, which is a permutation of the current letters.
+    /// Puts the axes into this order, which is a permutation of the letters that the axes have before this step.
     Layout(Layout),
 }
 
-/// `(x - mean) / std`: one number for all channels, or one for each.
+/// `(x - mean) / std`. Both have one number for all channels, or one for each channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalize {
@@ -243,7 +245,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Those of the given options that are options of the target's table.
+    /// The given options, without those that the target's table does not have.
     ///
     /// # Errors
     /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.
@@ -264,7 +266,7 @@ impl Target {
     }
 }
 
-/// The samples that the ranges of the activations are measured on.
+/// The samples on which the ranges of the activations are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -278,31 +280,31 @@ pub struct Calibration {
     /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. For several inputs, a folder that
     /// has a folder of images or an array for each input, by its name. Their samples belong together in the order of the files.
     ///
-    /// `"random:64"`: this many samples of random numbers, for a first look without data. The artifact is then marked as not
-    /// for deployment.
+    /// `"random:64"`: this many samples with random numbers, to try the compiler without data. The artifact is then marked as
+    /// not for deployment.
     pub data: Option<Data>,
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// What to do if numbers are NaN in a run on the samples. Infinite numbers never have a range: the nodes that compute them
-    /// stay on the host.
+    /// What to do if a run on the samples gives NaN. A value with infinite numbers never gets a range, so the nodes that
+    /// compute it stay on the host.
     #[serde(default)]
     pub nan: NotANumber,
-    /// A record of the vendor's own tool, for targets that can read one: AMCT's `record.txt` for `ascend`. The layers in the
-    /// record get its grids, all other layers stay in float, and nothing is measured.
+    /// A record with grids that the vendor's tool has written, for targets that support one: AMCT's `record.txt` for `ascend`.
+    /// The layers in the record get the grids of the record, all other layers stay in float, and nothing is measured.
     pub record: Option<FilePath>,
-    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
+    /// How many samples are used, beginning with the first. It is an error if the set has fewer. By default, all samples are
+    /// used.
     pub samples: Option<NonZeroU32>,
-    /// The observer that determines a range from the measurements. Absent: the one of the target's reference.
+    /// The observer that determines a range from the measurements. By default, it is the observer of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// A file for the vendor's own tool that says how to quantize, for targets that can read it: AMCT's simple configuration
-    /// (`.cfg`) for `ascend`. Its content becomes rules. The rules of `[target.options]` and of `[quantize]` come later and
-    /// win.
+    /// A quantization config file in the format of the vendor's tool, for targets that support one: AMCT's simple configuration
+    /// (`.cfg`) for `ascend`. Its settings become rules. The rules of `[target.options]` and `[quantize]` override them.
     pub config: Option<FilePath>,
-    /// The folder where measurements are stored. They are reused if model, data and preprocessing are the same.
+    /// The folder where measurements are stored. They are used again if model, data and preprocessing are the same.
     #[serde(default = "default_cache")]
     pub cache: FilePath,
 }
@@ -327,13 +329,13 @@ impl Default for Calibration {
     }
 }
 
-/// Which differences a fused requantization may make.
+/// By how much a fused requantization may change results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// The differences that a fusion may make. Absent: the target's default.
+    /// Which differences from the original results are accepted. Default: the target's own default.
     pub accept: Option<Accept>,
-    /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
+    /// With `accept = "bounded"`: the largest accepted difference, in LSB of the output. Default: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
@@ -342,37 +344,39 @@ pub struct Fusion {
     pub refused: Refused,
 }
 
-/// Consequence where a row of the target's table matches a requantization and does not fuse it.
+/// What happens if a row of the target's table matches a requantization but does not fuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
-    /// The requantization stays an operation of its own.
+    /// The requantization stays a separate operation.
     #[default]
     Keep,
     /// The compilation fails. The message names each layer and the reason. A requantization for which there is no row is not a
-    /// failure: the target computes it by itself.
+    /// failure, because the target computes it as a separate operation.
     Error,
 }
 
-/// Where the result goes.
+/// Where the result is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The folder of the artifact. `{target}` stands for the id of the target. It is required if there are several targets.
+    /// The folder of the artifact. `{target}` stands for the id of the target. This placeholder is required if there are
+    /// several targets.
     pub dir: PathByTarget,
-    /// Further formats to write. It is an error if a target does not have one of them. Absent: all that the target asks for.
+    /// Further formats to write. It is an error if a target does not support one of them. By default, all formats are written
+    /// that the target asks for.
     pub emit: Option<Vec<Format>>,
-    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same numbers, with zero points that differ
-    /// by 128. 16-bit activations are always `int16`.
+    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same real numbers, with zero points that
+    /// differ by 128. 16-bit activations are always `int16`.
     #[serde(default)]
     pub qdq_activations: QdqActivations,
 }
 
-/// Types of activations in the Q/DQ ONNX.
+/// The types of 8-bit activations in the Q/DQ ONNX file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QdqActivations {
-    /// ONNX Runtime and OpenVINO have fast kernels for this type together with `int8` weights on every processor.
+    /// ONNX Runtime and OpenVINO have fast kernels for `uint8` activations with `int8` weights on every processor.
     #[default]
     Uint8,
     /// For runtimes that only support signed activations.

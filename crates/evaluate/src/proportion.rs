@@ -21,8 +21,8 @@ impl Proportion {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
-    /// The percentage of samples that lack the property. It is computed with a single rounding. So a gate that allows
-    /// exactly this loss is met.
+    /// The percentage of samples that do not have the property. It is computed with a single rounding, so that a gate
+    /// that allows exactly this loss is met.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }
@@ -39,7 +39,7 @@ impl Proportion {
         self.interval_at(Z)
     }
 
-    /// The interval for the quantile `z`, if it is not a 95 % interval.
+    /// The confidence interval for another quantile `z` than that of a 95 % interval.
     pub(crate) fn interval_at(self, z: f64) -> [f64; 2] {
         if self.samples == 0 {
             return [0.0, 100.0];

@@ -1,4 +1,4 @@
-//! Makes the report of a compilation from its results.
+//! Builds the report of a compilation from the compilation's results.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::{
 /// Everything from which the report is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
-    /// Table of the target.
+    /// The table of the target.
     pub spec: &'a TargetSpec,
     /// The float module after canonicalization.
     pub canonical: &'a Module,
@@ -31,7 +31,7 @@ pub struct Material<'a> {
     pub origins: &'a BTreeMap<String, String>,
     /// For each requantization, by its name: how near its results are to the ideal function.
     pub nearness: &'a BTreeMap<String, Nearness>,
-    /// What annotation found that costs accuracy.
+    /// What annotation found that lowers the accuracy.
     pub findings: &'a Findings,
     /// For each rule over the float graph: how often its pattern was found, and how often the rule was applied.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,

@@ -1,5 +1,5 @@
-//! Makes those parts of a report that only depend on the graphs and certificates of an artifact, and compares a report
-//! with them.
+//! Builds those parts of a report that only depend on the graphs and certificates of an artifact, and compares an
+//! existing report with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,8 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let certificates = model.certificates.iter();
     let fired: Vec<(&str, FiredReport)> = (certificates.enumerate())
         .map(|(position, record)| {
-            // If a requantized value has become a constant, no node makes it any more. The report then has the layer's
-            // name.
+            // If a requantized value has become a constant, no node computes it any more. Then the layer's name is
+            // taken from the report.
             let before = || report.fusions.fired.get(position).map_or("", |fired| &fired.layer);
             let layer = made_by
                 .get(&*record.node)
@@ -92,8 +92,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// The entry of a report for one layer of the graph. `made_by` gives the fusion that made a value, found by the name of
-/// the value.
+/// The entry of a report for one layer of the graph. `made_by` finds the fusion that made a value, by the name of the
+/// value.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -181,7 +181,7 @@ fn rounds(graph: &Graph, node: &Node) -> bool {
 }
 
 /// The number of bytes of the constants that the main graph uses. Equal tensors are counted once, because an artifact
-/// stores them once, although compiling may have made several tensors from one that was shared.
+/// stores them once, even if the compiler made several tensors from a shared one.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());

@@ -1,5 +1,6 @@
-//! Measures the decision procedures on one thread: first the thresholds of one channel, then everything that is decided
-//! for the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit activations.
+//! Measures how long the decision procedures take on one thread. First it computes the thresholds of one channel, and
+//! then everything that is decided for the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit
+//! activations.
 //!
 //! `cargo bench -p strait-requantize` prints one line for each measurement. It fails if a measurement takes too long,
 //! or if a question cannot be decided.
@@ -17,7 +18,7 @@ use strait_requantize::{
     scales::litert,
 };
 
-/// The microseconds that one call takes. This is the best of several rounds.
+/// The microseconds that one call takes, in the fastest of several rounds.
 fn microseconds(calls: u32, mut work: impl FnMut()) -> f64 {
     let round = |_| {
         let start = Instant::now();
@@ -101,7 +102,7 @@ fn thresholds() -> Result<bool, Box<dyn Error>> {
     Ok(met)
 }
 
-/// The things that are decided for each channel of a model.
+/// What is decided for each channel of a model.
 const PHASES: [&str; 4] = [
     "  ranges, and the proof in any order",
     "  verdicts, the same form",
@@ -109,7 +110,8 @@ const PHASES: [&str; 4] = [
     "  best integers",
 ];
 
-/// Measures all of MobileNetV2. The result is the best of several rounds. The limit applies to all phases together.
+/// Measures all of MobileNetV2 in several rounds, of which the fastest counts. The limit applies to all phases
+/// together.
 fn model() -> Result<bool, Box<dyn Error>> {
     let layers = mobilenet_v2();
     let channels: usize = layers.iter().map(|layer| layer.0).sum();
@@ -195,7 +197,7 @@ fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     Ok(time)
 }
 
-/// The things that are decided for each channel of a model with 16-bit activations and 8-bit weights.
+/// What is decided for each channel of a model with 16-bit activations and 8-bit weights.
 const WIDE_PHASES: [&str; 5] = [
     "  ranges, and the proof in 64 bits",
     "  certificates, the same form",
@@ -204,8 +206,8 @@ const WIDE_PHASES: [&str; 5] = [
     "  distance of the runtime's integers, and the best integers",
 ];
 
-/// Measures all of MobileNetV2 with 16-bit activations. The result is the best of several rounds. The limit applies to
-/// all phases together.
+/// Measures all of MobileNetV2 with 16-bit activations in several rounds, of which the fastest counts. The limit
+/// applies to all phases together.
 fn wide_model() -> Result<bool, Box<dyn Error>> {
     let layers = mobilenet_v2();
     let rounds = (0..3).map(|_| wide_round(&layers)).collect::<Result<Vec<_>, _>>()?;
@@ -253,7 +255,7 @@ fn wide_round(layers: &[(usize, usize)]) -> Result<[f64; 5], Box<dyn Error>> {
         let intervals: Vec<(i64, i64)> = sums.map(range).collect::<Result<_, _>>()?;
         timed(start);
 
-        // With these factors, the results of each interval are spread over all codes, so that there are as many
+        // With these factors, the results for each interval are spread over all codes, so that there are as many
         // thresholds as possible.
         let exponent = |(low, high): &(i64, i64)| 15 - high.abs_diff(*low).ilog2() as i8;
         let multiplier: Per<i32> = (0..count)

@@ -40,8 +40,7 @@ impl HalfFloat {
             return f32::from_bits(sign | f32::INFINITY.to_bits() | quiet | fraction << (23 - self.mantissa));
         }
         let field = i32::from(magnitude >> self.mantissa);
-        // A number below the smallest normal number has no leading one, and its exponent is the same as for the field
-        // value 1.
+        // A number below the smallest normal number has no leading one, and it has the exponent of the field value 1.
         let whole = if field == 0 {
             fraction
         } else {
@@ -92,7 +91,7 @@ mod tests {
             let mut numbers = vec![f32::NAN, -f32::NAN, f32::MAX, f32::INFINITY, f32::MIN_POSITIVE, 1e-45];
             for bits in 0..format.infinity() {
                 let (here, next) = (format.decode(bits), format.decode(bits + 1));
-                // The bits of both are those of floats of 32 bits, and so are those of what lies between.
+                // Each float is tried, and the f32 in the middle between it and the next float, with its neighbours.
                 let middle = f32::from_bits(here.to_bits().midpoint(next.to_bits()));
                 numbers.extend([here, middle, middle.next_up(), middle.next_down()]);
             }
@@ -102,7 +101,8 @@ mod tests {
         }
     }
 
-    /// The crate `half` rounds these to 32 bits first where the machine has instructions for that.
+    /// The middle between two neighbouring 16-bit floats, and the two f64 next to it. The crate `half` is not compared,
+    /// because it rounds an f64 to f32 first if the machine has instructions for that.
     #[test]
     fn numbers_of_64_bits_are_rounded_once() {
         for format in [F16, BF16] {

@@ -11,7 +11,8 @@ pub enum IntType {
     U8,
     /// -32768 ..= 32767
     I16,
-    /// -2^31 ..= 2^31 - 1. This type is used for a common grid of sums, and for a result that stays an accumulator.
+    /// -2^31 ..= 2^31 - 1. This type is used for the common grid of an addition's operands, and for a result that stays
+    /// an accumulator.
     I32,
     /// 0 ..= 65535
     U16,

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_zero_point_is_added_behind_the_rounding() {
-        // 0.5 goes to the even zero, then the odd zero point is added; rint(0.5 + 1) would be 2.
+        // 0.5 is rounded to the even 0, and then the odd zero point is added. rint(0.5 + 1) would be 2.
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
         let inside = |x, zero_point| by_factor(x, 1.0, (zero_point, ZeroPoint::InsideRounding));

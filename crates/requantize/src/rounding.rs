@@ -108,9 +108,9 @@ impl Rounding {
 
     /// The smallest `x` with `round(x / 2^shift) >= quotient`, for `|quotient| < 2^62` and `shift <= 62`.
     ///
-    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the nearest modes, the result is h if
-    /// this tie is rounded up, and h + 1 if it is rounded down. In the directed modes, the result is one end of the
-    /// step between `quotient - 1` and `quotient`.
+    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the modes that round to the nearest,
+    /// the result is h if this tie is rounded up, and h + 1 if it is rounded down. The other modes round all numbers
+    /// between `quotient - 1` and `quotient` in the same direction, so the result is at one end of this range.
     pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {
@@ -131,7 +131,7 @@ impl Rounding {
         }
     }
 
-    /// `round(n / d)`: for example, the mean of `d` numbers.
+    /// `round(n / d)`, for example the mean of `d` numbers with the sum `n`.
     pub fn divide(self, n: i64, d: NonZeroU32) -> i64 {
         let d = i64::from(d.get());
         let (below, rest) = (n.div_euclid(d), n.rem_euclid(d));

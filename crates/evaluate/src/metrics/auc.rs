@@ -212,7 +212,7 @@ mod tests {
         Placed::new(scores, &labels.iter().map(|&label| label == 1).collect::<Vec<_>>())
     }
 
-    /// The area by its definition: the share of all pairs that are ordered correctly.
+    /// The area by its definition: the share of the pairs that are ordered correctly.
     fn by_pairs(scores: &[f64], labels: &[u8]) -> f64 {
         let of = |wanted| {
             scores

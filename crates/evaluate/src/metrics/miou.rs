@@ -31,7 +31,7 @@ pub enum Layout {
     Classes,
 }
 
-/// A class in an integer output that is larger than this is treated as a mistake.
+/// The largest class that is accepted in an integer output. A larger number is treated as a mistake.
 const MOST_CLASSES: i64 = 1 << 16;
 
 /// Compares one output with the masks of the labels.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Products are computed in f64 and added in the order of the output's elements. Equal outputs get an SNR of 200 dB. If
-//! two float32 outputs differ at all, their SNR is at most about 150 dB. If a concatenation makes the output, the SNR
-//! of each part is reported too, because a part with large numbers would hide the errors of the other parts.
+//! two float32 outputs differ at all, their SNR is at most about 150 dB. If the output is a concatenation, the SNR of
+//! each part is reported too, because a part with large numbers would hide the errors of the other parts.
 
 use std::borrow::Cow;
 
@@ -126,8 +126,8 @@ impl Nearness {
         }
     }
 
-    /// The numbers to keep of one sample. For `cosine`: the cosine. For `snr`: the power of the signal, and the power
-    /// of the error.
+    /// What is kept of one sample. For `cosine`, this is the cosine. For `snr`, it is the power of the signal and the
+    /// power of the error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(ratio(0.0, 1.0), -MOST_DECIBELS);
     }
 
-    /// One part has values in the hundreds that are off by 1. The other has values in the tenths that are lost
-    /// completely.
+    /// The numbers in one part are in the hundreds, and each has an error of 1. The numbers in the other part are in
+    /// the tenths, and their errors are as large as the numbers.
     #[test]
     fn a_part_that_is_lost_is_seen_beside_one_in_large_numbers() {
         let meter = Nearness {

@@ -57,7 +57,7 @@ impl Meter for Own {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // The first note has the figure, and the other notes have the numbers of the samples.
+        // The first note has the figure. Each other note has the number of one sample.
         let parts = |notes: &[Note]| {
             let numbers = numbers(notes);
             numbers.split_first().map(|(&figure, each)| (figure, each.to_vec()))

@@ -102,11 +102,11 @@ impl Roundings {
     }
 }
 
-/// Where the parameters of a form come from.
+/// Who determines the parameters of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The runtime derives the parameters by a rule of its own from the `f32` scales that its file stores. A compiler
-    /// cannot choose them, it can only compute the same ones ([`scales`](crate::scales)).
+    /// The runtime derives the parameters from the `f32` scales in its file, by a fixed rule. A compiler cannot choose
+    /// them, it can only compute the same parameters ([`scales`](crate::scales)).
     FromScales,
     /// The file stores the parameters, so a compiler can choose the best ones.
     Free,
@@ -268,7 +268,8 @@ forms! {
         [by hand],
 }
 
-/// What each form states about itself. [`Requantization`] and [`Channel`] derive everything else from these functions.
+/// What an implementation of a form provides. [`Requantization`] and [`Channel`] derive everything else from these
+/// functions.
 trait Form {
     /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
@@ -276,7 +277,7 @@ trait Form {
     /// The form with only the channels in `channels`, in this order. `None` if the form does not have one of them.
     fn select(&self, channels: &[usize]) -> Option<Requantization>;
 
-    /// Checks the fields that are the same for all channels, by themselves and in combination.
+    /// Checks the fields that do not depend on the channel, each by itself and in combination.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
     }
@@ -388,7 +389,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// One channel of a form: its arithmetic, and further limits of the form.
+/// One channel of a form: its arithmetic, and the accumulators and results that the form supports.
 struct Scalars<'a> {
     arithmetic: Arithmetic<'a>,
     /// The accumulators that the form supports.
@@ -451,8 +452,8 @@ impl fmt::Display for FormKind {
     }
 }
 
-/// The error for an accumulator that would make the described runtime overflow, or for a channel that the form does not
-/// have.
+/// The error for an accumulator that would make the runtime overflow whose arithmetic the form reproduces, or for a
+/// channel that the form does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {
@@ -479,8 +480,8 @@ impl Requantization {
         self.form().fields().range()
     }
 
-    /// The code of real zero in the result. `None` if the form does not state it. The zero point may then be a part of
-    /// the number that is added to the accumulator.
+    /// The code of real zero in the result. `None` if the form does not state it, for example because the zero point is
+    /// a part of the number that is added to the accumulator.
     pub fn zero_point(&self) -> Option<i32> {
         self.form().fields().zero
     }
@@ -519,8 +520,8 @@ impl Requantization {
     /// The form whose channel `i` is channel `channels[i]` of this form. If the form has one set of parameters for all
     /// channels, it does not change. `None` if a channel does not exist.
     ///
-    /// This is used if an index selects the channel of each position: the result has the parameters along the
-    /// positions.
+    /// This is used if the channel of each position is selected by an index. The resulting form then has one channel
+    /// for each position.
     pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
         self.form().select(channels)
     }

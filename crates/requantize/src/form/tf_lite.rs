@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`. The product is rounded once, then the zero point is added.
 ///
-/// This is SiMa's TFLite mode. LiteRT's own forms have the same formula but other domains:
+/// SiMa calls this its TFLite mode. The forms of LiteRT itself have the same formula but other domains:
 /// [`Gemmlowp`](super::Gemmlowp) with one rounding, and [`SixteenByEight`](super::SixteenByEight).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,9 +9,9 @@ use std::{fmt, ops::RangeInclusive};
 /// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. `d` is zero with one
 /// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` for `v < 0`.
 ///
-/// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`, and with TOSA's own conditions. If TOSA calls
-/// parameters an error of the graph (ERROR_IF), `check` refuses them. If TOSA does not define a result (REQUIRE), the
-/// accumulator is outside of the form's domain.
+/// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`. `check` refuses parameters that TOSA calls an
+/// error of the graph (ERROR_IF). If TOSA does not define the result for an accumulator (REQUIRE), the accumulator is
+/// outside of the form's domain.
 ///
 /// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`. The result must fit into `i32`
 /// before and after the output's zero point is added.

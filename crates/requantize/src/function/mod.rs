@@ -1,10 +1,11 @@
 //! Integer functions that are more than one requantization: softmax and layer normalization over rows of codes, and
 //! functions of one code.
 //!
-//! Each function is a definition with a name and a version ([`Definition`]), for example `litert.softmax.int8.v1`. The
+//! Each function has a [`Definition`], which is a name with a version, for example `litert.softmax.int8.v1`. The
 //! meaning of a name never changes. If a function is changed so that it computes other integers, it gets another
-//! version. The parameters are plain data. They are derived from scales by the rule of the runtime with which the name
-//! begins. With legal parameters, a function has a domain, and evaluating it outside of the domain is an error.
+//! version. The parameters are plain data. The beginning of the name, for example `litert`, says whose rule derives
+//! them from scales. With legal parameters, a function has a domain, and evaluating it outside of the domain is an
+//! error.
 //!
 //! `docs/functions.md` explains the mathematics. `docs/oracles.md` says which functions were compared with which
 //! programs.
@@ -104,11 +105,11 @@ impl fmt::Display for Definition {
     }
 }
 
-/// The reason why a function has no parameters or no result. The cause can be scales of the model that the definition
-/// does not support, illegal parameters in a file, or operands outside of the domain.
+/// Why a function has no parameters or no result. The scales of the model may not be supported by the definition, the
+/// parameters in a file may be illegal, or operands may be outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
-    /// The definition is not the kind of function that the caller needs.
+    /// The definition is another kind of function than the caller needs.
     #[error("{definition} is no {wanted}")]
     Kind {
         /// The definition of the function, with its version.
@@ -116,7 +117,7 @@ pub enum FunctionError {
         /// The kind of function that the caller needed.
         wanted: &'static str,
     },
-    /// The definition has no parameters for the scales.
+    /// The definition has no parameters for the given scales.
     #[error("{definition}: {source}")]
     Scale {
         /// The definition of the function, with its version.

@@ -56,8 +56,8 @@ fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per
     weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
 }
 
-/// The form in builds of LiteRT with TFLITE_SINGLE_ROUNDING, which have the same integers but one rounding. Other forms
-/// do not change.
+/// The form that a LiteRT built with TFLITE_SINGLE_ROUNDING computes: the integers are the same, but there is one
+/// rounding. Forms other than `Gemmlowp` do not change.
 pub fn single_rounding(form: Requantization) -> Requantization {
     match form {
         Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
@@ -104,8 +104,8 @@ fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizati
 /// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
 ///
 /// LiteRT 2.3.0 has no multiplier for this op ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes
-/// the product by less than `|result| * 2^-31`. So the two forms give different results only for accumulators whose
-/// product is this close to a tie.
+/// the product by less than `|result| * 2^-31`. So this form and LiteRT give different results only for accumulators
+/// whose product is this close to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -164,8 +164,8 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
     Ok(form)
 }
 
-/// The form with LiteRT's multiplier and a single rounding of any mode. A target's table may use it for fully connected
-/// layers, with another rounding mode than LiteRT's.
+/// The form with LiteRT's multiplier and a single rounding. A target's table may use it for fully connected layers,
+/// with any rounding mode.
 pub fn one_rounding(
     factor: &Per<f64>,
     zp: i32,
@@ -196,8 +196,7 @@ fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
 }
 
 /// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. The
-/// multiplier includes the division by the count, which truncates the multiplier's last bits. There is one channel for
-/// each count.
+/// multiplier is divided by the count and truncated. There is one channel for each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -206,7 +205,8 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
     let divided = count.try_map(|&count| {
         positive("number of elements", count.into())?;
-        // The number of bits of the count after its leading one, but no more than the right shift can still take.
+        // The largest power of two that is not above the count, as an exponent, limited so that the right shift stays
+        // in its range.
         let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
         // The product is below 2^63. After the division it is at most the multiplier, because 2^bits <= count.
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
@@ -249,7 +249,7 @@ pub struct Addition {
 pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
     let left_shift = if out.bits() > 8 { 15 } else { 20 };
     let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
-    // Twice an f32 and 2^20 times an f32 are exact, so the type in which these products are computed does not matter.
+    // Twice an f32 and 2^20 times an f32 are exact, so it does not matter in which type these products are computed.
     let twice_larger = 2.0 * a.max(b);
     let grid = f64::from(1u32 << left_shift) * positive("output scale", output.into())?;
     let operand = |scale: f64| gemmlowp(&Per::Tensor(scale / twice_larger), 0, IntType::I32);
@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn the_types_of_the_product_show_in_the_multiplier() {
-        // Scales whose product is no f32: layers with weights keep it, the other ops round it first.
+        // The product of these scales is not an f32. Layers with weights use the exact product, and other ops first
+        // round it to f32.
         let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
         let wide = f64::from(x) * f64::from(w) / f64::from(y);
         let product_rounded = f64::from(x * w) / f64::from(y);
@@ -381,10 +382,10 @@ mod tests {
         let (whole, exponent) = quantize_multiplier(f64::from(0.3f32) / f64::from(0.2f32)).unwrap();
         assert_eq!(parts(1), (whole, exponent));
         assert_eq!(parts(2), (whole, exponent - 1));
-        // 2/3 of it, less what is cut off; the nearest one is another integer.
+        // The multiplier for three elements is 2/3 of `whole`, truncated. The nearest integer would be a different one.
         assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
         assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
-        // Where the right shift has no bits left, the multiplier loses them.
+        // If the right shift cannot become larger, the multiplier loses bits instead.
         let tiny = mean(2f32.powi(-31), &8.into(), 1.0, 0, IntType::I8).unwrap();
         let Requantization::Gemmlowp(tiny) = tiny else { panic!() };
         assert_eq!((tiny.multiplier, tiny.exponent), ((1 << 28).into(), (-31).into()));
@@ -402,7 +403,7 @@ mod tests {
     #[test]
     fn an_addition_is_the_rounded_sum() {
         let (a, b, y) = (0.1f32, 0.25, 0.3);
-        // With 20 more bits the operands' roundings show near ties only.
+        // The operands have 20 additional bits, so the rounding of the operands changes the result only near ties.
         let add = addition(a, b, y, -7, IntType::I8).unwrap();
         assert_eq!(add.left_shift, 20);
         for p in -255i64..=255 {
@@ -437,7 +438,8 @@ mod tests {
 
     #[test]
     fn a_convolution_on_codes_without_a_sign_rounds_the_product_of_scales() {
-        // LiteRT's CONV_2D makes 59 of this on uint8; on int8 it goes one further, here from another zero point.
+        // LiteRT's CONV_2D gives 59 for this accumulator on uint8. On int8 its result is larger by one, here with
+        // another zero point.
         let [x, w, y] = [0.225_926_28, 4.917_998_5e-6, 7.436_259_3];
         let made = |zp, out| convolution(x, &w.into(), y, zp, out).unwrap().eval(0, -987_168_754);
         assert_eq!(made(207, IntType::U8), Ok(59));

@@ -18,8 +18,7 @@ pub use of_range::{next_power_of_two, of_range, zero_of};
 
 use crate::{FormError, Per};
 
-/// The reason why there is no form for given scales. The cause is the model, or the ranges from which the scales were
-/// computed.
+/// Why there is no form for given scales. The scales come from the model, or from the ranges of its tensors.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScaleError {
     /// A scale, or a factor that is derived from scales, is zero, negative, infinite or NaN.

@@ -1,4 +1,5 @@
-//! The rules by which ONNX Runtime derives factors (CPU, QOperator). They were measured with version 1.31.1.
+//! The rules by which ONNX Runtime derives factors, for models in the QOperator format on the CPU. They were measured
+//! with version 1.31.1.
 
 use super::{ScaleError, positive};
 use crate::{IntType, Per, Requantization, form, mixed::QLinearAdd};
@@ -79,14 +80,14 @@ mod tests {
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));
         assert_ne!(scale, Per::Tensor((x / y) * w));
-        // The product has another one still, and its zero point in the rounding.
+        // QLinearMul computes another factor, and adds its zero point inside the rounding.
         let Ok(Requantization::FloatZeroInside(form::FloatZeroInside { scale, .. })) =
             multiplication(x, w, y, 3, IntType::U8)
         else {
             panic!()
         };
         assert_eq!(scale, Per::Tensor(x * w / y));
-        // Underflow: no factor is left.
+        // The factor underflows to zero.
         assert!(convolution(1e-30, &1e-30.into(), 1.0, 0, IntType::U8).is_err());
     }
 

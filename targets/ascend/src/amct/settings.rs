@@ -1,7 +1,9 @@
-//! The fields as rules, the weakest first: `activation_offset`, `common_config`, types, layers, and what stays in float.
+//! Converts the fields to rules of the configuration. Later rules override earlier ones, so the order is:
+//! `activation_offset`, `common_config`, types of layers, single layers, and the layers that stay in float.
 //!
-//! A field of a layer says how the layer's *operand* is quantized, and that of all layers how everything is. A message of a type
-//! or a layer stands for itself: what it does not say has AMCT's default, and not what a weaker message says.
+//! A field for a layer or a type of layers says how the layer's *operand* is quantized, and a field for all layers says how
+//! every tensor is quantized. A message for a type or a layer replaces weaker messages completely: a field that it does not
+//! have gets AMCT's default, not the value from a weaker message.
 
 use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types};
 use serde_json::{Map, Value, json};
@@ -10,7 +12,7 @@ use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 /// The settings of a simple configuration.
 ///
 /// # Errors
-/// All fields that ask for what is not had.
+/// All fields that ask for something that is not supported.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
     let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
@@ -116,7 +118,7 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
 const ABANDONED: &str = "AMCT has given up quantization that is not uniform, and no chip here has it";
 const LATER: &str = "it comes with accuracy optimisation, which this version does not have";
 
-/// The layers that a message is for.
+/// The layers to which a message applies.
 enum Whose<'a> {
     All,
     Ops(Vec<&'static str>),
@@ -132,7 +134,8 @@ impl Whose<'_> {
         }
     }
 
-    /// Operands of the layers; of all layers everything, inputs of the model too.
+    /// The keys of a rule for the first operands of the layers. For all layers, the rule is for every tensor, including the
+    /// inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
@@ -145,7 +148,7 @@ impl Whose<'_> {
     }
 }
 
-/// Adds the keys of a table to another.
+/// Adds the keys of another table to `keys`.
 fn extend(keys: &mut Value, others: Value) {
     if let (Some(keys), Value::Object(others)) = (keys.as_object_mut(), others) {
         keys.extend(others);
@@ -170,7 +173,8 @@ impl TranslatedSettings {
         self.settings.push(Setting { from, means });
     }
 
-    /// A rule with the field as its reason. One for a layer by its name is to match.
+    /// Adds a rule whose reason is the field. A rule for layers that are given by name has to match some layer; any other rule
+    /// is optional.
     fn rule(&mut self, from: KeyPath, keys: Value) {
         let Value::Object(keys) = keys else { return };
         let named = |key| keys.get(key).is_some_and(|names| *names != json!(["**"]));
@@ -225,7 +229,7 @@ impl TranslatedSettings {
             (None, None) => None,
         };
         if let Some((key, mut activations)) = activations {
-            // A grid with or without an offset is the layers' own, also where everything has it.
+            // For all layers, whether grids have an offset is set in a rule for layers. All other settings are in a rule for tensors.
             if let (Whose::All, Some(keys)) = (whose, activations.as_object_mut())
                 && let Some(symmetric) = keys.remove("activations")
             {
@@ -251,7 +255,7 @@ impl TranslatedSettings {
         }
     }
 
-    /// Codes of other than 8 bits.
+    /// Refuses codes that do not have 8 bits.
     fn bits(&mut self, at: &KeyPath, keys: &[(&str, Option<u32>)], dst_type: Option<DstType>) {
         for (key, bits) in keys {
             if let Some(bits) = bits.filter(|&bits| bits != 8) {
@@ -278,7 +282,7 @@ impl TranslatedSettings {
         let mut all = whose.layers();
         extend(&mut all, json!({ "weights": { "observer": "arq" } }));
         self.rule(at.clone(), all);
-        // Layers of other types than convolutions have one scale in any case.
+        // Layers other than convolutions always have a single scale.
         let per = match (arq.channel_wise, whose) {
             (Some(true), Whose::All) => Some((json!({ "op": ["conv"] }), "channel")),
             (Some(channel_wise), _) => Some((whose.layers(), if channel_wise { "channel" } else { "tensor" })),

@@ -1,4 +1,4 @@
-//! The fake-quantized model. It has only ONNX's own operators, which compute on integers that are stored as float32.
+//! The fake-quantized model. It has only standard ONNX operators, which compute on integers that are stored as float32.
 //!
 //! ```text
 //! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
@@ -6,7 +6,7 @@
 //!
 //! The model rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The
 //! two results only differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) +
-//! z. Sums are exact as long as they stay below 2^24.
+//! z. Accumulators are exact as long as they stay below 2^24.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -98,7 +98,7 @@ impl Flavour for FakeQuant {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
         let rank = export.shape(sum).len();
-        // The channels of an image are its second axis. For a matrix there is a single factor.
+        // The channels of an image are its second axis. A matrix has a single factor.
         let shape: Vec<u64> = match factor {
             Per::Tensor(_) => Vec::new(),
             Per::Channel(factors) => {

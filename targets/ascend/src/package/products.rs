@@ -1,4 +1,4 @@
-//! Writes layers that compute sums of codes: products and averages.
+//! Writes layers that add up codes: products (convolutions, MatMul) and averages.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -7,7 +7,7 @@ use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, T
 use super::unsupported;
 use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand};
 
-/// A product of codes, with everything that is needed to write it.
+/// A product of quantized tensors, with everything that is needed to write it.
 struct Product<'a> {
     id: NodeId,
     layer: &'a str,
@@ -15,7 +15,7 @@ struct Product<'a> {
     attributes: Vec<(&'static str, Attribute)>,
     /// The codes of the weights, in the layout of the operator.
     weights: TensorData,
-    /// The bias as an integer sum, without the term for the zero point; `None` if it is 0.
+    /// The bias as integers on the accumulator's scale, without the term for the zero point; `None` if it is 0.
     bias: Option<Vec<i32>>,
     /// Shape of the result.
     shape: Vec<Dim>,
@@ -44,7 +44,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let folded = folded
             .map_err(|error| unsupported(error.to_string()))?
             .unwrap_or_else(|| vec![0; channels]);
-        // The lowered bias contains −z·Σw. This term is removed, since ATC adds it itself.
+        // The lowered bias contains −z·Σw. This term is removed, since ATC adds it by itself.
         let each = (codes.len() / channels).max(1);
         let biases = folded.iter().zip(codes.chunks(each)).map(|(&folded, row)| {
             let bias = folded + i64::from(grid.zero) * row.iter().sum::<i64>();
@@ -92,7 +92,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// Writes a product of two activations whose zero points are 0. The integer sums are sums of products of their
+    /// Writes a product of two activations whose zero points are 0. The accumulators are sums of products of their
     /// codes.
     pub(super) fn product_of_activations(
         &mut self,
@@ -156,9 +156,9 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// Writes an average as an AveragePool on codes. ATC divides the sum of the codes, minus their zero points, by the
-    /// number of elements. If the windows have different numbers of elements, the layer computes on float values
-    /// instead.
+    /// Writes an average as an AveragePool on codes. ATC subtracts the zero point from each code, adds up the
+    /// differences, and divides the sum by the number of elements. If the windows have different numbers of elements,
+    /// the layer computes on float values instead.
     pub(super) fn pool(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
         let (Some(x), Some(result)) = (operand(node, 0), self.result(node)) else {
             return Ok(());
@@ -209,8 +209,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// True if a requantization divides the sums of windows by a different number for each window, possibly after the
-    /// zero point was subtracted.
+    /// True if a requantization divides the sums of different windows by different numbers, possibly after the zero
+    /// point was subtracted.
     fn has_counts(&self, sums: ValueId) -> bool {
         self.graph
             .uses(sums)
@@ -222,7 +222,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
             })
     }
 
-    /// For an average over whole axes: the attributes of its window, and the axes that its result does not have.
+    /// For an average over whole axes: the attributes of the window that covers these axes, and the axes that the
+    /// result does not have.
     fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
         let axes = match node.op.attribute("axes") {
             Some(Attribute::Ints(axes)) => axes,

@@ -6,8 +6,8 @@ use strait_plugin_sdk::graph::{QuantParams, TensorData};
 
 use super::unsupported;
 
-/// The real numbers of constant codes q, which are scale · (q − zero point) in f32. If there are several scales, their
-/// axis is that of the channels.
+/// The real numbers of constant codes q, which are scale · (q − zero point) in f32. If there are several scales, each
+/// of them is for one channel.
 pub(super) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<TensorData, TargetError> {
     let wrong = |error: &dyn std::fmt::Display| unsupported(error.to_string());
     if grid.block.is_some() {

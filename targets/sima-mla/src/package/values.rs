@@ -52,8 +52,8 @@ impl<'a> Described<'a> {
     }
 }
 
-/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. So 1 / S,
-/// rounded to f32, is the scale in the IR again.
+/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. If 1 / S
+/// is rounded to f32, the result is the scale in the IR again.
 pub(super) fn multiplicative(scale: f32) -> f64 {
     1.0 / f64::from(scale)
 }

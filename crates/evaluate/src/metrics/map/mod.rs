@@ -12,10 +12,10 @@
 //! thresholds 0.50, 0.55, … 0.95, or over the one threshold that was asked for. Crowds and object sizes are not treated
 //! specially.
 //!
-//! Boxes are only matched with objects of the same image. So the note of a sample has the scores and hits of the boxes
+//! Boxes are only matched with objects of the same image, so the note of a sample has the scores and hits of the boxes
 //! in this image. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn.
-//! If none of the images with objects of a class is drawn, the class is left out of that draw. If there are few
-//! objects, the interval therefore may not contain the figure.
+//! If none of the images with objects of a class is drawn, the class is left out of that draw. Therefore, if there are
+//! few objects, the interval may not contain the figure.
 
 mod ranked;
 
@@ -47,7 +47,7 @@ const MOST_IN_ALL: usize = 1000;
 /// The overlap thresholds over which the mean is taken by default.
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// The source of the boxes.
+/// Where the boxes come from.
 pub enum BoxSource {
     /// The boxes are in outputs of the model, which have these indices.
     Outputs {
@@ -64,7 +64,7 @@ pub enum BoxSource {
 
 /// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
-    /// The source of the boxes.
+    /// Where the boxes come from.
     pub source: BoxSource,
     /// What the four numbers of a box mean.
     pub format: BoxFormat,
@@ -238,7 +238,7 @@ impl Map {
         }
     }
 
-    /// The boxes of an image that count. For each box, it is noted at which thresholds the box is a hit.
+    /// The boxes of an image that count, with the thresholds at which each box is a hit.
     fn claims(&self, sample: usize, found: &[Detection]) -> Vec<Claim> {
         let objects = self.objects.get(sample).map_or(&[][..], Vec::as_slice);
         let mut found: Vec<&Detection> = found.iter().collect();

@@ -1,5 +1,5 @@
-//! The families of arithmetic. All forms are computed by a few of them. Kernels implement these families, and the
-//! decision procedures invert them.
+//! The families of arithmetic. A few families compute all forms. Kernels implement these families, and the decision
+//! procedures invert them.
 
 mod affine;
 mod double_product;
