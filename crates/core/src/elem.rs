@@ -120,8 +120,9 @@ impl Elem {
         })
     }
 
-    /// The number by which codes and zero points change when they move from this type to the type of the same width and
-    /// opposite signedness. The numbers that they stand for do not change: q − z = (q − 128) − (z − 128).
+    /// The number that has to be added to codes and zero points to convert them from this type to the type of the same
+    /// width and opposite signedness. The real numbers that the codes stand for do not change: q − z = (q − 128) − (z −
+    /// 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)

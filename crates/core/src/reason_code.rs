@@ -1,4 +1,4 @@
-//! The codes of reasons: a closed list with a sentence each, from which `docs/reasons.md` is made.
+//! The codes of reasons: a closed list in which each code has one sentence. `docs/reasons.md` is made from this list.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,9 +6,10 @@ use std::fmt;
 
 macro_rules! reason_codes {
     ($($group:literal { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* })*) => {
-        /// The code of a [`crate::Reason`]: for programs, and stable. `docs/reasons.md` lists them.
+        /// The code of a [`crate::Reason`]. Codes are stable, because programs match on them. `docs/reasons.md` lists
+        /// them.
         ///
-        /// A program matches on it; [`fmt::Display`] gives the word that stands in reports, text form and IR bytes, and
+        /// [`fmt::Display`] gives the word that stands for the code in reports, text form and IR bytes, and
         /// `From<&str>` is its inverse.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(into = "String", from = "String")]
@@ -22,7 +23,7 @@ macro_rules! reason_codes {
         }
 
         impl ReasonCode {
-            /// Every group of codes: its title, and the word and the sentence of each code.
+            /// All groups of codes: the title of each group, and the word and the sentence of each code in it.
             pub const GROUPS: &'static [(&'static str, &'static [(&'static str, &'static str)])] =
                 &[$(($group, &[$(($word, concat!($($doc),+))),*])),*];
 
@@ -41,7 +42,7 @@ macro_rules! reason_codes {
     };
 }
 
-/// Stands in front of the quantity in the word of [`ReasonCode::TargetLimit`].
+/// The prefix of the word of [`ReasonCode::TargetLimit`]; the quantity follows.
 const TARGET_LIMIT: &str = "target-limit-";
 
 reason_codes! {

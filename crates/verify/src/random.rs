@@ -1,6 +1,7 @@
 //! Random numbers that are the same on every machine.
 
-/// The generator SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixing function that is a bijection.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014): it passes a counter through a mixing function that is a
+/// bijection.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 

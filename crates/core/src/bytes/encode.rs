@@ -269,7 +269,7 @@ impl<'a> Encoder<'a> {
 /// The numbers by which operands are written. Inputs have the first numbers, then constants in the order of their first
 /// use, then the results of nodes.
 struct Numbers<'a> {
-    /// The number of each value; [`ABSENT`] if nothing refers to it.
+    /// The number of each value, by the index of its id; [`ABSENT`] if nothing refers to the value.
     of: Vec<u32>,
     constants: Vec<(&'a Value, DataId)>,
 }

@@ -161,7 +161,7 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, which replaces one of the lists; `None` if there is no second operand.
+    /// The type of the second operand, which replaces `scales` or `sizes`; `None` if there is no second operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);
