@@ -227,7 +227,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     /// Adds an op whose results are the node's results from `position` on. If the model does not use the result at
-    /// `position`, the op is not added, unless it is the node's first result.
+    /// `position`, nothing is added, unless `position` is 0.
     pub fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         let names = self.wiring.results(self.position).get(position..).unwrap_or_default();
         if names.is_empty() || (position > 0 && !self.has_result(position)) {
