@@ -50,8 +50,8 @@ struct Body {
 
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
-    /// all its extents are fixed and it is in the same stage as the graph. If a name is already taken, a number is
-    /// added to it.
+    /// all its extents are fixed and its stage is that of the graph. If a name in the body is already taken in the
+    /// graph, a number is appended to the name.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -207,7 +207,8 @@ impl Bodies {
     /// have the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
     /// longer used are removed from the module.
     ///
-    /// # Errors Two parts are connected. A pass that connects them has a bug.
+    /// # Errors
+    /// Two parts are connected. A pass that connects them has a bug.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -262,7 +263,7 @@ impl Bodies {
             if !made.contains_key(&(body.node.as_str(), body.position)) {
                 continue;
             }
-            // If the body comes from the main graph, it keeps its name.
+            // Bodies of the main graph keep their names.
             let name = match main {
                 true => module.names.intern(&body.name),
                 false => module.names.fresh(&format!("{prefix}.{}", body.name)),

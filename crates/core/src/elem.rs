@@ -11,7 +11,7 @@ use strait_requantize::half_float::{BF16, F16, HalfFloat};
 pub enum Elem {
     /// 32-bit IEEE float.
     F32,
-    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert it before they compute.
+    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert the elements to f32 before they compute.
     F16,
     /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute on
     /// it.
@@ -36,8 +36,8 @@ pub enum Elem {
     /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
     /// own.
     U4,
-    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert it before they
-    /// compute.
+    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert the elements to f32
+    /// before they compute.
     #[serde(rename = "bf16")]
     BF16,
     /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.
@@ -216,7 +216,7 @@ impl Elem {
         }
     }
 
-    /// The type as one that requantization knows; `None` for any other type.
+    /// The integer type of crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

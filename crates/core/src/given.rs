@@ -28,8 +28,8 @@ use strait_requantize::quantize::{dequantize, quantize};
 const WIDEST: u32 = 16;
 
 impl QuantParams {
-    /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: it rounds halves to even,
-    /// and uses all codes of the type. `None` if the grid has no code type, or is the grid of accumulators.
+    /// The scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded to even,
+    /// and all codes of the type are used. `None` if the grid has no code type, or is the grid of accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;

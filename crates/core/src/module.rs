@@ -104,7 +104,7 @@ impl Module {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the unrounded numbers of the constant `id`, or of all constants.
+    /// Forgets the unrounded numbers of the constant `id`, or those of all constants if `id` is `None`.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),

@@ -33,10 +33,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that the new node replaces; at least one. It gets the source names of all of them, and runs on the
-    /// host if one of them does. It takes over the name of the first one, if that node is removed. If several new nodes
-    /// have the same first origin, one of them takes over the name: the first one that computes, or else the first one
-    /// that moves elements.
+    /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
+    /// on the host if one of them does. It takes over the name of the first of them if the patch removes that node. If
+    /// several new nodes have the same first origin, one of them takes over the name: the first one that computes, or
+    /// else the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,

@@ -333,7 +333,7 @@ reason_codes! {
         Refused = "refused",
         /// A lookup table cannot be made, or no single table is right for all channels.
         Table = "table",
-        /// A lookup is for another type than its operand has.
+        /// The target's lookup tables do not fit the types of the operand and the result.
         TableType = "table-type",
         /// A zero point cannot be removed, or several zero points have to be equal and are not.
         ZeroPoint = "zero-point",

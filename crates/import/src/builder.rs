@@ -122,8 +122,8 @@ pub struct Builder<'a> {
 }
 
 /// Builds the module of a cut. The outputs have the shapes that follow from the operators; the returned [`Assumed`]
-/// lists the outputs for which the file declares another shape. Its list of batch dimensions stays empty, because the
-/// caller has bound the batch.
+/// lists the outputs for which the file declares another shape. The list of batch dimensions in [`Assumed`] stays
+/// empty, because the caller has bound the batch.
 ///
 /// # Errors
 /// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its

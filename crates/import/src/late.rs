@@ -79,7 +79,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Records which elements are known of a list of integers that the node concatenates from its operands.
+    /// Records which elements of a list of integers are known, for a list that the node concatenates from its operands.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());

@@ -10,7 +10,8 @@ impl Layer<'_, '_> {
     /// Pads each axis of a value by mirroring its elements, including the element at the border. `amounts` has the
     /// number of elements before and after each axis.
     ///
-    /// # Errors More elements have to be mirrored than an axis has, or the result is too large.
+    /// # Errors
+    /// More elements have to be mirrored than an axis has, or the result is too large.
     pub fn mirrored(&mut self, x: &Arg, amounts: &[[i64; 2]]) -> Result<Arg, Refusal> {
         let mut x = x.clone();
         let extents = self.extents(&x)?;

@@ -46,7 +46,7 @@ pub fn with_ways(
 
 /// Groups of nodes that are connected by tensors other than constants, ordered by their first nodes. All nodes that
 /// read or produce a tensor at which no graph can begin, such as the handle of a variable, form a single group, because
-/// each of them alone prevents reading.
+/// each of these nodes prevents reading, even if the others are left out.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,
@@ -154,8 +154,8 @@ fn in_front(
     read.filter(is_it).collect()
 }
 
-/// What is needed if the graph begins at results of a group: the inputs that the outputs still need, and the results of
-/// the group that they need.
+/// The tensors that the outputs need if the graph begins at results of a group: inputs of the graph, and results of the
+/// group.
 fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
     let mut seen = vec![false; wiring.tensor_count()];
     let mut behind = BTreeSet::new();

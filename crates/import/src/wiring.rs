@@ -103,8 +103,8 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// Adds an input. An input that is also a constant stays a constant: in files of ONNX's IR version 3, all constants
-    /// are also listed as inputs.
+    /// Adds an input. If the tensor is already a constant, it stays a constant: files of ONNX's IR version 3 list all
+    /// constants as inputs, too.
     ///
     /// # Errors
     /// The tensor is already an input, or a node's result.

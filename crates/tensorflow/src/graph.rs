@@ -166,9 +166,9 @@ impl Graph {
         })
     }
 
-    /// The tensors and nodes, as a builder needs them. A TensorFlow graph does not state its outputs. If the caller
-    /// does not name outputs either, the outputs are the results that no node reads, and the inputs are the
-    /// placeholders that these outputs need.
+    /// The connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not state
+    /// its outputs. If the caller does not name outputs either, the outputs are the results that no node reads, and the
+    /// inputs are the placeholders that these outputs need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);

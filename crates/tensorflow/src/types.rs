@@ -32,7 +32,7 @@ const FARTHEST: usize = 64;
 /// The extents of a tensor. An extent that is not known is `None`.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, and the values that are bound to the extents of its inputs.
+/// The tensors of a graph, with the types that are known of the tensors at which the graph begins.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,
@@ -181,7 +181,8 @@ pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
         | "Pad"
         | "DepthToSpace"
         | "SpaceToDepth" => of("T"),
-        // The first result has the type of the image; all other results have the type of the statistics.
+        // The first result has the element type of the image; all other results have the element type of the
+        // statistics.
         "FusedBatchNormV2" | "FusedBatchNormV3" if result == 0 => of("T"),
         _ => None,
     }

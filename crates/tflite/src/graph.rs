@@ -48,7 +48,7 @@ pub(crate) struct Tensor {
     /// The scale that the file gives, if the tensor is a bias. It may differ from the scale of the products, with which
     /// the bias is read.
     pub(crate) said: Option<f32>,
-    /// True for a state that is kept from one run to the next. Only some operators can take such a tensor.
+    /// True for a state that LiteRT keeps from one run to the next. Only some operators can take such a tensor.
     pub(crate) is_variable: bool,
     /// The reason why no operator can take the tensor, if that is so.
     pub(crate) refused: Option<&'static str>,

@@ -161,7 +161,7 @@ impl Analysis<'_> {
         &self.findings
     }
 
-    /// True if both graphs must give the same outputs, bit for bit.
+    /// True if every fusion is exact, so that both graphs give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }

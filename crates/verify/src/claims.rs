@@ -347,9 +347,9 @@ impl Claims {
         let [own, intervals] =
             picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // If a fusion in front of this one is not exact, the accumulators of the two graphs may differ a little.
-            // The certificate's interval was derived in the fused graph, so it only has to cover the accumulators of
-            // that graph. But the certificate's claim has to hold for the accumulators of both graphs.
+            // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
+            // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
+            // graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
         }
         let claimed = |channel: usize| {
@@ -428,7 +428,7 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
     }
 }
 
-/// The bounds of the numbers that the first step of a chain gets.
+/// The bounds of the numbers to which the first step of a chain is applied.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),

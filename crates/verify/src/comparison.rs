@@ -101,8 +101,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by the result
-    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name these inputs by
-    /// `sample`.
+    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name the inputs of this run
+    /// by `sample`.
     ///
     /// A layer may differ from the lowered graph by what its certificate allows. If every fusion is exact, the outputs
     /// must be equal bit for bit. No integer may lie outside of the bounds that were derived for it.

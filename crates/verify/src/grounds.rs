@@ -62,8 +62,8 @@ const PICKS: usize = 1;
 /// The digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this order.
 /// Numbers are 64 bits, little-endian.
 /// - JSON with the argument, both chains, the interval and the facts behind it
-/// - each constant operand of the node that makes the accumulators, or the constant or table that the chain was applied
-///   to, as its position, its number of bytes, and the bytes
+/// - each constant operand of the node that computes the accumulators, or the constant or table that the chain was
+///   applied to: its position, its number of bytes, and the bytes
 /// - the constant that selects the channels of the chain, in the same form; it is an operand of the chain's
 ///   requantizations
 ///

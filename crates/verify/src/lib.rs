@@ -110,7 +110,7 @@ impl VerifyReport {
 }
 
 /// Inlines the bodies of control flow in both graphs of an artifact's module, so that the steps inside a body are
-/// checked like all other steps. In both graphs, the nodes of the control flow itself refer to the lowered bodies.
+/// checked like all other steps. Afterwards, the control-flow nodes of both graphs run the bodies of the lowered graph.
 ///
 /// Returns the bodies of the main graph.
 pub fn lay_open(module: &mut Module) -> Bodies {

@@ -43,7 +43,7 @@ pub(crate) struct Constants {
     /// The number of elements of the constant in the lowered graph. `interval` contains all of these elements.
     pub(crate) entries: u64,
     pub(crate) interval: Option<Interval>,
-    /// The largest difference between two elements after the chains were applied.
+    /// The largest difference between corresponding elements after the chains were applied.
     pub(crate) max_lsb: u32,
 }
 
@@ -440,8 +440,8 @@ fn adds_alike(a: &Node, b: &Node) -> bool {
     addend(a) == addend(b)
 }
 
-/// True if two nodes compute the same result from the same operands, before anything that is fused into them. A
-/// quantization of floats may lead to another type, because its certificate covers that.
+/// True if two nodes compute the same result from the same operands, without what is fused into them. For two
+/// quantizations of floats, the result types may differ, because a certificate covers the difference.
 fn same_op(a: &Node, b: &Node) -> bool {
     matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op
 }

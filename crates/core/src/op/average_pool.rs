@@ -37,7 +37,8 @@ impl AveragePool {
     /// so. If a window reaches beyond the padding because the number of windows was rounded up, the part beyond the
     /// padding is not counted.
     ///
-    /// # Errors A window has no elements that count, so it has no mean; or there are too many positions.
+    /// # Errors
+    /// A window has no elements that count, so it has no mean; or there are too many positions.
     pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
         let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
         if counts_all && !self.ceil {

@@ -134,7 +134,7 @@ op! {
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// True to compute an element from all elements of the operand that it covers, if an axis shrinks.
+        /// If true and an axis shrinks, an element is computed from all elements of the operand that it covers.
         antialias: Switch,
         /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
         exclude_outside: Switch,

@@ -9,7 +9,7 @@ use strait_requantize::Per;
 /// The grid of a quantized value: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
-    /// Distance between neighbouring codes in real numbers; positive and finite.
+    /// Distance between the real numbers that neighbouring codes stand for; positive and finite.
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
@@ -38,7 +38,7 @@ impl QuantParams {
         }
     }
 
-    /// The same grid, for real numbers that codes of type `codes` stand for.
+    /// The same grid, with `codes` as the type of its codes.
     pub fn of_codes(self, codes: Elem) -> QuantParams {
         QuantParams {
             codes: Some(codes),
@@ -224,7 +224,7 @@ impl Parts {
     }
 }
 
-/// The numbers in another order. A single number stays as it is.
+/// The numbers in the order `order`. A single number for the whole tensor stays as it is.
 fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     match numbers.channels() {
         None => Some(numbers.clone()),

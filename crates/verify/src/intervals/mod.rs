@@ -55,8 +55,8 @@ impl Intervals {
     }
 }
 
-/// The largest number of intervals for all values together, which take 1 GiB of memory. When it is reached, each
-/// further value gets a single interval.
+/// The largest number of intervals for all values together, which take 1 GiB of memory. When this number is reached,
+/// each further value gets only a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
 /// The number of intervals that may still be stored.
@@ -284,7 +284,7 @@ impl<'a> Analysis<'a> {
         Some((elem, of_elem(elem)?))
     }
 
-    /// The range of an accumulator, including the codes that are added inside the accumulator.
+    /// The range of an accumulator, with the fused addend included.
     fn with_addend(&mut self, node: &Node, result: ValueId, sums: &ValueRange) -> ValueRange {
         let Some((addend, codes)) = node.addend() else {
             return sums.clone();

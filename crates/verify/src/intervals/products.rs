@@ -29,7 +29,7 @@ impl Inputs {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
         let reach = factor.saturating_mul(self.largest);
-        // The sum is nearly always far from the ends of i64. Then no overflow checks are needed.
+        // The sum is nearly always so far from the ends of i64 that no overflow checks are needed.
         if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
             let zero = i64::from(zero);
             let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {

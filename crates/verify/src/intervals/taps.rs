@@ -171,7 +171,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// Every window up to some size over every operand, against the definition.
+    /// Compares the result for every window up to some size, over every small operand, with the definition.
     #[test]
     fn every_position_of_every_small_window_was_looked_at() {
         let ranges = |n: u64| 0..n;

@@ -113,8 +113,8 @@ struct OfLstm {
 }
 
 fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
-    // Without an activation, LiteRT's kernel multiplies with the wrong numbers: the values of another gate are still in
-    // the buffer where the states should be.
+    // Without an activation, LiteRT's kernel uses the wrong numbers: the buffer for the states still has the values of
+    // another gate.
     if activation == Activation::None {
         return Err(Refusal::unsupported(
             "its states go through no function, which LiteRT does not compute",
