@@ -225,14 +225,14 @@ mod tests {
         for (name, fault) in [
             ("a/b", NameError::Twice),
             ("a/B", NameError::Capitals("a/b".into())),
-            // A listing would show the folder under two names.
+            // A listing of the artifact would show one folder under two names.
             ("A/new", NameError::Capitals("a".into())),
             ("a", NameError::FileAndFolder("a".into())),
             ("a/b/c", NameError::FileAndFolder("a/b".into())),
         ] {
             assert_eq!(names.add(name), Err(fault), "{name}");
         }
-        // The refused names left no trace.
+        // The refused names were not recorded.
         names.add("a/new").unwrap();
     }
 

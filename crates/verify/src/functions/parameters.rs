@@ -90,7 +90,8 @@ mod tests {
         are_equal(&Function::new(a, 0).unwrap(), &Function::new(b, 0).unwrap())
     }
 
-    /// Parameters that are found equal make the same results; most that are not make others.
+    /// Functions with equal normal forms give equal results. Most functions with different normal forms give different
+    /// results.
     #[test]
     fn equal_parameters_make_equal_results() {
         let (mut proved, mut same) = (0, 0);
