@@ -121,7 +121,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements in a window; the largest u64 if it does not fit.
+/// The number of elements in a window; the largest u64 if their number does not fit in a u64.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

@@ -27,8 +27,8 @@ op! {
         height: u32,
         /// Number of bins of a region horizontally.
         width: u32,
-        /// Number of samples of a bin along each axis. 0 means as many samples as the bin covers elements along the
-        /// axis, rounded up.
+        /// Number of samples of a bin along each axis. 0 means one sample for each element that the bin covers
+        /// along the axis, rounded up.
         sampling: u32,
         /// Factor by which corners are multiplied to get positions in `x`.
         scale: f32,

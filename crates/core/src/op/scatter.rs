@@ -34,7 +34,7 @@ op! {
     /// `x` after `updates` are written to it, or combined with it, at the positions in `indices` (i64; negative ones
     /// count from the end). The updates are applied in row-major order.
     ///
-    /// By element: `indices` and `updates` have the same shape. Its rank is that of `x`, and it is not longer than `x`
+    /// By element: `indices` and `updates` have the same shape. They have the rank of `x`, and are not longer than `x`
     /// along any axis except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`.
     /// `updates` has the other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the
     /// type of `x`.
