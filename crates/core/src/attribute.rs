@@ -28,10 +28,11 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. The index is the tag.
+    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. A kind's tag is the index of
+    /// its name.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
-    /// The tag of the kind in IR bytes.
+    /// The tag of the attribute's kind in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {
             Attribute::Int(_) => 0,
@@ -86,14 +87,14 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// The value that the field has if the attribute is absent; the attribute is then not written either. `None` if the
+    /// The value of the field if the attribute is absent. A field with this value is not written either. `None` if the
     /// attribute is required.
     fn implied() -> Option<Self> {
         None
     }
 }
 
-/// What the `op!` macro derives for each op.
+/// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
     /// The op's name in the text form, IR bytes and tables. It is the term that is usual for this op in the field, in
     /// snake case.
@@ -254,7 +255,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Makes attributes of enums from crate `requantize`. The text form has their names.
+/// Implements `Field` for enums from crate `requantize`: the attribute is the name of the enum's value.
 macro_rules! named_fields {
     ($($t:ident),*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -276,8 +277,8 @@ macro_rules! named_fields {
 }
 named_fields!(Rounding, Definition);
 
-/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. A
-/// family of ops states no kind here, because each of its members has a kind of its own.
+/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
         $(#[$doc])*
@@ -285,7 +286,7 @@ macro_rules! op {
         pub struct $name { $($(#[$fdoc])* pub $field: $t),* }
 
         $(impl $name {
-            /// The kind of computation that the term's op does.
+            /// The kind of computation that this op does.
             pub const KIND: $crate::kind::Kind = $crate::kind::Kind::$kind;
         })?
 
@@ -339,7 +340,7 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
-/// The attribute of a field; `None` if the field has the value that an absent attribute stands for.
+/// The attribute of a field; `None` if the field has the value that is implied when its attribute is absent.
 pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
     (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
 }

@@ -30,7 +30,8 @@ impl Module {
             own.push(made);
         }
         own.push(root);
-        // A copy has the same inputs and outputs as the original, so the types of calling nodes do not change.
+        // A copy has the same inputs and outputs as the original, so the result types of the nodes that call it do not
+        // change.
         for id in own.iter().filter(|_| !copies.is_empty()) {
             let nodes = self.graphs.get_mut(id.index()).into_iter();
             for node in nodes.flat_map(|graph| graph.nodes.iter_mut().flatten()) {

@@ -10,7 +10,7 @@ use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
 use smallvec::{SmallVec, smallvec};
 
-/// The type of an operand or result, if there is one.
+/// The type of an operand or result; `None` if the operand or result is absent.
 type OptionalType<'a> = Option<&'a TensorType>;
 
 impl Op {
@@ -165,8 +165,8 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// The type of a result for readers outside of the graph that computes it. The names of extents in that graph have no
-/// meaning for them, so every extent that is not fixed becomes [`Dim::OPEN`].
+/// The type of a result, as other graphs see it. The names of extents in the graph that computes the result have no
+/// meaning elsewhere, so every extent that is not fixed becomes [`Dim::OPEN`].
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {

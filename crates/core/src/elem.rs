@@ -11,7 +11,7 @@ use strait_requantize::half_float::{BF16, F16, HalfFloat};
 pub enum Elem {
     /// 32-bit IEEE float.
     F32,
-    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert it before they compute.
+    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert the elements to f32 before they compute.
     F16,
     /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute on
     /// it.
@@ -36,8 +36,8 @@ pub enum Elem {
     /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
     /// own.
     U4,
-    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert it before they
-    /// compute.
+    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert the elements to f32
+    /// before they compute.
     #[serde(rename = "bf16")]
     BF16,
     /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.
@@ -120,8 +120,9 @@ impl Elem {
         })
     }
 
-    /// The number by which codes and zero points change when they move from this type to the type of the same width and
-    /// opposite signedness. The numbers that they stand for do not change: q − z = (q − 128) − (z − 128).
+    /// The number that has to be added to codes and zero points to convert them from this type to the type of the same
+    /// width and opposite signedness. The real numbers that the codes stand for do not change: q − z = (q − 128) − (z −
+    /// 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
@@ -215,7 +216,7 @@ impl Elem {
         }
     }
 
-    /// The type as one that requantization knows; `None` for any other type.
+    /// The integer type of crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

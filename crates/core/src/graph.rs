@@ -100,7 +100,7 @@ pub struct Node {
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// The nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
+/// A graph: the nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.

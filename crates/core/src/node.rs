@@ -18,7 +18,8 @@ pub enum Channels {
 }
 
 impl Node {
-    /// The requantization that the node computes: the fused one, or that of the node's op if the op is `requantize`.
+    /// The requantization that the node computes: the one that is fused into the node, or the node's own op if it is
+    /// `requantize`.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
             (_, Some(fused)) => Some(&fused.requant),

@@ -19,7 +19,8 @@ use std::sync::Arc;
 pub enum Source {
     /// A value of the graph.
     Old(ValueId),
-    /// A result of a new node, as the node's position in the patch and the position among its results.
+    /// A result of a new node: the node's position in the patch, and the position of the result among the node's
+    /// results.
     New(u16, u8),
     /// The constant at this position in the patch.
     Data(u16),
@@ -32,10 +33,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that the new node replaces; at least one. It gets the source names of all of them, and runs on the
-    /// host if one of them does. It takes over the name of the first one, if that node is removed. If several new nodes
-    /// have the same first origin, one of them takes over the name: the first one that computes, or else the first one
-    /// that moves elements.
+    /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
+    /// on the host if one of them does. It takes over the name of the first of them if the patch removes that node. If
+    /// several new nodes have the same first origin, one of them takes over the name: the first one that computes, or
+    /// else the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -56,7 +57,7 @@ impl NewNode {
     }
 }
 
-/// A change of a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
+/// A change to a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     /// Constants to add to the pool. Each has a base from which its name is made.
@@ -67,12 +68,12 @@ pub struct Patch {
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name, unless one of the two is
-    /// an input or a constant, or the replacement is an output, or the replacement has a name from the model and the
-    /// replaced value does not. The replacement also takes over the grid, if it has no grid yet.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
+    /// unless one of the two is an input or a constant, or the replacement is an output, or the replacement has a name
+    /// from the model and the replaced value does not. The replacement also takes over the grid, if it has no grid yet.
     pub replace: Vec<(ValueId, Source)>,
-    /// Pairs of a value that is removed, and a value with the same elements in another order. If only the removed value
-    /// has a name from the model, the other value takes over that name.
+    /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
+    /// removed value has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. No other node may use their results any more.
     pub remove: Vec<NodeId>,
@@ -162,8 +163,9 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // Two nodes never have the same name. A node that is added to an operator of the model gets a name that
-                // cannot be mistaken for the operator's.
+                // Two nodes never have the same name. A new node that does not take over the name of its origin gets
+                // the origin's name with the op appended, which cannot be mistaken for the name of an operator of the
+                // model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)
@@ -314,8 +316,8 @@ impl Module {
         Ok(types)
     }
 
-    /// The types of a node's results. They come from inference on the op; a fused requantization changes the element
-    /// type. For an op that runs graphs, they come from the graphs.
+    /// The types of a node's results. Inference on the op gives them; for an op that runs graphs, the outputs of the
+    /// graphs give them. If a requantization is fused into the node, it determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -357,7 +359,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The placeholders for names in a type, each with its axis.
+/// The placeholder names among the extents of a type, each with its axis.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -450,7 +452,7 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.values[new.index()].as_mut() {
-            // Inputs, constants and outputs keep their names, because the names are known outside of the graph.
+            // Inputs, constants and outputs keep their names, because programs outside of the graph know these names.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {

@@ -1,4 +1,4 @@
-//! The codes of reasons: a closed list with a sentence each, from which `docs/reasons.md` is made.
+//! The codes of reasons: a closed list in which each code has one sentence. `docs/reasons.md` is made from this list.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,9 +6,10 @@ use std::fmt;
 
 macro_rules! reason_codes {
     ($($group:literal { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* })*) => {
-        /// The code of a [`crate::Reason`]: for programs, and stable. `docs/reasons.md` lists them.
+        /// The code of a [`crate::Reason`]. Codes are stable, because programs match on them. `docs/reasons.md` lists
+        /// them.
         ///
-        /// A program matches on it; [`fmt::Display`] gives the word that stands in reports, text form and IR bytes, and
+        /// [`fmt::Display`] gives the word that stands for the code in reports, text form and IR bytes, and
         /// `From<&str>` is its inverse.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(into = "String", from = "String")]
@@ -22,7 +23,7 @@ macro_rules! reason_codes {
         }
 
         impl ReasonCode {
-            /// Every group of codes: its title, and the word and the sentence of each code.
+            /// All groups of codes: the title of each group, and the word and the sentence of each code in it.
             pub const GROUPS: &'static [(&'static str, &'static [(&'static str, &'static str)])] =
                 &[$(($group, &[$(($word, concat!($($doc),+))),*])),*];
 
@@ -41,7 +42,7 @@ macro_rules! reason_codes {
     };
 }
 
-/// Stands in front of the quantity in the word of [`ReasonCode::TargetLimit`].
+/// The prefix of the word of [`ReasonCode::TargetLimit`]; the quantity follows.
 const TARGET_LIMIT: &str = "target-limit-";
 
 reason_codes! {
@@ -179,7 +180,7 @@ reason_codes! {
         NoOutputs = "no-outputs",
         /// An operand has an element type that its operator does not accept.
         OperandType = "operand-type",
-        /// An output has another type than the model says.
+        /// An output does not have the type that the model states.
         OutputType = "output-type",
         /// The extent of an axis has to be known, but is symbolic.
         SymbolicAxis = "symbolic-axis",
@@ -197,7 +198,8 @@ reason_codes! {
         BlockOrder = "block-order",
         /// A convolution over blocks of an image has a stride above 1.
         BlockStride = "block-stride",
-        /// The branches of a concat are not all products that can take their part, or they differ.
+        /// The branches of a concat are not all products (such as convolutions) that the rule can change, or they
+        /// differ.
         Branches = "branches",
         /// The node cannot be computed at compile time.
         CannotRun = "cannot-run",
@@ -227,7 +229,8 @@ reason_codes! {
         BiasNotConstant = "bias-not-constant",
         /// The bias does not have exactly one number for each output.
         BiasShape = "bias-shape",
-        /// A clamp of real numbers from the host. Quantizing them first would spend codes on numbers that are clipped away.
+        /// The node clamps real numbers from the host. Quantizing them first would spend codes on numbers that are
+        /// clipped away.
         ClipsReals = "clips-reals",
         /// The configuration runs this layer in float.
         Configuration = "configuration",
@@ -237,7 +240,8 @@ reason_codes! {
         FewBits = "few-bits",
         /// The result is read in float, so the node stays with the float ops around it.
         FloatIsRead = "float-is-read",
-        /// A function, comparison or mean of real numbers from the host. Quantizing them first would cost accuracy.
+        /// The node is a function, comparison or mean of real numbers from the host. Quantizing them first would cost
+        /// accuracy.
         FunctionOfReals = "function-of-reals",
         /// A `gemm` is not a·bᵀ + bias with a constant b.
         GemmForm = "gemm-form",
@@ -245,7 +249,7 @@ reason_codes! {
         Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
-        /// A pass or a rule needs another grid than the one that is fixed by the model, by a record or by a definition.
+        /// A pass or a rule needs another grid than the one that the model, a record or a definition fixes.
         GivenGrid = "given-grid",
         /// An operand or a result has no elements, so there is nothing to quantize.
         NoElements = "no-elements",
@@ -263,8 +267,8 @@ reason_codes! {
         Range = "range",
         /// A resize interpolates.
         ResizeMode = "resize-mode",
-        /// One step of the accumulator is larger than every observed result of the layer, so nothing would be left of its
-        /// results.
+        /// The scale of the accumulator is larger than every observed result of the layer, so the accumulator cannot
+        /// represent the results.
         SumStep = "sum-step",
         /// The target's own code refuses a node that its table admits.
         TargetCode = "target-code",
@@ -295,13 +299,13 @@ reason_codes! {
         FormFactor = "form-factor",
         /// The parameters of the form contradict each other.
         FormIllegal = "form-illegal",
-        /// The row is for another kind of form.
+        /// The row requires another kind of form.
         FormKind = "form-kind",
         /// A multiplier is outside of the row's limits.
         FormMultiplier = "form-multiplier",
-        /// The form makes another type than the row.
+        /// The result type of the form is not the one that the row states.
         FormOutput = "form-output",
-        /// The row has parameters for the whole tensor and the form for each channel, or the other way round.
+        /// The form has parameters for each channel and the row for the whole tensor, or the other way round.
         FormPer = "form-per",
         /// The form and the row round differently.
         FormRounding = "form-rounding",
@@ -317,7 +321,7 @@ reason_codes! {
     "Lowering" {
         /// A sum can overflow its accumulator.
         AccumulatorOverflow = "accumulator-overflow",
-        /// A bias on the accumulator's grid does not fit the target's type for it.
+        /// The bias, as integers on the accumulator's grid, does not fit into the type that the target has for biases.
         BiasWidth = "bias-width",
         /// A value has no grid, or no single grid for the whole tensor.
         NoGrid = "no-grid",
@@ -329,7 +333,7 @@ reason_codes! {
         Refused = "refused",
         /// A lookup table cannot be made, or no single table is right for all channels.
         Table = "table",
-        /// A lookup is for another type than its operand has.
+        /// The target's lookup tables do not fit the types of the operand and the result.
         TableType = "table-type",
         /// A zero point cannot be removed, or several zero points have to be equal and are not.
         ZeroPoint = "zero-point",
@@ -339,11 +343,11 @@ reason_codes! {
         Accumulator = "accumulator",
         /// The producer already has a requantization that is not the identity.
         AlreadyFused = "already-fused",
-        /// No single form computes the two requantizations of the chain.
+        /// No single form computes the same as the two requantizations after the producer.
         Chain = "chain",
         /// The channels are along another axis than the producer's.
         ChannelAxis = "channel-axis",
-        /// A quantization has one grid for all channels.
+        /// The parameters differ between channels, but a quantization has one grid for all channels.
         Channels = "channels",
         /// The operands of a concat would no longer be on the same grid.
         ConcatAlignment = "concat-alignment",
@@ -351,31 +355,31 @@ reason_codes! {
         Consumers = "consumers",
         /// A verb of the target's own code failed.
         CustomVerb = "custom-verb",
-        /// The producer divides and rounds by itself.
+        /// The producer is a mean, which divides and rounds by itself.
         Divides = "divides",
-        /// The change would alter the result of a window without elements.
+        /// The fusion would change the result of a window without elements.
         EmptyWindow = "empty-window",
         /// The bounds of the accumulators are unknown.
         NoInterval = "no-interval",
         /// No row of the table fuses into the producer.
         NoRow = "no-row",
-        /// The fused step differs from the chain.
+        /// The fused step does not compute the same as the steps that it would replace.
         NotEqual = "not-equal",
-        /// The row requires equality, and the fused step is only close.
+        /// The row requires an exact fusion, and the fused step can differ from the steps that it would replace.
         NotExact = "not-exact",
         /// An option does not have the value that the row requires.
         Option = "option",
-        /// The row is for another producer.
+        /// The row is for producers with another op.
         Producer = "producer",
-        /// A clamp changes nothing after the steps in front of it.
+        /// A clamp does not change the result of the steps before it.
         RedundantClamp = "redundant-clamp",
-        /// Another row fuses more of the chain.
+        /// Another row fuses more of the steps after the producer.
         Shorter = "shorter",
         /// An element type is not the one that the row requires.
         Type = "type",
         /// The compiler found no proof that the result would be the same.
         Undecided = "undecided",
-        /// The verb has no exact meaning here.
+        /// The row's verb cannot be applied exactly at this place.
         Verb = "verb",
     }
 }

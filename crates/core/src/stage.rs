@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The stage of a graph. It decides what the verifier checks and what passes may rely on. A module goes through the
-/// stages only in this order.
+/// The stage of a graph. It decides what the verifier checks and what passes may rely on. The graphs of a module go
+/// through the stages only in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {

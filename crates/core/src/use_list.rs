@@ -5,7 +5,7 @@ use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
-    /// The operands that use a value. The one that was added last comes first.
+    /// The operands that use a value. The operand that was added last comes first.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {

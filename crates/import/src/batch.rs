@@ -7,12 +7,12 @@ use crate::declared::{Extent, TensorSource};
 use crate::error::FreeDimension;
 use crate::wiring::{TensorId, Wiring};
 
-/// The dimensions that are the batch and have no value yet.
+/// The free dimensions that are the batch.
 ///
 /// The batch consists of the first dimensions of all inputs. Each of them must be free in the file, and none of them
 /// may also appear at another axis. If `bind` gives one of these dimensions a value other than 1, the caller has chosen
-/// the batch, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of the
-/// whole model are used instead.
+/// the batch size, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of
+/// the whole model are used instead.
 pub fn batch(
     wiring: &Wiring<'_>,
     source: &dyn TensorSource,

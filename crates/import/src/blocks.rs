@@ -6,7 +6,7 @@ use strait_core::{Dim, ReasonCode};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// How the number of a channel is made of the number of the original channel and the position in the block.
+/// How the index of a channel is composed of the index of the original channel and the position in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
     /// The position in the block varies slowest: all channels of the first position come first.
@@ -41,8 +41,8 @@ fn sides_of(block: &[i64]) -> Result<(), Refusal> {
 }
 
 impl Layer<'_, '_> {
-    /// Turns groups of channels of an image (channels first) into blocks of `side` by `side` positions. This takes
-    /// several ops; returns the last of them, which is not added yet, and its operand.
+    /// Rearranges channels into blocks of `side` by `side` positions of an image (channels first). This takes several
+    /// ops. Returns the last of these ops, which is not added to the graph yet, and its operand.
     ///
     /// # Errors
     /// The operand is not an image, or its channels do not make up whole blocks.
@@ -86,7 +86,8 @@ impl Layer<'_, '_> {
         extents.map_err(|_| invalid("the operand needs rank 4"))
     }
 
-    /// Splits axes of an image, permutes the axes, and joins them again. A 0 in a shape keeps the extent of the batch.
+    /// Splits axes of an image, permutes the resulting axes, and joins them again. A 0 in a shape keeps the extent of
+    /// the batch.
     fn regrouped(
         &mut self,
         image: &Arg,

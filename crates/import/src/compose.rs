@@ -1,5 +1,5 @@
-//! Short helpers, each of which adds one op. Readers use them for operators that become several ops. If all operands
-//! are constants, so is the result.
+//! Short helpers, each of which adds one op. Readers use them for operators that become several ops. If all operands of
+//! a helper are constants, its result is a constant, too.
 
 use smallvec::SmallVec;
 use std::slice::from_ref;
@@ -41,7 +41,7 @@ impl Layer<'_, '_> {
 
     /// The number of elements of a constant that is filled in from a shape. Refuses shapes that are too large.
     pub fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
-        // Even if one extent is 0, the other extents must be within the limit, because code loops over them.
+        // Even if one extent is 0, the other extents must be within the limit, because code loops over these axes.
         let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
         match count.filter(|&n| self.builder.may_write(n)) {
             Some(_) if shape.contains(&0) => Ok(0),

@@ -10,8 +10,8 @@ use crate::compose::reduction_over;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position counted from the last of these
-/// axes.
+/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position among the covered axes, counted
+/// from the last one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Ellipsis(usize),
@@ -79,8 +79,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
                 .count();
             labels_with(right, ellipses)?
         }
-        // Without an output in the equation, the result has the axes that ellipses cover, and then those letters that
-        // appear once, in alphabetical order.
+        // If the equation has no output, the result has first the axes that ellipses cover, and then the letters that
+        // appear only once, in alphabetical order.
         None => {
             let mut output: Vec<Label> = extents
                 .keys()
@@ -127,8 +127,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     finish(site, sum, &output)
 }
 
-/// Brings the axes of the result into the order of the output. An axis of extent 1 was only dropped from an operand if
-/// another operand has a larger extent there, so no axis of the output is missing.
+/// Brings the axes of the result into the order of the output. The product has every axis of the output: an axis of
+/// extent 1 is only dropped from an operand if another operand has a larger extent for the same label.
 fn finish(site: &mut Layer<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
     if sum.labels == output {
         return site.finish(Identity {}, &[sum.value]);
@@ -168,8 +168,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// If a label appears twice in an operand, takes the diagonal. The two axes [.., n, n] are joined to one axis, and
-/// every (n + 1)-th element of it is taken.
+/// If a label appears twice in an operand, takes the diagonal: the two axes [.., n, n] are joined to one axis, of which
+/// every (n + 1)-th element is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {
@@ -206,7 +206,8 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
     }
 }
 
-/// Drops an axis of extent 1 if another operand has a larger extent there. The product broadcasts along this axis.
+/// Drops an axis of extent 1 from an operand if another operand has a larger extent for the same label. The product
+/// broadcasts along this axis.
 fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
     let shape = site.extents(&x.value)?;
     let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);

@@ -1,4 +1,4 @@
-//! The trait of a model format. Callers that open files use a list of [`Format`]s rather than an enum, so that a
+//! The trait of a model format. Callers that open files take a list of [`Format`]s. It is not an enum, so that a
 //! program can add formats of its own.
 
 use std::{fmt::Debug, path::Path};
@@ -8,7 +8,7 @@ use strait_core::Module;
 
 use crate::{Assumed, ReadError, ReadOptions};
 
-/// The largest size in bytes of a file that uses Protocol Buffers, in which lengths have 31 bits.
+/// The largest size in bytes of a file that uses Protocol Buffers, whose lengths have 31 bits.
 pub const MOST_BYTES_OF_PROTOBUF: u64 = 1 << 31;
 
 /// A model format.
@@ -19,7 +19,7 @@ pub trait Format: Debug + Sync {
     /// True if the bytes are a file of this format, whatever name the file has.
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Decodes a model. If the model has data files, they are looked for in `folder`; without a folder, no data file is
+    /// Decodes a model. If the model has data files, they are looked for in `folder`. Without a folder, no data file is
     /// opened.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ pub trait Decoded: Debug + Send {
         Vec::new()
     }
 
-    /// True if models of this format can have layers with integer weights and float activations.
+    /// True if models of this format can have hybrid layers, which have integer weights and float activations.
     fn may_be_hybrid(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Shapes and bounds that are only computed when the model runs, and what is already known about them when the model is
-//! read.
+//! Shapes and bounds that are only computed when the model runs, and the elements of them that are already known when
+//! the model is read.
 
 use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
@@ -12,7 +12,7 @@ impl Layer<'_, '_> {
     /// The elements of an operand that is a list of integers, with −1 in place of each element that is only computed at
     /// run time. `None` if all elements are known.
     pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
-        // Negative numbers have another meaning in such a list, so they are treated as unknown.
+        // Negative numbers have special meanings in such a list, so they are treated as unknown.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
         let list = self.late_elements(position)?;
         Ok(list.map(|list| list.into_iter().map(known).collect()))
@@ -67,8 +67,8 @@ impl Layer<'_, '_> {
         self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
     }
 
-    /// Turns a list that has an element for some axes into a list for all axes: the elements of `list` replace those
-    /// elements of `all` that `places` name.
+    /// Turns a list that has an element for some of the axes into a list for all axes: for each axis in `places`, the
+    /// element in `all` is replaced by the next element of `list`.
     pub fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
         for (element, &place) in places.iter().enumerate() {
             let part = self.part(list, 0, element as i64, element as i64 + 1)?;
@@ -79,7 +79,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Records which elements are known of a list of integers that the node joins from its operands.
+    /// Records which elements of a list of integers are known, for a list that the node concatenates from its operands.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
@@ -104,8 +104,7 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// Operand 0, and after it the operands at these positions, which have the values that would otherwise be
-    /// attributes.
+    /// Operand 0, followed by the operands at these positions, which replace attributes of an op.
     pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {

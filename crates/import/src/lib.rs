@@ -3,8 +3,8 @@
 //! A format provides three things: how the tensors and nodes of its graph are connected ([`Wiring`]), the elements of
 //! constants and the declared types ([`TensorSource`]), and what each node becomes ([`Reader`], using a [`Layer`]).
 //! This crate does everything else: it decides which part of the graph is read and in what order ([`cut()`]), builds
-//! the module ([`Builder`]), folds constants, limits what a few bytes of a file can ask for, makes names, and has
-//! errors that say whose fault they are.
+//! the module ([`Builder`]), folds constants, limits the memory and work that a small file can ask for, generates
+//! names, and defines the errors, which say whose fault they are.
 //!
 //! Types and shapes come only from the inference functions of `strait-core`.
 

@@ -12,8 +12,8 @@ pub fn has_nan(tensor: &TensorData) -> bool {
     !all(tensor, |x| !x.is_nan())
 }
 
-/// True if `holds` is true for every element; for integers this is always true. The bytes may be unaligned, so the
-/// elements are read one by one.
+/// True if `holds` returns true for every element; for integers the result is always true. The bytes may be unaligned,
+/// so the elements are read one by one.
 fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     let bytes = tensor.bytes();
     match tensor.elem() {

@@ -9,7 +9,7 @@ pub enum Refusal {
     Unsupported(String),
     /// The node contradicts the rest of the model.
     Invalid(Reason),
-    /// An operand comes from a node that was already refused, so nothing more has to be said.
+    /// An operand is the result of a node that was already refused, so this node needs no message of its own.
     Unknown,
 }
 
@@ -31,7 +31,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// If the elements of a constant are malformed, the model is at fault.
+/// If the elements of a constant are malformed, the refusal says that the model is at fault.
 impl From<TensorError> for Refusal {
     fn from(error: TensorError) -> Refusal {
         Refusal::invalid(ReasonCode::Constant, error.to_string())

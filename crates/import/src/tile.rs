@@ -27,8 +27,9 @@ fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
 }
 
 impl Layer<'_, '_> {
-    /// Tiles a value, with a number of copies for each axis. This takes several ops; returns the last of them, which is
-    /// not added yet, and its operands. The last axis is tiled first, so that long stretches of memory are copied.
+    /// Tiles a value, with a number of copies for each axis. This takes several ops. Returns the last of these ops,
+    /// which is not added to the graph yet, and its operands. The last axis is tiled first, so that long stretches of
+    /// memory are copied.
     ///
     /// # Errors
     /// `repeats` does not have one entry for each axis of the value, or there are too many copies.

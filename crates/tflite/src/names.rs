@@ -243,7 +243,7 @@ pub const TYPES: &[&str] = &[
     "FLOAT8_E5M2",
 ];
 
-/// The element type with this number in a file. If we do not have the type, the error is its name.
+/// The element type with this number in a file. If the IR does not have the type, the error is the type's name.
 pub(crate) fn elem(number: i8) -> Result<Elem, String> {
     let elem = match usize::try_from(number).ok().and_then(|at| TYPES.get(at)).copied() {
         Some("FLOAT32") => Elem::F32,

@@ -135,8 +135,8 @@ fn lowered_graph(module: &Module) -> Result<GraphId, VerifyError> {
     Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))
 }
 
-/// Findings for nodes in a lowered graph that something was fused into. In this graph, every requantization must be a
-/// node of its own, because there is no other graph to compare a fused node with.
+/// Findings for nodes of a lowered graph that have something fused into them. In a lowered graph, every requantization
+/// must be a node of its own, because a fused node could not be compared with anything.
 fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item = Finding> {
     let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
     fused.map(move |(_, node)| {
@@ -161,7 +161,7 @@ impl Analysis<'_> {
         &self.findings
     }
 
-    /// True if both graphs must give the same outputs, bit for bit.
+    /// True if every fusion is exact, so that both graphs give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }

@@ -1,9 +1,9 @@
 //! Checks that the certificates hold.
 //!
 //! A certificate contains two chains of steps, the accumulators on which it compares them, and how far they differ
-//! there. This module finds the chains in the graphs, and the accumulators that are possible in either graph according
-//! to this crate, and compares the chains again. The certificate must not claim a smaller difference than this
-//! comparison finds. It must also follow from its own content.
+//! there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both graphs,
+//! and compares the chains again. The certificate must not claim a smaller difference than this comparison finds. Its
+//! claim must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
@@ -55,8 +55,7 @@ impl Allowed {
         let bounds = verdict.values().iter().map(Verdict::max_lsb);
         let max_lsb = match axis {
             Some(_) => bounds.collect(),
-            // Without an axis it is not known which channel an element has, so the largest bound is used for all
-            // elements.
+            // Without an axis, the channel of an element is not known, so the largest bound is used for all elements.
             None => bounds.max().into_iter().collect(),
         };
         let axis = axis.unwrap_or(0);
@@ -101,13 +100,13 @@ struct Named {
     count: usize,
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` are the certificates that were assigned to sites of this part.
+    /// The last part that had a site of this name. `own` has the certificates that were assigned to sites of this part.
     part: usize,
     own: Vec<usize>,
 }
 
 /// The largest number of certificates of one name that are tried for a site. Trying a certificate reads all weights of
-/// the site. Graphs have few names in common, so a larger number is not needed.
+/// the site. Few graphs use the same name, so a larger number is not needed.
 const MOST_NAMESAKES: usize = 64;
 
 impl<'a> Records<'a> {
@@ -121,10 +120,10 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site. Only certificates with the site's name count, without those that belong to
-    /// sites of another part. Of these, it is the first one that was derived from this site, or else the first one. A
-    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same part may
-    /// share a certificate.
+    /// Finds the certificate of a site among the certificates with the site's name, except those that were assigned to
+    /// sites of another part. The result is the first one that was derived from this site; if there is none, the first
+    /// one of all. A value of the fused graph may stand for several equal values of the lowered graph, so sites of the
+    /// same part may share a certificate.
     fn take(
         &mut self,
         (part, graphs): (usize, [&Graph; 2]),
@@ -153,7 +152,7 @@ impl<'a> Records<'a> {
         all.get(chosen)
     }
 
-    /// The certificates that were not assigned to a site, in their order.
+    /// The certificates that were not assigned to a site, in their original order.
     fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
         let open: BTreeSet<usize> = self.by_value.values().flat_map(|named| &named.open).copied().collect();
         let all = self.all;
@@ -161,8 +160,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first part is the pair
-/// of main graphs.
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first part has the
+/// main graph and the lowered graph that corresponds to it.
 pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
@@ -171,8 +170,8 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
         for site in part.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
-                // If a constant selects the channels, they have no axis, and the largest bound is used for all
-                // elements.
+                // If a constant selects the channels, they do not lie along an axis, and the largest bound is used for
+                // all elements.
                 let axis = site.along().and_then(Along::axis);
                 let allowed = Allowed::new(&record.certificate.verdict, axis);
                 claims.allowed.insert(site.pair, allowed);
@@ -218,7 +217,7 @@ impl<'a> FusedSite<'a> {
         all.filter_map(|step| step.form.channels()).next()
     }
 
-    /// True if nothing was fused at this site, because the fused graph also has each step as a node of its own.
+    /// True if nothing was fused at this site: each step is a node of its own in the fused graph, too.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
             Base::Node(_, node) => node.fused.is_some(),
@@ -256,7 +255,7 @@ impl Claims {
         if record.certificate.before != site.lowered.steps {
             self.fault(site, other("before"));
         }
-        // A constant was requantized at compile time, so the fused graph does not show by which step.
+        // A constant is requantized at compile time, so the fused graph does not show which step did it.
         let shows = !matches!(site.kind, SiteKind::Constants(_));
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
@@ -264,7 +263,7 @@ impl Claims {
     }
 
     /// Checks that a certificate covers everything that can occur, for each channel or for all channels together. It
-    /// may cover more: what holds on a larger interval also holds on a smaller one.
+    /// may cover more, because a claim that holds on a larger interval also holds on a smaller one.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -348,15 +347,15 @@ impl Claims {
         let [own, intervals] =
             picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // If a fusion in front of this one is not exact, the accumulators of the two graphs may differ a little.
-            // The certificate's interval was derived in the fused graph, so it only has to cover the accumulators of
-            // that graph. But the certificate's claim has to hold for the accumulators of both graphs.
+            // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
+            // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
+            // graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
         }
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // It is not known which channel the claims are for, so the strictest claim has to hold for all
+                // It is not known which verdict belongs to which channel, so the strictest verdict has to hold for all
                 // accumulators.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
@@ -405,11 +404,11 @@ impl Claims {
     }
 }
 
-/// True if a step that is fused into a max pool gives the same result in front of the pool. A window without elements
-/// gives the smallest integer of the pooled type. If such windows can occur, the step must map this integer to the
-/// smallest code.
+/// True if a step that is fused into a max pool gives the same result when it is applied before the pool. A window
+/// without elements gives the smallest integer of the pooled type. If such windows can occur, the step must map this
+/// integer to the smallest code.
 fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
-    // Both graphs pool the same type.
+    // Both graphs pool elements of the same type.
     let pooled = match site.lowered.base {
         Base::Node(_, node) => node.inputs.first().copied().flatten().and_then(|v| graph.value(v)),
         Base::Value(_) => None,
@@ -429,14 +428,15 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
     }
 }
 
-/// The bounds of the numbers that the first step of a chain gets.
+/// The bounds of the numbers to which the first step of a chain is applied.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),
         (None, Base::Value(_)) => None,
     };
-    // If nothing is known, any integer is possible. No form is defined for all integers, so this leads to a finding.
+    // If nothing is known about the numbers, they can be any integers. No form is defined for all integers, so this
+    // leads to a finding.
     let any = Interval {
         low: i64::MIN,
         high: i64::MAX,
@@ -444,9 +444,9 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
-/// The accumulators that can occur, as two lists: those of the fused graph, and those of either graph. There is one
-/// interval for each channel of the steps. If the steps have no channels, there is one for each index along an axis for
-/// which both graphs have bounds.
+/// The accumulators that can occur, as two lists of intervals: for the fused graph, and for both graphs together. There
+/// is one interval for each channel of the steps. If the steps have no channels, there is one for each index along an
+/// axis for which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -491,7 +491,7 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 }
 
 /// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
-/// the operand's bounds in the fused graph, the second those in either graph.
+/// the operand's bounds in the fused graph, the second list its bounds in both graphs together.
 fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -33,7 +33,8 @@ pub enum Fault {
     OtherSteps {
         /// The row that the certificate names.
         row: String,
-        /// Which steps differ: `before` for those in the lowered graph, or `after` for those in the fused graph.
+        /// Which steps differ: `before` for the steps in the lowered graph, or `after` for the steps in the fused
+        /// graph.
         which: &'static str,
     },
     /// No verdict can be derived from a certificate's own steps and interval.
@@ -51,10 +52,10 @@ pub enum Fault {
     Argument {
         /// The name of the argument.
         claimed: &'static str,
-        /// The op that makes the accumulators.
+        /// The op that computes the accumulators.
         term: &'static str,
     },
-    /// A certificate was derived from other steps, intervals or parameters than those in the graphs.
+    /// The digest of a certificate is not that of the graphs: it was derived from other steps, intervals or parameters.
     Grounds,
     /// A certificate covers fewer accumulators, entries or floats than can occur.
     Interval {
@@ -130,13 +131,13 @@ pub enum Fault {
     },
 }
 
-/// Adds findings. Of several findings of one kind for one value, only the first is kept.
+/// Adds findings. If there are several findings of one kind for one value, only the first of them is kept.
 pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
     let mut more = more.into_iter().peekable();
     if more.peek().is_none() {
         return;
     }
-    // For each value, the kinds of its findings. There are only a few.
+    // For each value, the kinds of its findings. A value has only a few.
     let mut known: BTreeMap<String, Vec<Discriminant<Fault>>> = BTreeMap::new();
     let mut is_new = |finding: &Finding| {
         let (kinds, kind) = (

@@ -1,8 +1,8 @@
 //! Compares the layers of the fused graph one by one. Each layer is run on operands of the lowered graph.
 //!
-//! A layer leads from values of the fused graph that correspond to values of the lowered graph to another such value.
-//! Most often it is a single node. On the same operands, its result may differ from the lowered graph by what its
-//! certificate allows. Differences of the layers in front of it do not matter.
+//! Some values of the fused graph correspond to values of the lowered graph. A layer is the part of the fused graph
+//! that computes one such value from others, usually a single node. On the same operands, its result may differ from
+//! that of the lowered graph by at most what its certificate allows. Differences in earlier layers do not matter.
 
 use crate::analysis::Analysis;
 use crate::claims::Allowed;
@@ -44,8 +44,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value: true if something was requantized since the last value that corresponds to a value of the
-        // lowered graph.
+        // For each value: true if something was requantized after the last value on the way to it that corresponds to a
+        // value of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
@@ -172,7 +172,7 @@ mod tests {
             Some((2, 1, 0))
         );
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), Some(1)), None);
-        // Without an axis nothing is known by channel.
+        // Without an axis, the verdicts cannot be assigned to channels.
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), None), None);
     }
 }

@@ -68,7 +68,8 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                // The tag is 0, 1 or 2. After a 2, the bits of a shift follow.
+                // The tag says how the grid is derived: 0, 1 or 2. After tag 2, the number of bits that are shifted out
+                // follows.
                 match *derivation {
                     Derivation::Same(_) => w.u8(0),
                     Derivation::Product(..) => w.u8(1),

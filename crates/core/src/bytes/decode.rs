@@ -176,7 +176,7 @@ impl<'a> Decoder<'a> {
             found,
         })?;
         let mut graph = Graph::new(name, stage);
-        // The number of a value is its position in this list.
+        // Operands refer to a value by its position in this list.
         let mut values: Vec<ValueId> = Vec::new();
         for _ in 0..r.count(VALUE_SIZE, "the inputs of a graph")? {
             let (name, ty, quant) = self.value(r)?;
@@ -356,7 +356,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads a form. The fields of a form are neither forms nor constants, so the bytes cannot nest any deeper.
+    /// Reads a form. Fields of a form are never forms or constants themselves, so forms are not nested.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
         let at = r.at();
         let name = self.text(r, "the kind of a form")?;

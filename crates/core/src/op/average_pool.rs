@@ -38,7 +38,7 @@ impl AveragePool {
     /// padding is not counted.
     ///
     /// # Errors
-    /// All elements of some window are left out of the count, so it has no mean; or there are too many positions.
+    /// A window has no elements that count, so it has no mean; or there are too many positions.
     pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
         let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
         if counts_all && !self.ceil {

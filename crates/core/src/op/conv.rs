@@ -20,11 +20,11 @@ op! {
         groups: u32,
         /// The value of a padding element: 0 in float, and the zero point of x on integers.
         pad_value: i32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
-        /// Zero point of the weights: one for all, or one for each output channel. The default is 0, which is also
-        /// stated in float.
+        /// Zero point of the weights: one for all, or one for each output channel. The default is 0. For floats it is
+        /// always 0.
         weight_zero: WeightZero,
     }
 }

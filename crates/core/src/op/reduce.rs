@@ -27,8 +27,8 @@ op! {
         axes: SmallVec<[i64; 4]>,
         /// True to keep reduced axes, with extent 1.
         keep_dims: bool,
-        /// The integer type of the accumulator for sums of codes. The default is i32, which is also stated for
-        /// everything else.
+        /// The integer type of the accumulator for sums of codes. The default is i32. For anything but a sum of codes,
+        /// this field has no effect and is i32.
         accumulator: Carrier,
     }
 }

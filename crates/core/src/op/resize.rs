@@ -134,7 +134,7 @@ op! {
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// True to compute an element from all elements of the operand that it covers, if an axis shrinks.
+        /// If true and an axis shrinks, an element is computed from all elements of the operand that it covers.
         antialias: Switch,
         /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
         exclude_outside: Switch,
@@ -161,7 +161,7 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, which replaces one of the lists; `None` if there is no second operand.
+    /// The type of the second operand, which replaces `scales` or `sizes`; `None` if there is no second operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);

@@ -11,7 +11,7 @@ use crate::zeros::{WeightZero, Zero};
 use smallvec::{SmallVec, smallvec};
 use strait_requantize::function::Real;
 
-/// The types of the operands that inference gets; `None` for an optional operand that is absent.
+/// The types of the operands that inference gets. An optional operand that is absent is `None`.
 pub type Operands<'a> = [Option<&'a TensorType>];
 
 /// The types of a node's results.
@@ -23,8 +23,8 @@ pub trait OpFacts: Attributes {
     /// function never panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 
-    /// The axis of the first result along which a requantization has its channels. The requantization is fused into
-    /// this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
+    /// The axis of the first result along which the channels of the requantization run. The requantization is fused
+    /// into this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
     fn channel_axis(&self, _rank: usize) -> Option<usize> {
         None
     }
@@ -40,7 +40,7 @@ pub trait OpFacts: Attributes {
         None
     }
 
-    /// The attributes of the op that are codes of real zero.
+    /// The zero points that the op has as attributes: codes of its operands that stand for real zero.
     fn zeros(&self) -> SmallVec<[Zero; 2]> {
         SmallVec::new()
     }
@@ -152,7 +152,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The types of a node with one result, which has this type.
+/// The result types of a node with one result, which has this element type and shape.
 pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
@@ -241,7 +241,8 @@ impl Lists<'_> {
         let dilation = at(self.dilation, axis).max(1);
         let extent = i128::from(extent);
         let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
-        // The number of taps that read something before a coordinate: those with k < (coordinate − start) / dilation.
+        // The number of taps that read a position below `coordinate`: the taps with k < (coordinate − start) /
+        // dilation.
         let before = |coordinate: i128, start: i128| {
             let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
             taps.clamp(0, size)
@@ -272,7 +273,7 @@ impl Lists<'_> {
     }
 }
 
-/// The largest number of window positions for which such lists are made.
+/// The largest number of window positions for which `all_inside` makes a list.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
 /// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
@@ -413,8 +414,8 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
-/// Checks the shape of indices of elements along `axis`: it has the rank of `x`, and is not longer than `x` along any
-/// other axis.
+/// Checks the shape of indices that refer to elements of `x` along `axis`: `indices` has the rank of `x`, and is not
+/// longer than `x` along any other axis.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
         let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);

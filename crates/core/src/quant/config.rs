@@ -13,11 +13,11 @@ pub enum State {
     Initial,
     /// The config has a grid of its own.
     Activated,
-    /// The config has no grid of its own, but reads the grid of the config that dominates it.
+    /// The config has no grid of its own, but reads the grid of another config, which dominates it.
     Overlapped,
     /// The config's grid is derived from other grids.
     Passive,
-    /// The config's grid will be derived from other grids, but some of these do not exist yet.
+    /// The config's grid will be derived from other grids, but some of these other grids do not exist yet.
     PassiveInitial,
     /// The config is that of a parameter, which was turned into integers.
     Baked,
@@ -64,15 +64,15 @@ impl fmt::Display for State {
 /// Who chose a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An observer chose it, from statistics or from the elements of a constant.
+    /// An observer computed the grid, from statistics or from the elements of a constant.
     Observed,
-    /// It follows from a range that a rule of the configuration states.
+    /// The grid follows from a range that a rule of the configuration states.
     Rule,
-    /// The model or a record states it. The grid is pinned: only another grid that is given in this way can change it.
+    /// The model or a record states the grid. The grid is pinned: only another grid with this origin can replace it.
     Given,
-    /// It is derived from the grids of other configs.
+    /// The grid is derived from the grids of other configs.
     Derived,
-    /// An observer chose it, and it was made coarser afterwards.
+    /// An observer computed the grid, and it was made coarser afterwards.
     Coarsened,
 }
 
@@ -128,12 +128,12 @@ impl Grid {
 pub enum Derivation {
     /// The grid is that of another config.
     Same(ConfigId),
-    /// The scale is the product of two scales, and the zero point is 0. This is the grid of an accumulator, and of the
+    /// The scale is the product of two scales, and the zero point is 0. An accumulator has this grid, and so has the
     /// bias that is added to the accumulator. The first config has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
-    /// The grid is that of another config after its codes lose this number of low bits: the scale is 2^bits times as
-    /// large, and the zero point, which must be a multiple of 2^bits, is divided by 2^bits. A shift of the codes
-    /// converts them to this grid.
+    /// The grid that another config's codes have after they lose this number of low bits. Its scale is 2^bits times as
+    /// large, and its zero point is divided by 2^bits, of which it must be a multiple. A right shift converts the codes
+    /// to this grid.
     Shifted(ConfigId, u8),
 }
 
@@ -168,15 +168,15 @@ pub struct QuantConfig {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// The config's own grid. If the config is the root of its set, all configs of the set read this grid.
+    /// The config's own grid. If the config is the root of a set, all configs of the set read this grid.
     pub(super) own: Option<Grid>,
     /// How the grid is derived, in the states passive and passive baked.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
     /// The state to go back to, in the state float.
     pub(super) stored: State,
-    /// The codes of a parameter. They are present in the states baked and passive baked, and earlier if they were
-    /// given.
+    /// The codes of a parameter, in the states baked and passive baked. Codes that were given are present in earlier
+    /// states, too.
     pub(super) codes: Option<ParameterCodes>,
     /// The configs whose grids the codes depend on, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
@@ -210,7 +210,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// The state that the request leads to, as messages name it.
+    /// The state that the request leads to, as error messages name it.
     pub(super) fn target(&self) -> &'static str {
         match self {
             Move::Activate(_) => "activated",

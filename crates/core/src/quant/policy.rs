@@ -23,13 +23,13 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid. The codes of a linear grid are equidistant. A linear grid is symmetric or not, its scales are
-/// arbitrary or powers of two, and its range is fixed or measured in each run. The other kind has small floats as
-/// codes; it is symmetric, and its scales are powers of two. With the granularities per tensor and per channel, these
-/// are the eighteen policies of PPQ. Scales per block are a third granularity.
+/// A kind of grid. The numbers that a linear grid can represent are equally spaced. A linear grid is symmetric or not,
+/// its scales are arbitrary or powers of two, and its range is fixed or measured in each run: eight policies. The codes
+/// of a floating grid are small floats; it is symmetric, and its scales are powers of two: one more policy. Each exists
+/// per tensor and per channel, which gives the eighteen policies of PPQ. Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// A grid of equidistant codes.
+    /// A grid of equally spaced numbers.
     Linear {
         /// True if the zero point is always 0.
         symmetric: bool,
@@ -97,7 +97,7 @@ impl FloatFormat {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The format with this name, such as `e4m3`; the inverse of formatting a format.
+    /// The format with this name, such as `e4m3`; the inverse of the format's `Display`.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;

@@ -11,8 +11,8 @@ use strait_requantize::Rounding;
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// With a small float, the codes are numbers of that float format. The scheme then has no integer type and no range of
-/// integers.
+/// If the policy is floating, the codes are numbers of its float format, and the scheme has no integer type and no
+/// range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -26,7 +26,7 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why these fields do not make a scheme. The fault is in the file or the pass that stated them.
+/// Why no scheme can be made from these fields. The fault is in the file or the pass that stated them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.
@@ -111,9 +111,9 @@ impl Scheme {
         self.rounding
     }
 
-    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence about the grid.
-    /// `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole tensor), but not
-    /// finer.
+    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence whose subject is
+    /// the grid. `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole
+    /// tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))

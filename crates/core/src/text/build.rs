@@ -136,7 +136,8 @@ impl Builder<'_> {
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
                 let tensor = match content {
-                    // The bytes of a blob are stored as those of a constant in the pool.
+                    // The bytes of a blob have the layout of a constant in the pool, in which elements of 4 bits are
+                    // packed.
                     Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
                     _ => TensorData::from_unpacked(value.elem, &shape, bytes),
                 };

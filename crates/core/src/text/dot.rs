@@ -86,7 +86,7 @@ impl Drawing<'_> {
         out.push_str(&format!("    {text};\n"));
     }
 
-    /// The box of the node, or the oval of the input, that produces a value.
+    /// The identifier in DOT of the box of the node, or of the oval of the graph input, that produces a value.
     fn port(&self, id: ValueId) -> String {
         match self.graph.value(id).map(|v| v.def) {
             Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),

@@ -17,7 +17,7 @@ pub(super) struct Constant {
     pub(super) data: DataId,
     pub(super) ty: TensorType,
     pub(super) quant: Option<Arc<QuantParams>>,
-    /// The position of the first constant with the same tensor; `None` if this constant is the first one.
+    /// The position of the first constant that has the same tensor; `None` if this constant is that first one.
     pub(super) shares: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Parses attributes, forms and the clauses of a node.
+//! Parses attributes, forms, and the clauses of a node such as `fused=`.
 
 use super::cursor::{Parsed, Parser};
 use super::lexer::Token;

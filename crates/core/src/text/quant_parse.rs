@@ -195,7 +195,7 @@ pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     (parser.token == Token::End).then_some(scheme)
 }
 
-/// As an attribute of an op, a scheme is its text.
+/// A scheme as an attribute of an op is written as its text.
 impl Field for Scheme {
     fn to_attribute(&self) -> Attribute {
         Attribute::Text(scheme_text(self))

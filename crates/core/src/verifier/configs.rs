@@ -27,7 +27,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let found = graph.value_at(config.node, config.port);
-        // If another config has taken the place of this one, the table does not find this one any more.
+        // If the operand or result now has another config, the table does not find this one at its node and port.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
         let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
             findings.take(ensure(false, 18, || {
@@ -114,8 +114,8 @@ fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Ve
     })
 }
 
-/// Checks the codes of a parameter. Many configs may share one constant, so its smallest and largest element are
-/// computed only once.
+/// Checks the codes of a parameter. Several configs may share one constant, so its smallest and largest element are
+/// computed for the first of them and then reused.
 fn codes(
     view: View<'_>,
     id: ConfigId,

@@ -37,7 +37,7 @@ fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     })
 }
 
-/// Checks that a value is in the place that its definition states.
+/// Checks that a value is at the place (graph input or result of a node) that its `def` states.
 fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     let graph = view.graph;
     let there = match value.def {

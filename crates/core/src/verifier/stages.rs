@@ -28,7 +28,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
-            // The host computes real numbers, so what it makes is not codes.
+            // The host computes real numbers, so what it computes is not codes.
             let host = view
                 .graph
                 .producer(id)
@@ -48,8 +48,8 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if the node is an `add` that adds to an operand inside the accumulator: the operand is the sum of a convolution
-/// or Gemm.
+/// True if the node is an `add` that is computed inside an accumulator: its operand at `index` is the sum of a
+/// convolution or Gemm.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
@@ -126,7 +126,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             format!("{} runs on the host, but touches the codes of {name}", view.place(node))
         });
     }
-    // Calls are left out below, because the nodes of a called graph are checked in that graph.
+    // Calls are left out below, because the nodes of a called graph are checked as part of that graph.
     if has_dequantized_weights(view, node) {
         let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
         return ensure(codes.is_none(), 11, || {

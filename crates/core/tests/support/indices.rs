@@ -1,4 +1,4 @@
-//! Ops that look for places or take elements from there, and what goes along an axis, with attributes that are legal and not.
+//! Ops that find positions, take elements at positions, or go along an axis, with valid and invalid attributes.
 
 use super::Choices;
 use strait_core::Op;
@@ -8,7 +8,7 @@ use strait_core::op::{
     RmsNormalization, RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
 };
 
-/// The ops that are here.
+/// The names of the ops in this file.
 #[rustfmt::skip] // a list
 pub(super) const NAMES: &[&str] = &[
     "gather_elements", "gather_nd", "scatter", "arg_reduce", "cumulative", "top_k", "det", "dft", "roi_align",

@@ -1,4 +1,4 @@
-//! Resampling, samples and windows that make more than they read, with attributes that are legal and not.
+//! Ops that resample, sample, or compute several results from one window, with valid and invalid attributes.
 
 use super::Choices;
 use smallvec::smallvec;

@@ -2,11 +2,11 @@
 //!
 //! `cargo run -p strait-tensorflow --example graphs -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! `xtask/python/tensorflow_operators.py` or `tensorflow_models.py` writes FOLDER. OPERATORS is a file that lists the
-//! ops which each operator becomes; `docs/operators.md` is made from it, and `--bless` writes it. If NAME is given,
-//! only the cases run whose names contain NAME. The program fails if a case is refused or its result differs, if an
-//! operator that we read has no case, or if OPERATORS is out of date. For a graph with several operators, the program
-//! prints the noise of the graph's outputs in dB. The noise has to be at least 70 dB below the outputs.
+//! `xtask/python/tensorflow_operators.py` or `tensorflow_models.py` writes FOLDER. OPERATORS is a file that lists, for
+//! each operator, the ops that it becomes. `--bless` writes this file, and `docs/operators.md` is made from it. If NAME
+//! is given, only the cases run whose names contain NAME. The program fails if a case is refused or its result differs,
+//! if an operator that we read has no case, or if OPERATORS is out of date. For a graph with several operators, the
+//! program prints the noise of the graph's outputs in dB. The noise has to be at least 70 dB below the outputs.
 
 mod cases;
 #[path = "../../../onnx/examples/node_tests/forms.rs"]

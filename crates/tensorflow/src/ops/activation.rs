@@ -1,4 +1,4 @@
-//! Reads functions of one operand, applied to each element or along the last axis.
+//! Reads operators that apply a function to each element of one operand, or along its last axis.
 
 use strait_core::op::{
     Add, Binary, BinaryFunction, Clip, Compare, Elu, Function, LeakyRelu, Mul, Reduction, Relation, Relu, Softmax, Sub,
@@ -84,8 +84,8 @@ fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Unary { function }, &[root])
 }
 
-/// Reads exp(x) − 1. Near 0 this form loses precision, because exp(x) is rounded, so the equal form tanh(x/2)·(exp(x) +
-/// 1) is used there.
+/// Reads exp(x) − 1. Near 0, this formula loses precision, because exp(x) is rounded. There, the equivalent formula
+/// tanh(x/2)·(exp(x) + 1) is used.
 fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = reader.function(Function::Exp, &x)?;
@@ -100,8 +100,8 @@ fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// Reads ln(1 + x). Near 0 this form loses precision, because 1 + x is rounded, so the equal form 2·atanh(x / (2 + x))
-/// is used there.
+/// Reads ln(1 + x). Near 0, this formula loses precision, because 1 + x is rounded. There, the equivalent formula
+/// 2·atanh(x / (2 + x)) is used.
 fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = reader.shifted(&x, 1.0)?;
@@ -115,8 +115,8 @@ fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// Computes x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, this is precise even where the softmax is
-/// close to 0.
+/// Reads the log-softmax: x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, this formula is precise even
+/// where the softmax is close to 0.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -127,7 +127,7 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// Computes scale·x where x is above 0, and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
+/// Reads SELU: scale·x where x is above 0, and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
 fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;

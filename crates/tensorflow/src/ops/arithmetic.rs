@@ -1,4 +1,4 @@
-//! Reads arithmetic, comparisons and selections on elements.
+//! Reads elementwise arithmetic, comparisons and selections.
 
 use strait_core::op::{
     Add, Binary, BinaryFunction, Cast, Clip, Compare, Div, Function, Mul, Op, Pow, Relation, Select, Sub, Unary,
@@ -64,7 +64,7 @@ fn sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// A division whose result is 0 if the divisor is 0.
+/// Reads a division whose result is 0 if the divisor is 0.
 fn divided_or_zero(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
@@ -75,7 +75,8 @@ fn divided_or_zero(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_zero, zero, quotient])
 }
 
-/// Division, rounded down. For integers it is (x − x mod y) / y, where the remainder has the sign of the divisor.
+/// Reads a division that is rounded down. For integers it is (x − x mod y) / y, where the remainder has the sign of the
+/// divisor.
 fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
@@ -99,7 +100,8 @@ fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal
     reader.finish(Mul::float(), &[difference.clone(), difference])
 }
 
-/// A maximum or minimum. If one operand is a constant number, it becomes a clip, which targets support.
+/// Reads a maximum or minimum. If one operand is a single constant number, the operator becomes a clip, which targets
+/// support.
 fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let Some((value, bound)) = bound(reader)? else {
@@ -113,8 +115,8 @@ fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Res
     reader.finish(Clip { min, max }, &[Arg::Operand(value)])
 }
 
-/// If one operand is a constant number, and the other one is a value: the position of the value among the operands, and
-/// the number.
+/// For two operands of which one is a single constant number and the other is not a constant: the position of the one
+/// that is not constant, and the number.
 fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = reader.rank(value)?;
@@ -122,7 +124,7 @@ fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Re
             continue;
         };
         let is_value = reader.constant(value)?.is_none();
-        // If the number had a higher rank than the value, it would raise the rank of the result.
+        // The number must not have a higher rank than the value, because it would then raise the rank of the result.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
             return Ok(reader.known_float(number, "bound")?.map(|number| (value, number)));
         }
@@ -151,7 +153,7 @@ fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn compare(reader: &mut OperatorReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
-    // The attribute says what happens if the shapes do not fit. Shape inference refuses such shapes anyway.
+    // The attribute says what happens if the shapes do not fit each other. Shape inference always refuses such shapes.
     reader.ignore(&["incompatible_shape_error"]);
     reader.one_type([0, 1])?;
     reader.finish(Compare { relation }, &order.map(Arg::Operand))
@@ -192,8 +194,8 @@ fn truths(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<()
     Ok(())
 }
 
-/// A selection. The condition may be a list with one entry for each position of the first axis; it is then broadcast
-/// along the other axes.
+/// Reads a selection. The condition may be a list with one entry for each position of the first axis; it is then
+/// broadcast along the other axes.
 fn select(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (condition, rank) = (reader.rank(0)?, reader.rank(1)?);
     let mut args = [0, 1, 2].map(Arg::Operand);
@@ -204,15 +206,15 @@ fn select(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &args)
 }
 
-/// A cast. Floats become integers by truncation, in TensorFlow as in the IR. The attribute `Truncate` concerns casts to
-/// narrower floats, which do not occur here.
+/// Reads a cast. Floats are truncated to integers, in TensorFlow as in the IR. The attribute `Truncate` concerns casts
+/// to narrower floats, which do not occur here.
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["Truncate"]);
     let to = reader.elem("DstT")?;
     let to = to.ok_or_else(|| Refusal::invalid(ReasonCode::AttributeType, "`DstT` is missing"))?;
     let from = reader.ty(0)?.elem;
     let to = match to {
-        // 16-bit floats are read as f32, in which ops compute.
+        // 16-bit floats are read as f32, because ops compute in f32.
         Elem::F16 | Elem::BF16 => Elem::F32,
         other => other,
     };

@@ -83,8 +83,8 @@ fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), R
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// A depthwise convolution. The filter is [kernel…, channels, multiplier]: each input channel gives `multiplier` output
-/// channels.
+/// Reads a depthwise convolution. The filter is [kernel…, channels, multiplier]: `multiplier` output channels are
+/// computed from each input channel.
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let filter = filter(reader, 2)?;
@@ -102,9 +102,9 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// The gradient of a convolution with respect to its input, that is, a transposed convolution. Operand 0 has the
-/// extents of the result. The padding of the forward convolution is cut off, and positions that no window of the
-/// forward convolution reaches are added at the end.
+/// Reads the gradient of a convolution with respect to its input, which is a transposed convolution. Operand 0 has the
+/// extents of the result. The padding of the forward convolution is cut off from the result, and positions that no
+/// window of the forward convolution reaches are added at its end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     reader.ignore(&["use_cudnn_on_gpu"]);
     let layout = layout(reader)?;

@@ -1,4 +1,4 @@
-//! The order of axes: TensorFlow mostly has channels last, and the ops of the IR have channels first.
+//! The order of axes: most TensorFlow graphs have channels last, and the ops of the IR have channels first.
 
 use std::slice::from_ref;
 
@@ -63,8 +63,7 @@ pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: A
     )
 }
 
-/// Adds the node's last op, which works on channels first. If the node has channels last, its result is transposed
-/// back.
+/// Adds the node's last op, which takes channels first. If the node has channels last, its result is transposed back.
 pub(super) fn finish(
     reader: &mut OperatorReader<'_, '_>,
     layout: Layout,

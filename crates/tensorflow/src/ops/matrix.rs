@@ -39,7 +39,7 @@ fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, 
     let mut permutation: Vec<u32> = (0..rank as u32).collect();
     match permutation.as_mut_slice() {
         [.., a, b] => std::mem::swap(a, b),
-        // Shape inference reports what is wrong with this operand.
+        // If the operand has fewer than two axes, shape inference will report the error.
         _ => return reader.push(Identity {}, from_ref(x)),
     }
     let permutation = permutation.into();

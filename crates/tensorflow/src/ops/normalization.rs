@@ -31,10 +31,10 @@ fn bias_add(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[Arg::Operand(0), bias])
 }
 
-/// Batch normalization at inference, with the statistics as operands.
+/// Reads a batch normalization at inference, with the statistics as operands.
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["exponential_avg_factor"]);
-    // If `is_training` is absent, it is true.
+    // If the attribute `is_training` is absent, it counts as true.
     let is_training = match reader.has_attribute("is_training") {
         true => reader.flag("is_training")?,
         false => true,
@@ -52,9 +52,9 @@ fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     finish(reader, layout, BatchNormalization { epsilon }, &operands)
 }
 
-/// Computes x / (bias + alpha · Σ x²) ^ beta. The sum is over the element's own channel and up to `depth_radius`
-/// channels before and after it; channels that do not exist count as 0. The sum is computed by an average pool along
-/// the channels, which counts padding.
+/// Reads a local response normalization: x / (bias + alpha · Σ x²) ^ beta. The sum is over the element's own channel
+/// and up to `depth_radius` channels before and after it; channels that do not exist count as 0. The sum is computed by
+/// an average pool along the channels, which counts padding.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = reader.int("depth_radius")?.unwrap_or(5);
     let [bias, alpha, beta] = [("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)];

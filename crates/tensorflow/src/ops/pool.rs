@@ -41,7 +41,7 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refu
     largest(reader, layout, op)
 }
 
-/// A maximum pool whose window and strides are operands.
+/// Reads a max pool whose window and strides are operands.
 fn max_pool_of_operands(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let list = |reader: &mut OperatorReader<'_, '_>, position, key| -> Result<SmallVec<[u32; 2]>, Refusal> {
@@ -75,7 +75,7 @@ fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> 
     let elem = reader.ty(0)?.elem;
     let x = to_first(reader, layout, Arg::Operand(0))?;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats can represent all of these integers exactly.
+        // The operand's integers are converted to floats, which can represent all of them exactly.
         let x = reader.converted(&x, Elem::F32)?;
         let largest = reader.push(op, &[x])?;
         return finish(reader, layout, Cast { to: elem }, &[largest]);
@@ -83,7 +83,7 @@ fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> 
     finish(reader, layout, op, &[x])
 }
 
-/// An average pool. Padding is not counted in the mean.
+/// Reads an average pool. Padding is not counted in the mean.
 fn average_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;

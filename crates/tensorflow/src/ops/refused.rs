@@ -1,4 +1,5 @@
-//! Operators that are not read: the reasons, and how a model with such operators can still be read.
+//! For operators that are not read: the reasons, and options with which a model that has such operators can still be
+//! read.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +84,8 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The options with which the graph ends at the tensors `before`, or begins at the tensors `behind`.
+/// The options with which the graph ends at the tensors `before` or begins at the tensors `behind`, as text for a
+/// message.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let end = format!(
         "ending the graph in front of it, with {}",

@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     ("ResizeBicubic", |reader| resize(reader, ResizeMode::Cubic)),
 ];
 
-/// Resizes an image. The attributes say how coordinates are mapped: by pixel centres, by corners, or by edges.
+/// Reads a resize of an image. The attributes say how coordinates are mapped: by pixel centres, by corners, or by
+/// edges.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
     let (corners, centers) = (reader.flag("align_corners")?, reader.flag("half_pixel_centers")?);
     let coordinate = match (corners, centers) {
@@ -30,14 +31,16 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         return Err(Refusal::invalid(ReasonCode::Resize, text));
     };
     let sizes = [*batch, *channels, *rows, *columns];
-    // If corners or centres are aligned, ties are rounded up. Otherwise coordinates are truncated.
+    // If corners or centres are aligned, coordinates are rounded to the nearest position, and ties up. Otherwise they
+    // are truncated.
     let nearest = match coordinate {
         Coordinate::Asymmetric => Nearest::Floor,
         _ => Nearest::RoundPreferCeil,
     };
     let op = Resize {
         nearest,
-        // If centres are aligned, TensorFlow uses the sharper cubic filter, and excludes elements outside of the image.
+        // If centres are aligned, TensorFlow uses the cubic filter with the coefficient −½, and excludes elements
+        // outside of the image.
         exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
         cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
         ..Resize::to_sizes(mode, coordinate, &sizes)

@@ -53,7 +53,7 @@ fn extent(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Res
     })
 }
 
-/// Splits a tensor into equal pieces. Their number is an attribute.
+/// Reads an operator that splits a tensor into equal parts. The number of parts is an attribute.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = one(reader, 0, "axis")?;
     let extent = extent(reader, 1, axis)?;
@@ -68,7 +68,8 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     pieces(reader, axis, sizes, count, 1)
 }
 
-/// Splits a tensor into pieces with given extents (operand 1). An extent of −1 stands for everything that is left.
+/// Reads an operator that splits a tensor into parts with given extents (operand 1). An extent of −1 stands for the
+/// rest of the axis.
 fn split_at(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = one(reader, 2, "axis")?;
     let extent = extent(reader, 0, axis)?;
@@ -101,19 +102,19 @@ fn pieces(
     }
 }
 
-/// What happens to an axis in a strided slice.
+/// What a strided slice does with an axis.
 enum Axis {
     /// An axis of the operand that the result keeps.
     Kept,
-    /// An axis of the operand of which one position is taken; the result does not have the axis.
+    /// An axis of the operand from which one position is taken. The result does not have this axis.
     Dropped,
     /// A new axis of the result, with extent 1.
     New,
 }
 
-/// A strided slice. Begin, end and stride are lists with an entry for each axis. Bits in masks change the meaning of an
-/// entry: it then stands for all axes without entries, for a new axis, or for a single position whose axis is removed;
-/// or begin or end is the border of the operand.
+/// Reads a strided slice. Begin, end and stride are lists with an entry for each axis. Bits in masks change the meaning
+/// of an entry: it then stands for all axes that have no entry, for a new axis, or for a single position whose axis is
+/// removed; or its begin or end is the border of the operand.
 fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut list = |position, what: &str| Ok::<_, Refusal>(reader.known_ints(position, what)?.unwrap_or_default());
     let (begin, end, strides) = (list(1, "begin")?, list(2, "end")?, list(3, "strides")?);
@@ -161,7 +162,8 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         let step = strides[entry];
         let (start, stop, step) = if has(dropped, entry) {
             axes.push(Axis::Dropped);
-            // The last position has no next one, so it ends where the axis ends.
+            // The slice ends after the position. After the last position, −1, there is no number for this end, so the
+            // end of the axis is used.
             let start = begin[entry];
             (start, if start == -1 { i64::MAX } else { start.saturating_add(1) }, 1)
         } else {
@@ -209,7 +211,7 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(last, &[x])
 }
 
-/// A slice with a start and a number of elements for each axis. A number of −1 means all elements up to the end.
+/// Reads a slice with a start and a number of elements for each axis. A number of −1 means all elements up to the end.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let begin = reader.known_ints(1, "begin")?.unwrap_or_default();
     let size = reader.known_ints(2, "size")?.unwrap_or_default();
@@ -233,7 +235,7 @@ fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Joins tensors along a new axis.
+/// Reads an operator that joins tensors along a new axis.
 fn pack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["N"]);
     let axis = reader.int("axis")?.unwrap_or(0);
@@ -250,7 +252,7 @@ fn pack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Concat { axis }, &parts)
 }
 
-/// Splits a tensor into one tensor for each position along an axis, and removes this axis.
+/// Reads an operator that splits a tensor into one tensor for each position along an axis, and removes this axis.
 fn unpack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let extent = extent(reader, 0, axis)?;

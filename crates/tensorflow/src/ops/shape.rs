@@ -38,7 +38,7 @@ pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &s
     }
 }
 
-/// A reshape. In a TensorFlow shape, 0 is an extent of 0. In the IR it would stand for the extent of the operand.
+/// Reads a reshape. In a TensorFlow shape, 0 is an extent of 0; in the IR it would stand for the extent of the operand.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(1)? {
         let args = reader.late_operands(&[1])?;

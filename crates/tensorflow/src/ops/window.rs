@@ -1,4 +1,4 @@
-//! Reads windows that slide over an image: strides, dilations and padding.
+//! Reads the strides, dilations and padding of windows that slide over an image.
 
 use smallvec::SmallVec;
 use strait_core::{Dim, ReasonCode};
@@ -15,7 +15,7 @@ pub(super) struct Window {
     pub(super) pad: SmallVec<[u32; 4]>,
 }
 
-/// The entries of a list attribute for the image axes. The entries for batch and channels have to be 1.
+/// The entries of a list attribute that belong to image axes. The entries for batch and channels have to be 1.
 pub(super) fn spatial(
     reader: &mut OperatorReader<'_, '_>,
     key: &'static str,
@@ -28,7 +28,7 @@ pub(super) fn spatial(
     of_image(key, list, layout, axes).map(Some)
 }
 
-/// Like [`spatial`], for a list that is not an attribute.
+/// Like [`spatial`], for a list that is not an attribute of the node.
 pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let is_one = |axis: usize| list.get(axis) == Some(&1);
     if list.len() != axes + 2 {
@@ -44,7 +44,7 @@ pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> 
     numbers.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("`{key}` is {list:?}")))
 }
 
-/// A window of this size over operand 0.
+/// The strides, dilations and padding of a window of this size over operand 0.
 pub(super) fn window(reader: &mut OperatorReader<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
     let axes = size.len();
     let ones = || SmallVec::from_elem(1, axes);
@@ -86,8 +86,8 @@ fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>
     numbers.ok_or_else(wrong)
 }
 
-/// The padding before and after an axis that gives ⌈extent / stride⌉ windows. If the total is odd, one more is added
-/// after the axis.
+/// The padding before and after an axis with which there are ⌈extent / stride⌉ windows. If the sum of both is odd, the
+/// padding after the axis is larger by one.
 pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
     let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation.into()));

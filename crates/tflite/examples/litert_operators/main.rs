@@ -1,13 +1,12 @@
-//! Runs TFLite files, which have single operators or whole models, in float: once in the form in which they are read,
-//! and once in canonical form. The results are compared with those of LiteRT. The results of whole models may differ up
-//! to a limit in dB.
+//! Runs TFLite files with single operators or whole models in float: once as they are read, and once in canonical form.
+//! Compares the results with those of LiteRT. For whole models, the differences may reach a limit in dB.
 //!
 //! `cargo run -p strait-tflite --example litert_operators -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! `xtask/python/tflite_operators.py` or `tflite_floats.py` writes FOLDER. OPERATORS is a file that lists the ops which
-//! each operator becomes; `docs/operators.md` is made from it, and `--bless` writes it. If NAME is given, only the
-//! cases run whose names contain NAME. The program fails if a case is refused or its result differs, if an operator
-//! that we read has no case, or if OPERATORS is out of date.
+//! `xtask/python/tflite_operators.py` or `tflite_floats.py` writes FOLDER. OPERATORS is a file that lists, for each
+//! operator, the ops that it becomes. `--bless` writes this file, and `docs/operators.md` is made from it. If NAME is
+//! given, only the cases run whose names contain NAME. The program fails if a case is refused or its result differs, if
+//! an operator that we read has no case, or if OPERATORS is out of date.
 
 #[path = "../../../tensorflow/examples/graphs/cases.rs"]
 mod cases;

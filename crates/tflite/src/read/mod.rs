@@ -1,8 +1,8 @@
 //! Builds a module of the float stage from a TFLite file.
 //!
-//! `tensors` has what the file says about tensors, and `nodes` reads one operator at a time. The functions in `ops`
-//! (one file for each family of operators) translate an operator, using an `OperatorReader`. Everything else is done by
-//! `strait-import`.
+//! `tensors` provides the file's constants and the types of other tensors, and `nodes` reads one operator at a time.
+//! The functions in `ops` (one file for each family of operators) translate an operator, using an `OperatorReader`.
+//! Everything else is done by `strait-import`.
 
 mod grids;
 mod nodes;
@@ -30,7 +30,7 @@ pub struct Model {
     nodes: Vec<String>,
 }
 
-/// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
+/// Reads the model at `path`: does what [`Model::open`] and [`Model::read`] do.
 ///
 /// # Errors
 /// See [`Model::open`] and [`Model::read`].
@@ -131,8 +131,8 @@ impl Decoded for Model {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
-    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// returned value also lists the dimensions that were bound in this way.
+    /// Like [`Model::read`], but binds the batch to 1: the free dimensions that are the first dimensions of all inputs.
+    /// The returned [`Assumed`] lists the dimensions that were bound in this way.
     ///
     /// # Errors
     /// See [`Model::read`].
@@ -166,7 +166,8 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     for &input in &graph.inputs {
         wiring.input(name(input))?;
     }
-    // A constant without elements has no bytes in the file. So an empty tensor that nothing else defines is a constant.
+    // A constant without elements has no bytes in the file. So a tensor without elements is taken as a constant, unless
+    // it is an input or a result.
     let mut is_made = vec![false; graph.tensors.len()];
     let results = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     for &index in results.chain(&graph.inputs) {
@@ -177,7 +178,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
             wiring.constant(&tensor.name)?;
         }
     }
-    // If no operator in the file writes a variable, it is left out of the operands.
+    // A variable that no operator in the file writes is omitted from the operands.
     let is_there = |&index: &usize| !graph.tensors[index].is_variable || is_made[index];
     for (position, node) in graph.nodes.iter().enumerate() {
         let operands = node.inputs.iter().map(|operand| operand.filter(is_there).map(name));

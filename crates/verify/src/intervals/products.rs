@@ -5,11 +5,11 @@ use super::{Analysis, Interval, ValueRange};
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
-/// If weights are computed and not constant, separate bounds are found for at most this many of them. Without this
-/// limit, a shape in a file could ask for any number of bounds.
+/// If weights are computed at run time, separate bounds are found for at most this many of them. Without this limit, a
+/// shape in a file could ask for any number of bounds.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The intervals of the inputs that every output of a group reads.
+/// The intervals of the inputs that every output of one group reads.
 struct Inputs {
     intervals: Vec<Interval>,
     /// The largest magnitude of a number in `intervals`.
@@ -23,13 +23,13 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// The interval of Σ (w − z)·x, where no weight has a larger magnitude than `most`. Each term is smallest and
-    /// largest at the ends of its input's interval: for a negative weight, the smallest term is at the upper end.
+    /// The interval of Σ (w − z)·x, where no weight w has a larger magnitude than `most`. Each term is smallest and
+    /// largest at the ends of its input's interval. If w − z is negative, the smallest term is at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
         let reach = factor.saturating_mul(self.largest);
-        // The sum is nearly always far from the ends of i64. Then no overflow checks are needed.
+        // The sum is nearly always so far from the ends of i64 that no overflow checks are needed.
         if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
             let zero = i64::from(zero);
             let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {
@@ -50,7 +50,7 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has the inputs of
+/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has one entry for
 /// each group of `per_group` outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
@@ -71,8 +71,8 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // In this layout the last weight comes after all others, so this checks that all exist. A sum without
-                // products is 0.
+                // In this layout, the last weight of an output has the largest index, so this checks that all weights
+                // exist. A sum without products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
                 }
@@ -120,7 +120,7 @@ impl Analysis<'_> {
             (first..first + channels).flat_map(read).collect::<Vec<_>>()
         };
         let products = match self.constant(weight) {
-            // A row of the weight tensor has all weights of one output: first by channel, then by tap.
+            // A row of the weight tensor has all weights of one output, ordered by channel and then by tap.
             Some(weight) => sums(
                 (weight, &op.weight_zero),
                 [outputs, per_group],
@@ -142,7 +142,7 @@ impl Analysis<'_> {
     }
 
     /// The numbers that each tap of a convolution can read. If extents are not known or do not fit together, every tap
-    /// can read both elements and padding.
+    /// is taken to read both elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes {
@@ -159,8 +159,8 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// The interval of Σ a·(b − z) + bias for each column. If b is computed and has too many elements, there is one
-    /// interval for all columns.
+    /// The interval of Σ a·(b − z) + bias for each column. If b is computed at run time and has too many elements,
+    /// there is one interval for all columns.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<ValueRange> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -216,7 +216,7 @@ impl Analysis<'_> {
     }
 
     /// Adds the bias to sums of products, for each index of the result along `axis`. The bias of each output is known
-    /// if it is a constant with one element for each output.
+    /// if the bias is a constant with one element for each output.
     fn with_bias(
         &self,
         node: &Node,
@@ -258,7 +258,8 @@ mod tests {
             low: *corners.iter().min().unwrap(),
             high: *corners.iter().max().unwrap(),
         };
-        // As far as it knows of them, weights of eight bits are far from the ends of i64, and others are not.
+        // With the limit 128 for the magnitude of weights, overflow checks are left out, and with `u64::MAX` they are
+        // not.
         for most in [128, u64::MAX] {
             assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
         }

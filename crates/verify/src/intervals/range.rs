@@ -4,8 +4,8 @@ use std::sync::Arc;
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. An end of the range of `i64` also stands for every integer beyond
-/// it, and stays there in further computations.
+/// All integers from `low` to `high`, both included. If an end is `i64::MIN` or `i64::MAX`, it also stands for all
+/// integers beyond it, in further computations, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The smallest integer.
@@ -82,8 +82,8 @@ impl Interval {
         Interval::around(low, high)
     }
 
-    /// The ends as numbers for computing. An end of i64 becomes a number that is so large that adding or subtracting
-    /// any i64 does not bring it back into the range of i64.
+    /// The ends as numbers to compute with. `i64::MIN` and `i64::MAX` become numbers with such a large magnitude that
+    /// adding or subtracting any i64 does not bring them back into the range of i64.
     fn ends(self) -> [i128; 2] {
         let far = i128::from(i64::MAX) << 32;
         let low = if self.low == i64::MIN { -far } else { self.low.into() };
@@ -102,9 +102,9 @@ impl Interval {
 }
 
 /// Bounds of the elements of one value: an interval for all elements and, for each axis along which more is known, one
-/// interval for each index. An element lies in every interval that applies to it.
+/// interval for each index. An element lies in the interval for all elements and in the intervals of all its indices.
 ///
-/// The number of intervals along an axis is its extent. This is checked against the shape when the intervals are made.
+/// The number of intervals along an axis is its extent. The constructors check this against the shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueRange {
     hull: Interval,
@@ -116,7 +116,7 @@ pub struct ValueRange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
     axis: usize,
-    /// The intervals. Values share them if one is made from the other by ops that only move codes.
+    /// The intervals. If ops only move codes from one value to another, both values share the intervals.
     intervals: Arc<[Interval]>,
 }
 
@@ -193,9 +193,9 @@ impl ValueRange {
         failed.map_or(Ok(mapped), Err)
     }
 
-    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value on
-    /// which the indices of `axis` lie. If it is `None`, or if that axis has a different extent, the bounds along
-    /// `axis` are dropped.
+    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value
+    /// that corresponds to `axis`. If there is none, or if that axis has a different extent, the bounds along `axis`
+    /// are dropped.
     pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> ValueRange {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
@@ -225,8 +225,8 @@ impl ValueRange {
         ValueRange::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
     }
 
-    /// Combines everything that is known about a value: limits the interval for all elements by the intervals along
-    /// each axis, and all other intervals by that interval.
+    /// Combines everything that is known about a value: first limits the interval for all elements by the intervals
+    /// along each axis, and then all intervals along axes by the interval for all elements.
     fn around(hull: Interval, mut along: Vec<Along>) -> ValueRange {
         let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along

@@ -57,9 +57,9 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(Interval::point(lowest))))
     }
 
-    /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer that it
-    /// averages. Padding that counts is read as the zero point, and the result for a window without elements is the
-    /// zero point too.
+    /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer of its window.
+    /// Padding that counts has the value of the zero point, and the result for a window without elements is the zero
+    /// point, too.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {

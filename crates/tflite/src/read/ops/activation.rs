@@ -60,7 +60,7 @@ fn clip(reader: &mut OperatorReader<'_, '_>, min: f32, max: f32) -> Result<(), R
     reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-/// Computes max(x, 0) + alpha · min(x, 0). If alpha is a single number, this becomes a leaky ReLU.
+/// Reads PReLU: max(x, 0) + alpha · min(x, 0). If alpha is a single number, the operator becomes a leaky ReLU.
 fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     if let Some(alpha) = reader.constant(1)?
@@ -80,7 +80,7 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[above, below])
 }
 
-/// An operator that has a range that training recorded for a quantizer. It has no effect in the float graph.
+/// Reads a fake quantization, whose range was recorded in training. It has no effect in the float graph.
 fn fake_quant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Identity {}, &[Arg::Operand(0)])
 }

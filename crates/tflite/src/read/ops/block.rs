@@ -33,8 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// The sides of a block, and its paddings or crops. The operands are x with 3 or 4 axes, the sides, and the paddings or
-/// crops.
+/// The sides of a block (operand 1), and the paddings or crops (operand 2). Operand 0 must have 3 or 4 axes.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
     let rank = reader.rank(0)?;
     let block = reader.known_ints(1, "block")?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads elementwise operations on two tensors, broadcast, and sums of several tensors.
+//! Reads elementwise operations on two operands that broadcast, and sums of several tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, option, options};
@@ -85,8 +85,8 @@ fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal
     arithmetic(reader, op, Activation::None)
 }
 
-/// An arithmetic shift to the right. The shift count is limited to the range from 0 to the number of bits of the type
-/// minus one.
+/// Reads an arithmetic shift to the right. The shift count is limited to the range from 0 to the number of bits of the
+/// type minus one.
 fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let most = 8 * reader.ty(0)?.elem.size() - 1;
@@ -98,8 +98,8 @@ fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Binary { function }, &[x, by])
 }
 
-/// atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), or that angle plus or minus half a
-/// turn if x is below 0. Zeros have no sign here.
+/// Reads atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), plus or minus half a turn if x
+/// is below 0. The sign of a zero has no effect here.
 fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (y, x) = (Arg::Operand(0), Arg::Operand(1));
@@ -118,14 +118,16 @@ fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_upright, quarter, angle])
 }
 
-/// For each element: the number of boundaries that are not above the element. The boundaries ascend.
+/// Reads an operator that counts, for each element, the boundaries that are not above the element. The boundaries
+/// ascend.
 fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, BucketizeOptions);
     let list = match &options {
         Some(options) => field(options.boundaries())?,
         None => None,
     };
-    // Several operators may share the same list in the file, so each use of it counts towards the budget.
+    // Several operators may share the same list in the file, so its elements count towards the limit each time it is
+    // used.
     reader.room(&[list.as_ref().map_or(0, |list| list.len()) as u64])?;
     let boundaries: Vec<f32> = list.into_iter().flatten().collect();
     if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
@@ -146,7 +148,7 @@ fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[places])
 }
 
-/// Computes ⌊a / b⌋. For integers, the remainder is subtracted from a before the division.
+/// Reads ⌊a / b⌋. For integers, the remainder is subtracted from a before the division.
 fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (a, b) = (Arg::Operand(0), Arg::Operand(1));

@@ -59,8 +59,8 @@ fn logic(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Resul
     reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// A selection. In the older operator, the condition may also be a list with one element for each index of the first
-/// axis.
+/// Reads a selection. If `by_first` is true, as for the older operator, the condition may also be a list with one
+/// element for each index of the first axis.
 fn select(reader: &mut OperatorReader<'_, '_>, by_first: bool) -> Result<(), Refusal> {
     reader.one_type([1, 2])?;
     let mut condition = reader.converted(&Arg::Operand(0), Elem::Bool)?;

@@ -1,5 +1,5 @@
-//! The builtin operators, and the ops that they become. There is a row for each operator, and a file for each family of
-//! operators.
+//! Translates the builtin operators to ops. Each operator has a row in a table, and each family of operators has a
+//! file.
 
 mod activation;
 mod block;
@@ -83,7 +83,7 @@ const FAMILIES: &[&[Row]] = &[
 pub struct Operator {
     /// The operator's name in the format.
     pub name: &'static str,
-    /// The last version that is read. All earlier versions are read too.
+    /// The last version that is read. All earlier versions are read, too.
     pub last: i32,
 }
 

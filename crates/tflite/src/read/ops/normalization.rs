@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LOCAL_RESPONSE_NORMALIZATION", 1, local_response),
 ];
 
-/// The softmax of beta · x over the last axis.
+/// Reads the softmax of beta · x over the last axis.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SoftmaxOptions);
     let beta = option!(options, beta, 1.0);
@@ -27,7 +27,7 @@ fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Softmax { axis: -1 }, &[x])
 }
 
-/// The log-softmax: x − max − ln Σ exp(x − max).
+/// Reads the log-softmax: x − max − ln Σ exp(x − max).
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -38,10 +38,10 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// The smallest norm by which elements are divided.
+/// If the norm is smaller than this number, elements are divided by this number instead.
 const LEAST_NORM: f64 = 1e-6;
 
-/// Computes x / max(√Σx², 10⁻⁶) over the last axis.
+/// Reads an L2 normalization: x / max(√Σx², 10⁻⁶) over the last axis.
 fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, L2NormOptions);
     let activation = option!(options, fused_activation_function, Activation::None);
@@ -54,7 +54,8 @@ fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_activated(Div {}, &[x, norm], activation)
 }
 
-/// Computes x · (bias + alpha · Σx²)^−beta. The sum is over the channels that are up to `radius` away.
+/// Reads a local response normalization: x · (bias + alpha · Σx²)^−beta. The sum is over the channels that are at most
+/// `radius` away.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, LocalResponseNormalizationOptions);
     let radius = option!(options, radius, 0);
@@ -68,8 +69,8 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
     let x = Arg::Operand(0);
     let squares = reader.times(&x, &x)?;
-    // The channels become the height of an image with one channel, [N, H·W, C] → [N, 1, H·W, C], because a pool can sum
-    // along that axis.
+    // A pool can only sum along the axes of an image. So the channels become the height of an image with one channel,
+    // [N, H·W, C] → [N, 1, H·W, C].
     let extents = reader.extents(&x)?;
     let flat = reader.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
     let size = 2 * radius + 1;

@@ -24,8 +24,8 @@ fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
     }
 }
 
-/// Dilation: inserts a gap between neighbouring elements. If neighbours get a distance of d, an axis of n elements
-/// becomes an axis of (n − 1)·d + 1 elements.
+/// Reads a dilation, which inserts gaps between neighbouring elements. If neighbours get a distance of d, an axis of n
+/// elements becomes an axis of (n − 1)·d + 1 elements.
 fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -79,7 +79,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>, value: f32) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Padding that mirrors at the border. With `SYMMETRIC`, the element at the border is repeated.
+/// Reads padding that mirrors at the border. With `SYMMETRIC`, the element at the border is repeated.
 fn mirror_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, MirrorPadOptions);
     let (begins, ends) = amounts(reader)?;

@@ -43,7 +43,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     }
 }
 
-/// Reduces booleans, which are converted to integers.
+/// Reads a reduction of booleans, which are converted to integers.
 fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let (axes, keeps) = axes(reader)?;
     if axes.is_empty() {

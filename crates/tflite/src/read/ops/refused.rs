@@ -1,6 +1,6 @@
 //! The builtin operators that are not read, with a reason for each family of them.
 
-/// The reasons for which operators are not read. Each reason has the list of the operators to which it applies.
+/// The reasons why operators are not read. Each reason has the list of the operators to which it applies.
 const FAMILIES: &[(&str, &[&str])] = &[
     (
         "it takes one step from a state that is kept from run to run; recurrent layers over whole sequences are read",

@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("FILL", 5, fill),
 ];
 
-/// A reshape. The shape is an operand or an option. If the shape is computed at run time, the reshape becomes another
-/// op.
+/// Reads a reshape. The shape is an operand or an option. If the shape is computed at run time, the op gets it as an
+/// operand.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.has(1)
         && let Some(known) = reader.late_list(1)?
@@ -37,7 +37,7 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
     let extents = reader.ty(0)?.shape;
-    // Files that are older than scalars in the format write the shape of a scalar as [0].
+    // Files that were written before the format had scalars have the shape [0] for a scalar.
     if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
         shape.clear();
     }
@@ -91,8 +91,8 @@ fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// The shape of the operand. Known extents are constants, so that everything that is computed from them is constant
-/// too.
+/// Reads an operator whose result is the shape of the operand. Known extents become constants, so that everything
+/// computed from them is constant, too.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader.result_elem(0)?;
     let ty = reader.ty(0)?;
@@ -113,8 +113,8 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&rank)
 }
 
-/// A tensor that is filled with one number. If the number is known, the tensor is a constant; otherwise each run
-/// broadcasts the number.
+/// A tensor whose elements are all the same number. If the number is known, the tensor is a constant; otherwise each
+/// run broadcasts the number.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let ones = vec![1; shape.len()];
     let number = reader.reshaped(number, &ones)?;
@@ -127,8 +127,8 @@ fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> R
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
-/// The shape to which two shapes are broadcast. For each axis it is the first extent if that is not 1, and otherwise
-/// the second extent.
+/// Reads an operator that computes the common shape to which two shapes broadcast. For each axis, it is the first
+/// extent if that is not 1, and otherwise the second extent.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;
@@ -162,7 +162,7 @@ fn zeros_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     filled(reader, &zero, &extents)
 }
 
-/// A tensor that is filled with one number. Operands: the shape, and the number.
+/// Reads an operator that fills a tensor with one number. Operands: the shape, and the number.
 fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
     filled(reader, &Arg::Operand(1), &shape)

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("REVERSE_V2", 4, reverse),
 ];
 
-/// A slice. Operands: x, the begins, and the sizes. A size of −1 means everything up to the end.
+/// Reads a slice. Operands: x, the begins, and the sizes. A size of −1 means everything up to the end of the axis.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let begins = reader.known_ints(1, "begin")?.unwrap_or_default();
     let sizes = reader.known_ints(2, "size")?.unwrap_or_default();
@@ -158,7 +158,7 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(last, &[x])
 }
 
-/// Splits x into equal parts. Operands: the axis, and x.
+/// Reads an operator that splits x into equal parts. Operands: the axis, and x.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SplitOptions);
     let count = i64::from(option!(options, num_splits, 0));
@@ -180,7 +180,8 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     )
 }
 
-/// Splits x into parts of given sizes. Operands: x, the sizes (one of them may be −1), and the axis.
+/// Reads an operator that splits x into parts of given sizes. Operands: x, the sizes (one of them may be −1), and the
+/// axis.
 fn split_v(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut sizes = reader.known_ints(1, "sizes")?.unwrap_or_default();
     let rank = reader.rank(0)?;
