@@ -1,11 +1,13 @@
-//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b and a constant bias `[outputs]`.
-//! **Why**: later steps only have to handle this one form, in which a row of the weights and an element of the bias belong
-//! to one output. Other ops express the rest: a `transpose` for a transposed operand, a `matmul` (times alpha) for a product
-//! with a computed b, and an `add` behind the product for a bias that is computed or differs from row to row. That bias is
-//! multiplied by beta; with beta = 0 there is none.
-//! **Preconditions**: the constants times alpha or beta are finite.
-//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded once, or not at all if alpha and beta are 1.
-//! Computed values are multiplied and added in f32, each rounded once.
+//! **Pattern**: a gemm that does not have the form a·bᵀ + bias, with a constant matrix b and no bias or a constant bias of
+//! shape `[outputs]`.
+//! **Why**: the rule leaves only gemms of this one form, so that later steps need not handle others. In this form, each row
+//! of the weights b and each element of the bias belong to one output. The rule expresses everything else by further ops. A
+//! transposed operand becomes a `transpose`. A product with a computed b becomes a `matmul`, and a multiplication by alpha
+//! if alpha is not 1. A bias that is computed, or that differs from row to row, becomes an `add` after the product. This
+//! bias is multiplied by beta, and is dropped if beta is 0.
+//! **Preconditions**: the constants are finite after they are multiplied by alpha or beta.
+//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded to f32 once. If alpha and beta are 1, they
+//! are not changed. Values that are not constant are multiplied and added in f32, and each operation rounds once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

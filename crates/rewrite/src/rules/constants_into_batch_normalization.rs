@@ -1,9 +1,11 @@
-//! **Pattern**: product or sum of the result of a batch normalization and a constant, which is one number for each channel
-//! or one for all. Nodes that only move elements may be in between.
-//! **Why**: a product gives γ' = m·γ and β' = m·β, and a sum gives β' = β + a. Caffe has this as its layer Scale. It also
-//! remains of one if no producer can take the normalization.
-//! **Preconditions**: only the product or sum uses the result. All parameters are constants, and the new ones are finite. If
-//! a product in front of the normalization can take it, that happens first.
+//! **Pattern**: the result of a batch normalization is multiplied by a constant, or a constant is added to it. The constant
+//! is one number for each channel, or a single number. Nodes that only move elements may be in between.
+//! **Why**: multiplying by m gives the normalization γ' = m·γ and β' = m·β, and adding a gives it β' = β + a. In models from
+//! Caffe, a batch normalization is followed by such a multiplication and addition, which Caffe calls a `Scale` layer. The
+//! rule is for normalizations that cannot be folded into the layer before them.
+//! **Preconditions**: only the multiplication or addition reads the result of the normalization. All parameters are
+//! constants, and the new parameters are finite. If the layer before the normalization can take it over, the rule does not
+//! apply: the normalization, and then the constant, are folded into that layer.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
