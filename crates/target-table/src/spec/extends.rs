@@ -20,18 +20,18 @@ use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, 
 use super::check::CODE;
 use super::{FORMATS, SCHEMA};
 
-/// The most bytes of a table. Longer tables are refused.
+/// The largest number of bytes of a table. Longer tables are refused.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
 
-/// The most tables in the chain that a table extends.
+/// The largest number of base tables in the chain that starts at a table.
 const MAX_BASES: usize = 8;
 
-/// Another table, in a file beside this one.
+/// A base table, in a file in the same folder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Extends {
-    /// Its name, in the folder of this table.
+    /// The name of the file, in the folder of this table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "file-name")))]
     pub file: String,
     /// SHA-256 of the file.
