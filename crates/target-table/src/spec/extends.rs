@@ -62,22 +62,22 @@ impl fmt::Display for Base {
 /// file.
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
-/// The keys that every file of a chain has for itself.
+/// The keys that are never taken from a base table: each file of a chain has its own.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Head {
-    /// The version of this form of table: 2.
+    /// The version of the table format: 2.
     #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 2)))]
     #[expect(dead_code, reason = "that it is there is checked")]
     schema: u32,
-    /// The name that configurations use; kebab-case.
+    /// The name of the target in configurations, in kebab-case.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     id: String,
-    /// Of the table.
+    /// The version of the table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     version: String,
-    /// The table that it extends.
+    /// The base table that the table extends.
     extends: Option<Extends>,
 }
 
