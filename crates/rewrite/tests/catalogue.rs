@@ -20,9 +20,9 @@ Each rule rewrites one pattern of nodes of the float graph. There are three grou
 
 - The rules of the first group run on every model, before calibration observes any value. At each node they are tried in the order
   of this page. They do not depend on the target.
-- The rules of the second group run only for targets whose tables name them under `rules`. They run after the step *observe* and
-  before the step *place*. The values that they create are observed then. A rule that depends on grids runs later, on the graph
-  that is exported.
+- The rules of the second group run only for targets whose tables name them under `rules`. They run after the step *observe*,
+  which measures the ranges of values, and before the step *place*, which decides where nodes run. The ranges of the values that
+  these rules create are measured then. A rule that depends on grids runs later, on the graph that is exported.
 - The rules of the third group run only on the graph of the Q/DQ file ([qdq.md](qdq.md)).
 
 The report of a compilation (`report.json`) says what each rule did. [writing-rules.md](writing-rules.md) explains how to write a

@@ -2,9 +2,9 @@
 //! conv, a transposed conv, or a gemm of rank 2). Nodes that only move elements may be between a layer and the concat.
 //! **Why**: each layer takes over the normalization of its own channels. The rule also folds a normalization that follows a
 //! group of convolutions that cannot be merged into one convolution because their kernels differ.
-//! **Preconditions**: each operand of the concat comes from a layer that can take over its part of the normalization. Only
-//! the concat reads the results of these layers, and only the normalization reads the concat. The parameters of the
-//! normalization are constants.
+//! **Preconditions**: each operand of the concat comes from a layer that can take over the normalization of its own
+//! channels. Only the concat reads the results of these layers, and only the normalization reads the concat. The parameters
+//! of the normalization are constants.
 //! **Exactness**: exact, because each channel keeps its factor and its summand.
 
 use crate::matching::GraphNode;

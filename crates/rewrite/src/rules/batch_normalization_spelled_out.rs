@@ -7,8 +7,8 @@
 //! `batch_normalization` of the multiplication and the addition, which can then be folded into the layer in one step, with
 //! one rounding.
 //! **Preconditions**: nothing else reads x and the result of the multiplication. The constants vary only along the channels.
-//! **Exactness**: exact: the new op has the factors as its scale and the summands as its bias, with mean 0, variance 1 and ε
-//! = 0.
+//! **Exactness**: exact: the new op has the factors as its scale and the summands as its bias, with mean 0, variance 1 and
+//! epsilon 0.
 
 use super::batch_normalization_into_branches::branches;
 use crate::matching::GraphNode;

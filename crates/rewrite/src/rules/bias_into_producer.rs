@@ -3,8 +3,8 @@
 //! addition.
 //! **Why**: a bias that is added in the accumulator costs nothing and saves a rounding. Models from TensorFlow have moving
 //! nodes between the layer and its bias in two cases. TensorFlow computes a convolution over one axis as a convolution over
-//! two. It also computes a product of a batch with a matrix as one product of this matrix with the rows of all samples. In
-//! both cases it moves the result back before it adds the bias.
+//! two axes. It also computes a product of a batch with a matrix as one product of this matrix with the rows of all samples.
+//! In both cases it moves the result back before it adds the bias.
 //! **Preconditions**: only the addition reads the result of the layer. The constant is a single number, or varies only along
 //! the channel axis (axis 1 of a conv, the last axis of a gemm). If the layer already has a bias, this bias is a constant.
 //! **Exactness**: exact if the layer had no bias. Otherwise the sum of both biases is rounded to f32 once.

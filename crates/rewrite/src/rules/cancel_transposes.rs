@@ -7,8 +7,8 @@
 //! first convolution and can be fused into it.
 //! **Preconditions**: after the rewrite, the graph has fewer transposes that move elements, or equally many that together
 //! move fewer elements. The rule also applies if a transpose is the only reader of a conv, transposed conv, gemm or matmul,
-//! and is followed by a function or by an operation with a constant. A mean over the last axis is not changed, because other
-//! rules recognise normalizations by such means.
+//! and is followed by a function or by an operation with a constant: the function or operation is then moved before the
+//! transpose. A mean over the last axis is not changed, because other rules recognise normalizations by such means.
 //! **Exactness**: exact, except that a sum over several axes adds its terms in another order.
 
 use crate::matching::GraphNode;

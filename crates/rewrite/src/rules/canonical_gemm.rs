@@ -1,10 +1,10 @@
-//! **Pattern**: a gemm that does not have the form a·bᵀ + bias, with a constant matrix b and no bias or a constant bias of
-//! shape `[outputs]`.
-//! **Why**: the rule leaves only gemms of this one form, so that later steps need not handle others. In this form, each row
-//! of the weights b and each element of the bias belong to one output. The rule expresses everything else by further ops. A
-//! transposed operand becomes a `transpose`. A product with a computed b becomes a `matmul`, and a multiplication by alpha
-//! if alpha is not 1. A bias that is computed, or that differs from row to row, becomes an `add` after the product. This
-//! bias is multiplied by beta, and is dropped if beta is 0.
+//! **Pattern**: a gemm that does not have the form a·bᵀ + bias, where b is a constant matrix, and the bias is missing or is
+//! a constant of shape `[outputs]`.
+//! **Why**: the rule gives every gemm the form a·bᵀ + bias with a constant b and a constant bias, so that later steps need
+//! not handle other forms. In this form, each row of the weights b and each element of the bias belong to one output. The
+//! rule expresses everything else by further ops. For a transposed operand, it adds a `transpose`. If b is not a constant,
+//! the product becomes a `matmul`, followed by a multiplication by alpha. If the bias is not a constant, or differs from row
+//! to row, it becomes an `add` after the product. Such a bias is multiplied by beta, and is dropped if beta is 0.
 //! **Preconditions**: the constants are finite after they are multiplied by alpha or beta.
 //! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded to f32 once. If alpha and beta are 1, they
 //! are not changed. Values that are not constant are multiplied and added in f32, and each operation rounds once.

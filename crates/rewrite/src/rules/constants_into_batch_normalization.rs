@@ -1,11 +1,11 @@
 //! **Pattern**: the result of a batch normalization is multiplied by a constant, or a constant is added to it. The constant
 //! is one number for each channel, or a single number. Nodes that only move elements may be in between.
-//! **Why**: multiplying by m gives the normalization γ' = m·γ and β' = m·β, and adding a gives it β' = β + a. In models from
-//! Caffe, a batch normalization is followed by such a multiplication and addition, which Caffe calls a `Scale` layer. The
-//! rule is for normalizations that cannot be folded into the layer before them.
+//! **Why**: to include a multiplication by m, the normalization gets γ' = m·γ and β' = m·β. To include an addition of a, it
+//! gets β' = β + a. In models from Caffe, a batch normalization is followed by such a multiplication and addition, which
+//! Caffe calls a `Scale` layer. The rule is for normalizations that cannot be folded into the layer before them.
 //! **Preconditions**: only the multiplication or addition reads the result of the normalization. All parameters are
-//! constants, and the new parameters are finite. If the layer before the normalization can take it over, the rule does not
-//! apply: the normalization, and then the constant, are folded into that layer.
+//! constants, and the new parameters are finite. If the normalization can be folded into the layer before it, this rule does
+//! not apply, because the constant can then be folded into that layer, too.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

@@ -1,8 +1,8 @@
 //! **Pattern**: a pad, reshapes and transposes move blocks of an image into the batch axis, a conv is computed on the
 //! blocks, and further nodes put its results back in their places and crop them. Functions of one variable may follow the
 //! conv.
-//! **Why**: TensorFlow and Keras write a dilated convolution in this way (SpaceToBatchND, Conv2D, BatchToSpaceND). As a
-//! single dilated convolution it moves no elements, pads at no cost, and also runs on targets that do not support batches.
+//! **Why**: TensorFlow and Keras write a dilated convolution in this way (SpaceToBatchND, Conv2D, BatchToSpaceND). A single
+//! dilated convolution moves no elements, pads at no cost, and also runs on targets that do not support batches.
 //! **Preconditions**: all shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
 //! between the image and the convolution have no other readers. If the crop removes more than the pad added, it remains as a
 //! separate slice after the dilated convolution.

@@ -5,8 +5,8 @@
 //! folded nodes together have at most 1 GiB, and computing them takes at most 2·10^10 operations. The node is not a
 //! `dequantize` of constant codes: such codes are the parameters of a model that is already quantized, and stay as they are.
 //! **Exactness**: exact. The node is computed by the same executor that would otherwise run it later. If the model gives a
-//! grid for the result, the result is rounded to this grid. If an earlier rule computed the operand in f64 and rounded it,
-//! and the node only moves elements, then the numbers before this rounding are moved and kept as well.
+//! grid for the result, the result is rounded to this grid. An earlier rule may have computed the operand in f64 and rounded
+//! it to f32. If the node only moves elements, the f64 numbers are moved as well, so that later rules can use them.
 
 use crate::matching::GraphNode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

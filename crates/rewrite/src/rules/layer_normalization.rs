@@ -1,14 +1,14 @@
 //! **Pattern**: several nodes that compute a layer normalization, in one of the following forms. m is mean(x), v is the
-//! variance, and r is 1/√(v + ε), which can be the reciprocal of a root, a quotient or a power:
+//! variance, and r is 1/√(v + ε), which can be written as the reciprocal of a root, as a quotient or as a power:
 //! - (x − m)·r, (x − m)·(r·γ) or (x − m)/√(v + ε);
 //! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow).
 //!
 //! The variance v is mean((x − m)²) or mean(x²) − m². The latter may be clamped to be at least zero (JAX, Flax). The means
 //! keep the axes that they reduce, or reshapes restore these axes.
-//! **Why**: the variance v spans many powers of two, so no 8-bit grid can represent it and the other intermediate values. A
-//! single op needs no grids for them, and either runs on the accelerator or on the host as a whole.
-//! **Preconditions**: all means are over the same axes. γ and β are constants. If these axes are not the last ones, the new
-//! op is put between two transposes.
+//! **Why**: the variance v spans many powers of two, so no 8-bit grid can represent v and the values that are computed from
+//! it. A single op needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! **Preconditions**: all means are over the same axes. If these axes are not the last ones, the new op is put between two
+//! transposes. γ and β are constants.
 //! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. Nodes that compute v as mean(x²) −
 //! m² lose precision if v is small compared with m². The op loses none, because it computes v as mean((x − m)²).
 

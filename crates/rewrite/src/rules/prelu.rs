@@ -6,9 +6,9 @@
 //! - max(x, α·x) with a single slope of at most 1.
 //!
 //! **Why**: if all channels share one slope, the result is one `leaky_relu`. Otherwise the result is relu(x) + α·min(x, 0),
-//! in which Strait also reads ONNX's PRelu. In this form, one of the two terms is always zero, both are computed by clamps,
-//! and α is multiplied by min(x, 0), whose range is not wider than that of x. In the first form of the list, α is multiplied
-//! by x − |x|, whose range is twice as wide.
+//! which is also the form in which Strait reads ONNX's PRelu. In this form, one of the two terms is always zero, both are
+//! computed by clamps, and α is multiplied by min(x, 0), whose range is not wider than that of x. In the first form of the
+//! list, α is multiplied by x − |x|, whose range is twice as wide.
 //! **Preconditions**: the slopes are finite constants. x has the type of the result. A max(x, α·x) with different slopes for
 //! the channels is not changed, because it already consists of only two ops.
 //! **Exactness**: exact, except for the sign of a zero, and except where x − |x| = 2·x overflows in the original nodes.

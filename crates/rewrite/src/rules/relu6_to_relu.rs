@@ -1,6 +1,6 @@
 //! **Pattern**: a clip from 0 to 6, if all readers quantize its result, on grids that have no codes for numbers above 6.
-//! **Why**: quantization then saturates at 6 even without the clip. In this case AMCT writes a ReLU before its AscendQuant.
-//! A ReLU becomes part of a requantization, whereas a ReLU6 stays an op of its own.
+//! **Why**: if the grids of all readers end at 6, their quantization saturates at 6 even without the clip. In this case AMCT
+//! writes a ReLU before its op AscendQuant. A ReLU becomes part of a requantization, whereas a ReLU6 stays an op of its own.
 //! **Preconditions**: the grids are final, so the rule runs after the step *annotate*, on the graph that is exported. Every
 //! reader quantizes 6 to the largest code of its type. Nothing else reads the result of the clip, and this result is not an
 //! output of the graph.

@@ -1,7 +1,7 @@
 //! **Pattern**: a node whose result equals its operand:
 //! - an `identity`; a cast, reshape or expand to the type and shape that the operand already has; a transpose that keeps the
 //!   order of the axes;
-//! - a slice that takes everything, a pad by 0, a concat of a single tensor, a split into a single piece;
+//! - a slice that takes everything, a pad that adds nothing, a concat of a single tensor, a split into a single piece;
 //! - a clip without bounds, or a clip whose bounds are the smallest and the largest number of the grid that the model gives
 //!   for the operand;
 //! - a maximum of a value and the smallest number of the grid that the model gives for the result;

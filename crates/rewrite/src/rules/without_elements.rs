@@ -1,8 +1,8 @@
-//! **Pattern**: a node whose result has no elements (one of its extents is 0), a node that reads an input of the graph
-//! without elements, or a split in which some pieces have no elements.
+//! **Pattern**: a node whose result has no elements (one of its extents is 0), a node that reads a graph input that has no
+//! elements, or a split in which some pieces have no elements.
 //! **Why**: a tensor without elements needs no computation and no grid, and calibration cannot measure a range for it. This
 //! rule replaces the tensor by an empty constant. The constant does not affect how the nodes around it are quantized, and
-//! nodes that only read constants are folded.
+//! nodes that only read constants are then folded.
 //! **Preconditions**: all extents of the tensor are known. If the tensor is an output of the graph, the rule puts an
 //! `identity` between the empty constant and the output, because an output has to be the result of a node.
 //! **Exactness**: exact, because all tensors without elements that have the same shape are equal.
