@@ -28,7 +28,7 @@ struct NormalizedValue {
     nodes: Vec<NodeId>,
 }
 
-/// A batch normalization that cannot be folded into the op in front of it.
+/// A batch normalization that cannot be folded into the op before it.
 fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
@@ -49,7 +49,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
     fits.then(|| values.into_owned())
 }
 
-/// A sum x·factors + summands with more than one channel.
+/// A multiplication and an addition, x·factors + summands, with more than one channel.
 fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;

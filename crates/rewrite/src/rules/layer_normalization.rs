@@ -32,7 +32,7 @@ const TWO: Slot = Slot(5);
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
 const MEAN_OF: Slot = Slot(8);
-/// The slots of numbers that occur in other ways to write the root, or in the clip of v.
+/// The slots of numbers that occur if the root is written as a power, or if v is clamped.
 const HALF: Slot = Slot(9);
 const MINUS_HALF: Slot = Slot(10);
 const ZERO: Slot = Slot(11);

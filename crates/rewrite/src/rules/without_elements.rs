@@ -17,7 +17,8 @@ use strait_core::{
 /// The rule that replaces values without elements by constants.
 pub struct WithoutElements;
 
-/// An empty tensor for a value without elements. `None` if the value has elements or already is a constant.
+/// An empty tensor that can replace a value without elements. `None` if the value has elements or already is a
+/// constant.
 fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     let ty = &site.graph.value(value)?.ty;
     let dims = ty
