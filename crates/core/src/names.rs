@@ -150,7 +150,7 @@ mod tests {
         for _ in 0..100_000 {
             names.fresh("x");
         }
-        // Counting from 1 each time would be five thousand million look-ups.
+        // If each name were counted from 1, this would take five thousand million look-ups.
         assert!(start.elapsed().as_secs() < 10);
     }
 }

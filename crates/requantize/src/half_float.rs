@@ -92,7 +92,7 @@ mod tests {
             let mut numbers = vec![f32::NAN, -f32::NAN, f32::MAX, f32::INFINITY, f32::MIN_POSITIVE, 1e-45];
             for bits in 0..format.infinity() {
                 let (here, next) = (format.decode(bits), format.decode(bits + 1));
-                // The bits of both are those of floats of 32 bits, and so are those of what lies between.
+                // Both numbers are exact in f32, so a number between them comes from the midpoint of their bit patterns.
                 let middle = f32::from_bits(here.to_bits().midpoint(next.to_bits()));
                 numbers.extend([here, middle, middle.next_up(), middle.next_down()]);
             }
@@ -102,7 +102,8 @@ mod tests {
         }
     }
 
-    /// The crate `half` rounds these to 32 bits first where the machine has instructions for that.
+    /// The crate `half` is not compared here: it first rounds such numbers to 32 bits if the machine has instructions
+    /// for that.
     #[test]
     fn numbers_of_64_bits_are_rounded_once() {
         for format in [F16, BF16] {

@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// The compiler's own derivation, by thresholds, agrees with the one here, by runs.
+    /// The compiler derives certificates by thresholds, and this module by runs. Both agree.
     #[test]
     fn a_certificate_that_was_derived_holds_and_a_false_one_does_not() {
         let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(undecided(&alone), Undecided::NoStep);
     }
 
-    /// Steps that are the same are so where they are defined, and nowhere else.
+    /// Two equal steps agree on the accumulators for which they are defined, and on no others.
     #[test]
     fn the_same_steps_are_held_against_their_domain() {
         let step = shifted(Rounding::HalfUp);

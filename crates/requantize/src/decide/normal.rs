@@ -351,7 +351,7 @@ mod tests {
             let ends = |c: &Chain<'_>| [interval.0, interval.1].map(|x| c.eval(x).unwrap());
             let [one, other] = &chains;
             let by_thresholds = super::super::deviation(&first, &second, 0, interval).unwrap();
-            // To the nearest even is another nearest mode but where something is half way.
+            // Rounding half to even differs from another nearest mode only at ties.
             let tied = |[step]: &[Step; 1]| match step.form.channel(0).unwrap().arithmetic() {
                 Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven && a.factor > 0 && a.shift > 0 => {
                     let rest = |x: i64| (x * i64::from(a.factor) + a.addend).rem_euclid(1 << a.shift);

@@ -79,7 +79,7 @@ mod tests {
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));
         assert_ne!(scale, Per::Tensor((x / y) * w));
-        // The product has another one still, and its zero point in the rounding.
+        // A multiplication has yet another scale, and adds its zero point inside the rounding.
         let Ok(Requantization::FloatZeroInside(form::FloatZeroInside { scale, .. })) =
             multiplication(x, w, y, 3, IntType::U8)
         else {

@@ -258,7 +258,8 @@ mod tests {
             low: *corners.iter().min().unwrap(),
             high: *corners.iter().max().unwrap(),
         };
-        // As far as it knows of them, weights of eight bits are far from the ends of i64, and others are not.
+        // If weights are known to have eight bits, their sums are far from the ends of i64. If nothing is known about
+        // them, they may not be.
         for most in [128, u64::MAX] {
             assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
         }

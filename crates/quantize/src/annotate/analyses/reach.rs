@@ -436,7 +436,7 @@ pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// An observer that clips all of the interval that matters.
+    /// An observer whose range excludes the whole interval that matters.
     struct Clips;
 
     impl Observer for Clips {

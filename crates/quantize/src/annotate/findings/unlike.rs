@@ -239,7 +239,7 @@ mod tests {
         assert!((lost.bits() - 4.0).abs() < 1e-6 && (lost.codes - 15.9375).abs() < 1e-6);
         // What never is far from 1 asks for the codes in front of it, too.
         assert_eq!(found([-128, 127], [2.5, 2.55], 0.0799), None);
-        // A grid holds zero, however coarse it is.
+        // Every grid contains zero, however coarse it is.
         assert_eq!(found([-128, 127], [0.0, 0.0], 100.0), None);
     }
 

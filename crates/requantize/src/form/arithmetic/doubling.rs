@@ -75,7 +75,7 @@ mod tests {
         #[test]
         fn two_roundings_are_one_shift(factor: i32, addend in -(1i64 << 40)..1 << 40, shift in 32u8..=62, x: i32, spread in 0u8..31) {
             let factor = factor & i32::MAX;
-            // Also small products, around the ties next to zero.
+            // This also tests small products, around the ties next to zero.
             let (x, addend) = (i64::from(x >> spread), addend >> spread);
             let form = Doubling { factor, addend, shift, zero_point: 0 };
             let product = x * i64::from(factor) + addend;
