@@ -201,8 +201,9 @@ fn parameter(config: &QuantConfig) -> Parameter {
     }
 }
 
-/// The positions of the passive entries, each before those that its grid is derived from. In this order, a master has
-/// no derivation yet when another config is derived from it, so the search for a cycle ends at once.
+/// The positions of the entries, in an order in which each entry comes before the entries from which its grid is
+/// derived (its masters). If derivations are added in this order, a master is not derived itself yet when another
+/// config is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {

@@ -22,7 +22,8 @@ pub(crate) fn find(name: &str) -> Option<Rule> {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // Compares the program's results with those of our executor. The file already has both.
+    // For files that already contain the results of our executor, as `x`. This rule returns these results unchanged,
+    // so that they are compared with the results of the other program.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),

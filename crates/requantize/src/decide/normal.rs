@@ -40,7 +40,8 @@ struct Piece {
 /// The pieces of a function. There is one on either side of zero, and one at each end where the function is saturated.
 type Pieces = SmallVec<[Piece; 4]>;
 
-/// A function as a sequence of lines that are rounded down. A larger accumulator never gives a smaller result.
+/// A piecewise linear function whose value is rounded down. It never decreases: a larger accumulator never gives a
+/// smaller result.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Pieces);
 

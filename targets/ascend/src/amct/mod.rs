@@ -1,4 +1,4 @@
-//! AMCT's simple configuration: the fields of its `.cfg`, which are keys under `[target.options.ascend]`, too.
+//! AMCT's simple configuration: the fields of a `.cfg` file. They are also keys under `[target.options.ascend]`.
 //!
 //! Fields that a later version of the project will have, and those that AMCT itself has given up, are read and refused.
 
@@ -18,14 +18,14 @@ pub(crate) struct Simple {
     /// The version of the file: 1.
     #[schemars(range(min = 1, max = 1))]
     version: Option<u32>,
-    /// The number of batches of calibration data. It sets `samples` of `[calibration]`, since the model takes one sample at a
-    /// time. It is refused if the configuration has other targets, because these would use the same number. Absent: all samples
-    /// (AMCT then takes one batch).
+    /// The number of batches of calibration data. This key sets `samples` of `[calibration]`, since the model takes one sample
+    /// at a time. The key is refused if the configuration has other targets, because these would use the same number. Absent:
+    /// all samples (AMCT then takes one batch).
     batch_num: Option<NonZeroU32>,
-    /// False: activations have no offset. Absent: true.
+    /// If false, activations have no offset. Absent: true.
     activation_offset: Option<bool>,
-    /// True: the operands of a sum on codes share one grid that covers both. Absent: false, each operand has its own grid. Sums
-    /// are only computed on codes with the option `quant_mode = "high_performance"`.
+    /// If true, the two operands of a quantized addition share one grid that covers both. If false, each operand has its own
+    /// grid. Absent: false. Additions are only quantized if the option `quant_mode` is `"high_performance"`.
     joint_quant: Option<bool>,
     /// Layers that stay in float.
     #[serde(default)]
@@ -33,12 +33,12 @@ pub(crate) struct Simple {
     /// Types of layers that stay in float, with their names in TensorFlow, ONNX, Caffe or PyTorch.
     #[serde(default)]
     skip_layer_types: Vec<String>,
-    /// False: no layer is merged into another one, for example a batch normalization into its convolution. It sets `do_fusion`
-    /// of `[rewrite]`. It is refused if the configuration has other targets, because these have the same float graph. Absent:
-    /// true.
+    /// If false, no layer is merged into another one, for example a batch normalization into the convolution before it. This
+    /// key sets `do_fusion` of `[rewrite]`. The key is refused if the configuration has other targets, because these have the
+    /// same float graph. Absent: true.
     do_fusion: Option<bool>,
-    /// Layers that are not merged with others. It sets `skip_fusion_layers` of `[rewrite]`. It is refused if the configuration
-    /// has other targets, because these have the same float graph.
+    /// Layers that are not merged with others. This key sets `skip_fusion_layers` of `[rewrite]`. The key is refused if the
+    /// configuration has other targets, because these have the same float graph.
     #[serde(default)]
     skip_fusion_layers: Vec<String>,
     /// Refused: Strait does not approximate layers.
@@ -61,7 +61,7 @@ pub(crate) struct Simple {
     /// The quantization of a single layer. It has priority over that of its type.
     #[serde(default)]
     override_layer_configs: Vec<OverrideLayer>,
-    /// Operands of pools and sums that are quantized.
+    /// Operands of pools and additions that are quantized.
     #[serde(default)]
     tensor_quantize: Vec<TensorQuantize>,
 }
@@ -72,7 +72,7 @@ enum PrecisionMode {
     /// The scales are used as they are.
     #[serde(rename = "DEFAULT")]
     Default,
-    /// The scale of a requantization is cut to the 19 bits that the chip uses. It sets the option `scale_bits = 19`.
+    /// The scale of a requantization is cut to the 19 bits that the chip uses. This word sets the option `scale_bits = 19`.
     #[serde(rename = "FORCE_FP16_QUANT")]
     ForceFp16Quant,
 }
@@ -101,7 +101,7 @@ impl JsonSchema for Unread {
 struct Calibration {
     /// Weights by ARQ.
     arq_quantize: Option<Arq>,
-    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     ada_quantize: Option<Unread>,
     /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_quantize: Option<Unread>,
@@ -109,9 +109,9 @@ struct Calibration {
     ifmr_quantize: Option<Ifmr>,
     /// Activations by HFMG.
     hfmg_quantize: Option<Hfmg>,
-    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     dmq_balancer: Option<Unread>,
-    /// True: only the weights are quantized.
+    /// If true, only the weights are quantized.
     weight_compress_only: Option<bool>,
 }
 
@@ -119,17 +119,17 @@ struct Calibration {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arq {
-    /// True: a convolution has a scale for each channel. Layers of other types have one scale.
+    /// If true, a convolution has a scale for each channel. Layers of other types always have a single scale.
     channel_wise: Option<bool>,
     /// The number of bits of a weight: 8.
     quant_bits: Option<u32>,
     /// An older name of `quant_bits`.
     num_bits: Option<u32>,
-    /// False: weights have no offset.
+    /// If false, weights have no offset.
     asymmetric: Option<bool>,
 }
 
-/// Quantization of activations by a search of their upper end.
+/// Quantization of activations by a search for the upper end of the range.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Ifmr {
@@ -148,7 +148,7 @@ struct Ifmr {
     /// The fraction of values above the lower end. Absent: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     min_percentile: Option<f64>,
-    /// False: no offset. Absent: as `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
@@ -162,7 +162,7 @@ struct Ifmr {
 struct Hfmg {
     /// The number of bins of the histogram: 1024, 2048 or 4096. Absent: 4096.
     num_of_bins: Option<u32>,
-    /// False: no offset. Absent: as `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
@@ -201,7 +201,7 @@ struct OverrideLayer {
     calibration_config: Calibration,
 }
 
-/// An operand of a pool or a sum that is quantized.
+/// An operand of a pool or an addition that is quantized.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TensorQuantize {
@@ -209,7 +209,7 @@ struct TensorQuantize {
     layer_name: String,
     /// The position of the operand, counted from 0.
     input_index: u32,
-    /// The operand by IFMR. This is also the default.
+    /// The operand is quantized by IFMR, which is also the default.
     ifmr_quantize: Option<Ifmr>,
     /// The operand by HFMG.
     hfmg_quantize: Option<Hfmg>,

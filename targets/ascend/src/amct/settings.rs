@@ -1,7 +1,9 @@
-//! The fields as rules, the weakest first: `activation_offset`, `common_config`, types, layers, and what stays in float.
+//! Converts the fields to rules. The weakest rules come first: `activation_offset`, `common_config`, types, layers,
+//! and what stays in float.
 //!
-//! A field of a layer says how the layer's *operand* is quantized, and that of all layers how everything is. A message of a type
-//! or a layer stands for itself: what it does not say has AMCT's default, and not what a weaker message says.
+//! A field for a layer says how the layer's *operand* is quantized, and a field for all layers says how all values
+//! are quantized. A message for a type or a layer is complete by itself: a field that it does not set has AMCT's
+//! default, and not the value of a weaker message.
 
 use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types};
 use serde_json::{Map, Value, json};
@@ -9,8 +11,7 @@ use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 
 /// The settings of a simple configuration.
 ///
-/// # Errors
-/// All fields that ask for what is not had.
+/// # Errors All fields that ask for something that is not supported.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
     let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
@@ -132,7 +133,8 @@ impl Whose<'_> {
         }
     }
 
-    /// Operands of the layers; of all layers everything, inputs of the model too.
+    /// The keys by which a rule applies to the first operands of these layers. For all layers, the rule applies to all
+    /// tensors, including inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
@@ -170,7 +172,7 @@ impl TranslatedSettings {
         self.settings.push(Setting { from, means });
     }
 
-    /// A rule with the field as its reason. One for a layer by its name is to match.
+    /// Adds a rule whose reason is the field. If the rule is for a layer by its name, it has to match something.
     fn rule(&mut self, from: KeyPath, keys: Value) {
         let Value::Object(keys) = keys else { return };
         let named = |key| keys.get(key).is_some_and(|names| *names != json!(["**"]));
@@ -225,7 +227,7 @@ impl TranslatedSettings {
             (None, None) => None,
         };
         if let Some((key, mut activations)) = activations {
-            // A grid with or without an offset is the layers' own, also where everything has it.
+            // Whether a grid has an offset is a setting of layers, even if the message is for all values.
             if let (Whose::All, Some(keys)) = (whose, activations.as_object_mut())
                 && let Some(symmetric) = keys.remove("activations")
             {
@@ -251,7 +253,7 @@ impl TranslatedSettings {
         }
     }
 
-    /// Codes of other than 8 bits.
+    /// Refuses codes that do not have 8 bits.
     fn bits(&mut self, at: &KeyPath, keys: &[(&str, Option<u32>)], dst_type: Option<DstType>) {
         for (key, bits) in keys {
             if let Some(bits) = bits.filter(|&bits| bits != 8) {

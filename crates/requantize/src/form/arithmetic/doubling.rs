@@ -43,8 +43,8 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
-    /// `i128`. It is found by inverting each operation, the last one first.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
+    /// or `i128::MAX`. It is found by inverting each operation, the last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))
