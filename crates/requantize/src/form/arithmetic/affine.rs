@@ -71,7 +71,7 @@ pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
 }
 
 /// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers satisfy this, or none, the
-/// result is an end of `i128`.
+/// result is `i128::MIN` or `i128::MAX`.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
