@@ -50,7 +50,7 @@ pub fn reference_page() -> String {
 }
 
 fn recipes(text: &mut String) {
-    *text += "## Recipes\n\nA recipe lowers the ops in the column *lowers* to primitives. The column *leaves* names the primitives whose results the \
+    *text += "## Recipes and what they take\n\nA recipe lowers the ops in the column *lowers* to primitives. The column *leaves* names the primitives whose results the \
               recipe requantizes. A fusion row that fuses this requantization into such a primitive has the primitive among its `ops`. \
               The column *forms in* names the keys in which a row with this recipe has its forms.\n\n\
               | recipe | lowers | leaves | forms in |\n|---|---|---|---|\n";
