@@ -213,7 +213,7 @@ mod tests {
     use strait_requantize::form::ArithFolded;
     use strait_requantize::{Narrowing, Rounding};
 
-    /// The codes that are looked at, all of which are as the form says.
+    /// The codes that are compared for a form. The loops give the code of the form for all of them.
     fn codes(out: IntType, clamp: Option<[i32; 2]>) -> Vec<i64> {
         let narrowing = Narrowing {
             shift: 3.into(),
@@ -221,7 +221,7 @@ mod tests {
             out,
         };
         let form: Requantization = ArithFolded { narrowing }.into();
-        // There are none for a clamp beyond all codes.
+        // For a clamp that allows no code, there are no loops.
         let loops = standard(&form, clamp).or_else(|_| standard(&form, None)).unwrap();
         let layer = Layer {
             form: &form,

@@ -18,7 +18,7 @@ pub enum Data {
     Listed(Vec<FilePath>),
 }
 
-/// What happens if an image cannot be decoded.
+/// What to do with an image that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unreadable {
@@ -30,17 +30,17 @@ pub enum Unreadable {
     Skip,
 }
 
-/// What happens with numbers that are NaN. For example, a softmax gives NaN for a row that is completely masked, and some
-/// data sets use NaN for missing numbers.
+/// What to do with NaN. For example, a softmax computes NaN for a row that is completely masked, and some data sets use NaN
+/// for missing numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NotANumber {
-    /// Numbers that are NaN are left out of the measurements. A warning names the tensors in which NaN appears first (which may
-    /// be inputs), the number of samples, and the share of the numbers that are NaN. A value that is NaN everywhere stays on
+    /// NaN is left out of the measurements. A warning names the tensors in which NaN first appears (they may be inputs), the
+    /// number of samples with NaN, and the share of the numbers that are NaN. If a value is NaN everywhere, its node stays on
     /// the host.
     #[default]
     Skip,
-    /// A number that is NaN is an error.
+    /// NaN is an error.
     Error,
 }
 

@@ -12,7 +12,7 @@ use super::{
     leaf::{LabelPath, Pointer},
 };
 
-/// The samples on which the float model and the integer model are compared.
+/// The labelled samples on which the float and the integer model are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
@@ -21,23 +21,22 @@ pub struct Evaluation {
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// The labels: one for each sample of the set, or one for each of the first `samples`. Only some metrics need labels; the
-    /// description of a metric says which labels. Labels are stored in an `.npy`, in an `.npz` with one array, or in an `.npz`
-    /// with an array named after the metric or the output.
+    /// The labels of all samples of the set, or of the first `samples` of them. The description of a metric says whether it
+    /// needs labels, and which. The file is an `.npy`, or an `.npz` that has a single array, or an array that is named after
+    /// the metric or the output.
     ///
-    /// The class of each image can also be given in two other forms. With `"folders"`, the class of an image is the position of
-    /// its folder among all folders, sorted by name. A `.csv` or `.txt` has a name and a class in each line. The name is the
-    /// name of an image, its path relative to the folder of the set, or the name of a folder.
+    /// If the labels are classes of images, there are two more forms. With `"folders"`, the class of an image is the index of
+    /// its folder, in the order of the folders' names. A `.csv` or `.txt` has a name and a class in each line. The name is the
+    /// name of an image, the path of an image below the folder of the set, or the name of a folder of images.
     pub labels: Option<LabelPath>,
-    /// How many samples are used, beginning with the first. It is an error if the set has fewer. By default, all samples are
-    /// used.
+    /// The number of samples to use. These are the first samples of the set. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The `top1`, in percent, that the float model is known to have, from its training or from a paper. A warning says if the
-    /// float model has a lower `top1` on these samples and chance cannot explain the difference. Requires `labels`.
+    /// The `top1` in percent that the float model is known to have, from its training or from a paper. You get a warning if the
+    /// model's `top1` on these samples is so much lower that chance cannot explain it. Requires `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// The metrics to compute with default settings. If an output is quantized, metrics use the real numbers that its codes
-    /// represent. If there is neither this key nor `[[evaluation.metric]]`, the metrics are `agreement`, and also `top1` if
+    /// The metrics to compute with default settings. If an output is quantized, the metrics are computed on its dequantized
+    /// numbers. If this key is absent and there is no `[[evaluation.metric]]`, the metrics are `agreement`, and also `top1` if
     /// there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
@@ -70,22 +69,24 @@ impl Evaluation {
 
 /// A metric with settings, or one that a command computes.
 ///
-/// With `command` and `value` the metric is your own. The command is started once for each model, in the folder of this file.
-/// It gets one more argument: the path of an `.npz` with the model's outputs on all samples, an array `[samples, …]` for each
-/// output by its name. It prints one JSON document to standard output and ends with exit code 0. The command is started without
-/// a shell, its standard input is empty, and it has the environment of `strait`. Commands only run if `--allow-commands` is
-/// given on the command line.
+/// With `command` and `value`, a command of your own computes the metric. Strait starts the command once for the float
+/// model and once for the integer model, in the folder of the configuration file. It passes one additional argument: the
+/// path of an `.npz` file with the model's outputs on all samples. This file has an array `[samples, …]` for each output,
+/// named after the output. The command has to print one JSON document to standard output and to end with exit code 0. It is
+/// started without a shell, with an empty standard input and the environment of `strait`. Commands only run if
+/// `--allow-commands` is given on the command line.
 ///
-/// With `command` and `kind = "map"` the command converts the outputs to boxes, and Strait computes the precision and its
-/// interval. The command prints a list with one list of boxes for each sample. A box is `[class, score, left, top, right,
-/// bottom]`, or has the four numbers of `format`.
+/// With `command` and `kind = "map"`, the command converts the outputs of the model to boxes, and Strait computes the mean
+/// average precision of these boxes and its confidence interval. The command prints a list that contains a list of boxes
+/// for each sample. A box is `[class, score, left, top, right, bottom]`. If `format` is given, the last four numbers have
+/// this format instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// Which metric to compute. Default: the metric that `name` names.
+    /// The metric. Absent: the metric that is called `name`.
     pub kind: Option<Metric>,
     /// The name of the output that is measured. By default, `agreement`, `cosine` and `snr` measure every output, and all other
     /// metrics the first output.
@@ -99,8 +100,8 @@ pub struct MetricTable {
     pub peak: Option<f64>,
     /// For `auc`: where the score comes from. Default: `output`.
     pub score: Option<Score>,
-    /// For `auc`: this many consecutive samples share one label, for example the windows of a recording. The score is the mean
-    /// of their scores. Default: 1.
+    /// For `auc`: the number of consecutive samples that share one label, for example the windows of a recording. The score of
+    /// such a group is the mean of the scores of its samples. Absent: 1.
     pub group: Option<NonZeroU32>,
     /// For `map`: the name of the output with the boxes, four numbers each. Default: `boxes`.
     pub boxes: Option<String>,
@@ -118,14 +119,14 @@ pub struct MetricTable {
     /// For `map`: a single overlap, such as 0.5, instead of the ten from 0.50 to 0.95.
     #[schemars(range(min = 0.01, max = 1))]
     pub overlap: Option<f64>,
-    /// The program and its arguments, for your own metric or for `kind = "map"`. A program without a `/` is searched for as by
-    /// a shell.
+    /// The program and its arguments, for your own metric or for `kind = "map"`. A program without a `/` in its name is
+    /// searched for in the same way as by a shell.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
     /// With `command`: where the result is in the printed JSON. It has to be a number.
     pub value: Option<Pointer>,
-    /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is the mean of these
-    /// numbers. Only with this list there is an interval for the change from float to integer, which gates with `confidence`
+    /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is their mean. With this
+    /// list, the difference between the float and the integer model has a confidence interval, which gates with `confidence`
     /// need.
     pub each: Option<Pointer>,
     /// With `command`: which direction is better.
@@ -134,8 +135,8 @@ pub struct MetricTable {
     pub unit: Option<OwnUnit>,
     /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The result of the float model, if it is known. If the measured result differs, the command stops with an error, because
-    /// the known result was measured with other data or another preprocessing.
+    /// The known result of the float model. If the float model has another result here, `strait` stops with an error, because
+    /// the preprocessing or the data are then not those with which the known result was measured.
     pub expect_float: Option<Expected>,
 }
 
@@ -211,14 +212,14 @@ impl MetricTable {
     }
 }
 
-/// The unit of a result that a command prints.
+/// The unit of the number that a command prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnUnit {
-    /// 1 is the whole. For a gate, this is 100 points.
+    /// The number is a fraction: 1 is the whole, and counts as 100 points in a gate.
     #[default]
     Fraction,
-    /// 1 is one point for a gate, as with percent and decibels.
+    /// The number is in points, such as percent or decibels: 1 counts as one point in a gate.
     Points,
 }
 
@@ -229,8 +230,8 @@ pub enum Score {
     /// The output is the score, or has a score for each of two classes.
     #[default]
     Output,
-    /// The output reconstructs the input, as in an autoencoder for anomaly detection. The score is the mean of the squared
-    /// differences.
+    /// The output reconstructs the input, as in an autoencoder for anomaly detection. The score is the mean squared difference
+    /// between the output and the input.
     Reconstruction,
 }
 
@@ -240,20 +241,20 @@ pub enum Score {
 pub struct Expected {
     /// The result, in the unit of the metric.
     pub value: f64,
-    /// The largest accepted difference from it.
+    /// The largest accepted difference from `value`.
     #[schemars(range(min = 0, max = 1e30))]
     pub within: f64,
 }
 
-/// The largest loss that is accepted for one metric.
+/// The largest loss of one metric that a gate accepts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
     /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths.
     #[schemars(range(min = 0, max = 100))]
     pub points: f64,
-    /// The probability with which the loss has to be within `points`. Then the upper end of the loss's one-sided confidence
-    /// interval has to be within `points`, and not only the loss on these samples.
+    /// The loss has to be within `points` with this confidence. This means that not only the loss on these samples has to be
+    /// within `points`, but also the upper end of the one-sided confidence interval of the loss.
     #[schemars(range(min = 0.5, max = 0.9999))]
     pub confidence: Option<f64>,
 }

@@ -9,7 +9,7 @@ use strait_core::{Elem, Port, QuantParams, TensorData};
 pub struct Given {
     /// The source name of the layer.
     pub layer: String,
-    /// The operand or result of the layer. It is numbered as after the target-independent rewrite rules were applied.
+    /// The operand or result of the layer, counted as it is after the target-independent rewrite rules.
     pub port: Port,
     /// The type of the codes.
     pub elem: Elem,

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 
-/// How an image is read: as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal
-/// channels. An alpha channel is dropped. Of 16-bit channels the upper 8 bits are used, and of several frames the first.
+/// Reads an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels. An
+/// alpha channel is dropped. Of 16-bit channels the upper 8 bits are taken, and of several frames the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decode {
@@ -14,7 +14,7 @@ pub struct Decode {
     pub orientation: Orientation,
 }
 
-/// How photographs are read that were taken with a turned camera.
+/// How to read a photograph for which the camera was turned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Orientation {
@@ -25,7 +25,7 @@ pub enum Orientation {
     Upright,
 }
 
-/// Resizes an image to another size. Exactly one of `size` and `short` has to be given.
+/// Resizes an image. Exactly one of `size` and `short` is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resize {
@@ -38,13 +38,13 @@ pub struct Resize {
     /// The interpolation filter. Not every library supports every filter.
     #[serde(default)]
     pub filter: Filter,
-    /// The library whose arithmetic the step reproduces. The resulting levels are those of the library, or differ by at most
-    /// one.
+    /// The library whose arithmetic the step reproduces. The levels of the pixels are equal to those of the library, or differ
+    /// by at most one.
     #[serde(default)]
     pub like: Like,
 }
 
-/// Scales an image until it touches two sides of a field. The rest of the field is filled with a fixed level.
+/// Scales an image until it touches two opposite sides of a field. The rest of the field is filled with a fixed level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Letterbox {
@@ -72,7 +72,7 @@ fn gray() -> u32 {
     114
 }
 
-/// Cuts a part out of the image.
+/// Cuts a part out of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crop {
@@ -109,7 +109,7 @@ const NO_FILTER: (&str, &str) = (
 );
 
 impl Resize {
-    /// Converts the table to a step. If that is not possible, returns the error and advice.
+    /// Converts the table to a step. If this is not possible, returns the error and advice.
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let size = match (self.size, self.short) {
             (Some(size), None) => images::Size::Both(size.pixels()),

@@ -11,9 +11,9 @@ use super::leaf::{FilePath, Sha256};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TableFile {
-    /// The file may have any contents.
+    /// A path. The content of the file is not checked against a digest.
     Path(FilePath),
-    /// The file has to have the given digest.
+    /// A path with a digest.
     Pinned(PinnedFile),
 }
 
@@ -23,7 +23,7 @@ pub enum TableFile {
 pub struct PinnedFile {
     /// The file.
     pub path: FilePath,
-    /// The digest that the file has to have. A file with another digest is an error. `strait plugin lock` writes this key.
+    /// The digest that the file must have. It is an error if the file has another one. `strait plugin lock` writes this key.
     pub sha256: Option<Sha256>,
 }
 
@@ -36,7 +36,7 @@ impl TableFile {
         }
     }
 
-    /// The digest that it must have.
+    /// The digest that the file must have, if the configuration states one.
     pub fn sha256(&self) -> Option<String> {
         match self {
             TableFile::Path(_) => None,
@@ -51,9 +51,9 @@ impl TableFile {
 pub struct Plugin {
     /// The library.
     pub path: FilePath,
-    /// The SHA-256 that the library has to have: one digest, or one for each platform. `strait plugin lock` writes this key.
+    /// The SHA-256 that the library must have: one digest, or one for each platform. `strait plugin lock` writes this key.
     pub sha256: Option<Pin>,
-    /// If false, it is not an error if the file does not exist. Its target is then missing.
+    /// If false, it is not an error that the file does not exist: its target is just missing.
     #[serde(default = "yes")]
     pub required: bool,
 }
@@ -66,9 +66,9 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Pin {
-    /// The digest is the same on every platform.
+    /// The same digest on every platform.
     One(Sha256),
-    /// The digest for each platform, by names such as `x86_64-unknown-linux-gnu`.
+    /// A digest for each platform, by the platform's name, such as `x86_64-unknown-linux-gnu`.
     Each(BTreeMap<String, Sha256>),
 }
 
@@ -82,7 +82,7 @@ impl Pin {
     }
 }
 
-/// What happens with plugins whose digest the configuration does not state.
+/// What to do with plugins whose digest is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
@@ -92,7 +92,7 @@ pub struct Trust {
     pub unpinned: Unpinned,
 }
 
-/// What happens with a plugin that has no digest in the configuration.
+/// What to do with a plugin whose digest is not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unpinned {

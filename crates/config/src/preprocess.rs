@@ -1,5 +1,5 @@
-//! Converts the preprocessing in a configuration to a [`Plan`]. In the plan, each step refers to axes by their numbers. So
-//! the plan can be applied without knowing the letters of the axes or the order of the colours.
+//! Converts the preprocessing in a configuration to a [`Plan`]. In the plan, every step has the indices of its axes. So the
+//! plan can be applied without knowing the letters of the axes or the order of the colours.
 
 use strait_images::{self as images, Pipeline};
 use strait_samples::{Operation, Plan};

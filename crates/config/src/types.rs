@@ -1,7 +1,8 @@
 //! The tables of a configuration. The documentation of these types is the reference for users: `docs/configuration.md`
 //! and the JSON schema are made from it, and every file is checked against these types.
 //!
-//! If a key is an `Option` and no default is stated, a missing key gets its value from the target or the data.
+//! Many keys are an `Option` without a stated default. If such a key is missing, the target or the data determine its
+//! value.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 
@@ -39,31 +40,33 @@ pub struct Config {
     /// Settings for a single input of the model, by its name. Quote unusual names: `[input."serving_default_x:0"]`.
     #[serde(default)]
     pub input: BTreeMap<String, Input>,
-    /// How stored samples become inputs of the model. This applies to every input that has no preprocessing of its own.
+    /// How stored samples are converted to inputs of the model. These settings apply to every input that has no `preprocess` of
+    /// its own.
     ///
-    /// For a float input, samples of any numeric type are read as float32, and the steps are applied in their order, each in
-    /// float32. If the first step is `decode`, the samples are images. They stay 8-bit images until the first step that
-    /// computes with numbers or moves axes.
+    /// For a float input, samples of any numeric type are read as float32. The steps are then applied in their order, and each
+    /// computes in float32. If the first step is `decode`, the samples are images. They stay 8-bit images until the first step
+    /// that computes with numbers or moves axes.
     ///
-    /// An input of integers or booleans is not converted. The stored samples must have the type of the input, or a type whose
-    /// numbers all fit into it, such as int32 for int64. Only the steps `color` and `layout` are possible.
+    /// The samples for an integer or boolean input are not converted. The file has to have the type of the input, or a type
+    /// whose numbers all fit into the type of the input, such as int32 for int64. Only the steps `color` and `layout` are
+    /// possible.
     ///
-    /// If a sample has another shape than the model's input after the last step, but the same number of elements, it is
-    /// reshaped. It is refused if its axes are only the model's axes in another order.
+    /// After the last step, a sample that has the number of elements of the model's input, but another shape, is reshaped to
+    /// the shape of the input. Such a sample is refused if its axes are the axes of the input in another order.
     #[serde(default)]
     pub preprocess: Preprocess,
-    /// The chips to compile for. The model runs on the calibration samples only once for all of them.
+    /// The chips to compile for. The ranges of the model's values are measured once for all of them.
     pub target: Target,
-    /// Plugins in shared libraries, each with one target. They run in processes of their own. Strait only loads plugins that
-    /// are listed here: it does not search folders or environment variables. Their options are in `[target.options.ID]`, as for
-    /// all targets.
+    /// Plugins: shared libraries, each of which contains one target. Each plugin runs in a process of its own. Strait only
+    /// loads the plugins that are listed here, and does not search folders or environment variables for others. The options of
+    /// a plugin's target are in `[target.options.ID]`, as for all targets.
     #[serde(default)]
     pub plugin: Vec<Plugin>,
-    /// What happens with plugins whose digest the configuration does not state.
+    /// What happens to plugins whose digest is not given.
     #[serde(default)]
     pub trust: Trust,
-    /// The samples from which the ranges of activations are measured, or a record that already has the grids. One of the two is
-    /// required, unless the model is quantized and has a grid for every value that needs one.
+    /// The samples from which the ranges of activations are measured, or a record of a vendor's tool that already contains the
+    /// grids. One of the two is required, unless the model is already quantized and has a grid for every value that needs one.
     #[serde(default)]
     pub calibration: Calibration,
     /// Switches for the rules that rewrite the float graph.
@@ -72,18 +75,18 @@ pub struct Config {
     /// How values are quantized, as far as the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
-    /// By how much a fused requantization may change results.
+    /// How much the result of a fusion may differ from the result of the separate operations that it replaces.
     #[serde(default)]
     pub fusion: Fusion,
     /// Samples with labels, on which the float model and the integer model are compared.
     ///
-    /// The report has each metric for both models, and the change from float to integer with a paired 95 % confidence interval.
-    /// The method for the interval depends on the metric: Agresti and Min for percentages of right answers, Student's t for
-    /// means over samples, and DeLong for `auc`. For `miou`, `map` and `snr`, a bootstrap draws 1000 sets of samples with a
-    /// fixed seed. If there is no method for a metric, the report says so.
+    /// For each metric, the report has the value for the float model and for the integer model, and their difference with a
+    /// paired 95 % confidence interval. The method for the interval depends on the metric: Agresti and Min for metrics that
+    /// count correct answers, Student for means over samples, and DeLong for `auc`. For `miou`, `map` and `snr` it is a
+    /// bootstrap with 1000 resampled sets and a fixed seed. If there is no method for an interval, the report says so.
     pub evaluation: Option<Evaluation>,
-    /// Requirements for the result. If one of them is not met, the exit code is 3, but the artifact and the report are still
-    /// written.
+    /// Requirements for the result. If one of them is not met, the exit code is 3. The artifact and the report are written even
+    /// then.
     #[serde(default)]
     pub gate: Gate,
     /// Where the result is written.
@@ -107,31 +110,30 @@ impl Document for Config {
 pub struct Model {
     /// The model: ONNX, a frozen TensorFlow graph or TFLite. The format is recognised by the content.
     pub file: FilePath,
-    /// The digest that the file has to have. A file with another digest is an error.
+    /// The SHA-256 digest that the file must have. It is an error if the file has another one.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by the name of the dimension in the model. For a dimension of a single input, with
-    /// or without a name, write the input and the axis: `"x.2" = 48`. If all inputs have the same first dimension and it is not
-    /// set here, it counts as the batch and is 1. Any other dimension without a size is an error. With the size 0 a tensor has
-    /// no elements, for example the past of a decoder in its first step.
+    /// The size of each symbolic dimension, by the name of the dimension in the model. To set a dimension of a single input,
+    /// whether this dimension has a name or not, write the input and the axis: `"x.2" = 48`. A symbolic dimension that is the
+    /// first one of every input is the batch. If it is not set here, its size is 1. Any other dimension without a size is an
+    /// error. With the size 0 a tensor has no elements, for example the past of a decoder in its first step.
     #[serde(default)]
     pub bind: BTreeMap<String, u32>,
-    /// Tensors or layers at which the graph begins. If the list is empty, the graph begins at the model's inputs.
+    /// Tensors or layers at which the compiled graph begins. If the list is empty, the graph begins at the inputs of the model.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
-    /// Tensors or layers at which the graph ends. If the list is empty, the graph ends at the model's outputs.
+    /// Tensors or layers at which the compiled graph ends. If the list is empty, the graph ends at the outputs of the model.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
-    /// What to do with weight-only layers of TFLite, which have quantized weights and float activations. (TFLite quantizes
-    /// these activations dynamically, in each run.)
+    /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations
+    /// dynamically, anew in each run.
     pub hybrid: Option<Hybrid>,
 }
 
-/// How layers with quantized weights and float activations are interpreted (weight-only quantization).
+/// How to compile TFLite layers that have quantized weights and float activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hybrid {
-    /// Such layers run in float, with the real numbers that the codes of their weights represent. Without this key they are
-    /// refused.
+    /// Run such layers in float, with dequantized weights. Without this key, models with such layers are refused.
     Float,
 }
 
@@ -139,20 +141,21 @@ pub enum Hybrid {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The smallest and the largest value of the input, after preprocessing. If this key is given, the range is not measured.
+    /// The smallest and the largest value of the input, after preprocessing. If they are given, the range of the input is not
+    /// measured.
     pub range: Option<Range>,
     /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
 }
 
-/// How stored samples become inputs of the model.
+/// How stored samples are converted to inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
     /// The layout of the stored samples, before the first step.
     #[serde(default)]
     pub stored: Stored,
-    /// The steps, which are applied in this order.
+    /// The steps, in the order in which they are applied. Each step has exactly one key.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
@@ -161,10 +164,10 @@ pub struct Preprocess {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// The meaning of the axes, with `N` (the samples) first: `"NHWC"`. This key is required for the steps `layout` and
-    /// `color`, and if a step has a number for each channel.
+    /// The meaning of the axes, one letter for each, with `N` (the samples) first, such as `"NHWC"`. The steps `layout` and
+    /// `color` need it, and so does `normalize` with a number for each channel.
     pub layout: Option<Layout>,
-    /// The order of the three colour channels. This key is required for the step `color`.
+    /// The order of the three colour channels. The step `color` needs it.
     pub color: Option<ColorOrder>,
 }
 
@@ -183,9 +186,9 @@ pub enum Step {
     Crop(Crop),
     /// Converts images with three channels to one channel.
     Gray(Gray),
-    /// Multiplies every element by this number.
+    /// Multiplies every number by this number.
     Scale(f64),
-    /// Adds this number to every element.
+    /// Adds this number to every number.
     Offset(f64),
     /// Subtracts `mean`, then divides by `std`.
     Normalize(Normalize),
@@ -195,7 +198,7 @@ pub enum Step {
     Layout(Layout),
 }
 
-/// `(x - mean) / std`. Both have one number for all channels, or one for each channel.
+/// Computes `(x - mean) / std`. Each of the two lists has one number for all channels, or one for each channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalize {
@@ -231,7 +234,7 @@ pub enum ColorOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The ids of targets, registered or from `file`. `strait targets` lists them.
+    /// The ids of the targets to compile for. A target is registered, or comes from `file`. `strait targets` lists them.
     #[serde(rename = "use")]
     #[schemars(length(min = 1))]
     pub ids: Vec<String>,
@@ -245,7 +248,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The given options, without those that the target's table does not have.
+    /// The options in the configuration that are options of the target's table.
     ///
     /// # Errors
     /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.
@@ -266,19 +269,21 @@ impl Target {
     }
 }
 
-/// The samples on which the ranges of the activations are measured.
+/// The samples from which the ranges of activations are measured, or a record that already has the grids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// Arrays or images, or a number of random samples.
     ///
-    /// Arrays: an `.npy` for a model with one input, an `.npz` with an array for each input by its name, or a folder of
-    /// `NAME.npy`. The samples are along the first axis. Several `.npy` or `.npz` can be batches of one set. Give them as a
-    /// folder, as a pattern such as `"batches/*.npy"`, or as a list of paths, here or in a `.txt` with one path in each line.
+    /// Arrays: an `.npy` for a model with one input, an `.npz` with an array for each input by its name, or a folder with a
+    /// file `NAME.npy` for each input. The samples are along the first axis. Several `.npy` or `.npz` can be batches of one
+    /// set. Give them as a folder, as a pattern such as `"batches/*.npy"`, or as a list of paths, here or in a `.txt` with one
+    /// path in each line.
     ///
     /// Images, if the preprocessing begins with `decode`: a folder with `.png` and `.jpg` files, including its subfolders, in
-    /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. For several inputs, a folder that
-    /// has a folder of images or an array for each input, by its name. Their samples belong together in the order of the files.
+    /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. A model with several inputs needs a
+    /// folder that contains a folder of images or an array for each input, named after the input. The first file or element for
+    /// each input belongs to the first sample, the second to the second sample, and so on.
     ///
     /// `"random:64"`: this many samples with random numbers, to try the compiler without data. The artifact is then marked as
     /// not for deployment.
@@ -286,25 +291,25 @@ pub struct Calibration {
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// What to do if a run on the samples gives NaN. A value with infinite numbers never gets a range, so the nodes that
-    /// compute it stay on the host.
+    /// What to do if the model computes NaN on the samples, or a sample contains NaN. There is no choice for infinite numbers,
+    /// which cannot be part of a range: the nodes that compute them stay on the host.
     #[serde(default)]
     pub nan: NotANumber,
-    /// A record with grids that the vendor's tool has written, for targets that support one: AMCT's `record.txt` for `ascend`.
-    /// The layers in the record get the grids of the record, all other layers stay in float, and nothing is measured.
+    /// A record in which a vendor's tool has written grids, for targets that can read one: AMCT's `record.txt` for `ascend`.
+    /// The layers in the record get these grids, all other layers stay in float, and no ranges are measured.
     pub record: Option<FilePath>,
-    /// How many samples are used, beginning with the first. It is an error if the set has fewer. By default, all samples are
-    /// used.
+    /// The number of samples to use. These are the first samples of the set. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The observer that determines a range from the measurements. By default, it is the observer of the target's reference.
+    /// The observer, which determines a range from the measurements. Absent: the observer of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// A quantization config file in the format of the vendor's tool, for targets that support one: AMCT's simple configuration
-    /// (`.cfg`) for `ascend`. Its settings become rules. The rules of `[target.options]` and `[quantize]` override them.
+    /// A quantization configuration in the format of a vendor's tool, for targets that can read it: AMCT's simple configuration
+    /// (`.cfg`) for `ascend`. The settings in this file become rules. Rules of `[target.options]` and of `[quantize]` override
+    /// them.
     pub config: Option<FilePath>,
-    /// The folder where measurements are stored. They are used again if model, data and preprocessing are the same.
+    /// The folder where measurements are stored. They are reused if the model, the data and the preprocessing are the same.
     #[serde(default = "default_cache")]
     pub cache: FilePath,
 }
@@ -329,13 +334,13 @@ impl Default for Calibration {
     }
 }
 
-/// By how much a fused requantization may change results.
+/// How much the result of a fusion may differ from the result of the separate operations that it replaces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// Which differences from the original results are accepted. Default: the target's own default.
+    /// How much the result of a fusion may differ. Absent: the target's default.
     pub accept: Option<Accept>,
-    /// With `accept = "bounded"`: the largest accepted difference, in LSB of the output. Default: 1.
+    /// With `accept = "bounded"`: the largest difference, in steps of the output's codes (LSB). Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
@@ -344,7 +349,7 @@ pub struct Fusion {
     pub refused: Refused,
 }
 
-/// What happens if a row of the target's table matches a requantization but does not fuse it.
+/// What to do if a fusion row of the target's table matches a requantization but does not fuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
@@ -356,15 +361,15 @@ pub enum Refused {
     Error,
 }
 
-/// Where the result is written.
+/// Where the result is written, and in which formats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The folder of the artifact. `{target}` stands for the id of the target. This placeholder is required if there are
-    /// several targets.
+    /// The folder of the artifact. `{target}` in the path stands for the id of the target, and is required if there are several
+    /// targets.
     pub dir: PathByTarget,
-    /// Further formats to write. It is an error if a target does not support one of them. By default, all formats are written
-    /// that the target asks for.
+    /// The formats that are written in addition to the artifact. It is an error if a target does not support one of them.
+    /// Absent: the formats that the target's table lists.
     pub emit: Option<Vec<Format>>,
     /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same real numbers, with zero points that
     /// differ by 128. 16-bit activations are always `int16`.
@@ -372,7 +377,7 @@ pub struct Output {
     pub qdq_activations: QdqActivations,
 }
 
-/// The types of 8-bit activations in the Q/DQ ONNX file.
+/// The type of 8-bit activations in the Q/DQ ONNX file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QdqActivations {

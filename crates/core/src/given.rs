@@ -208,7 +208,7 @@ mod tests {
         }
         let other = QuantParams::tensor(0.25, 100);
         assert!(!own.has_numbers_of((&other, Elem::U8)));
-        // The type has too many codes for their number to fit in 64 bits.
+        // This type has more codes than 64 bits can count.
         let wide = QuantParams::tensor(0.5, 1).of_codes(Elem::I64);
         assert!(!wide.has_numbers_of((&wide, Elem::I64)));
     }

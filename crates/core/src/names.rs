@@ -151,7 +151,7 @@ mod tests {
         for _ in 0..100_000 {
             names.fresh("x");
         }
-        // If the search started at 1 each time, it would take five thousand million look-ups.
+        // If each name were counted from 1, this would take five thousand million look-ups.
         assert!(start.elapsed().as_secs() < 10);
     }
 }

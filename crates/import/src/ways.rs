@@ -186,9 +186,8 @@ mod tests {
     use super::*;
     use strait_core::{Reason, ReasonCode};
 
-    /// The messages about the nodes at the positions `unread`, which cannot be read, in a graph from `x` to `y`. A node
-    /// is given as its name, its operands and its result. No graph can begin at tensors whose names begin with
-    /// `handle`.
+    /// What is said about the nodes `unread`, which cannot be read, in a graph from `x` to `y`. Each node is given as
+    /// (name, operands, result). The graph cannot begin at tensors whose names begin with `handle`.
     fn told(nodes: &[(&'static str, &[&'static str], &'static str)], unread: &[usize]) -> Vec<String> {
         let mut wiring = Wiring::with_room(nodes.len(), nodes.len());
         wiring.input("x").unwrap();

@@ -6,13 +6,13 @@ use strait_core::ReasonCode;
 
 use crate::error::ReadError;
 
-/// The number of a tensor in its graph: its index among all tensors. Each time a file refers to a tensor by name, the
-/// name is looked up once; after that, only the number is used.
+/// The index of a tensor among all tensors of its graph. Each occurrence of a tensor's name is looked up once to
+/// find this index, and from then on only the index is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TensorId(usize);
 
 impl TensorId {
-    /// The number, as an index into lists of all tensors of the graph.
+    /// The index as a number.
     pub fn position(self) -> usize {
         self.0
     }

@@ -96,8 +96,8 @@ pub struct Miss {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// The check at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses
-    /// more steps.
+    /// The check at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses more
+    /// steps.
     pub failed_at: String,
     /// Why the row failed.
     pub reason: ReasonReport,

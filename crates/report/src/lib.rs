@@ -64,8 +64,8 @@ pub struct Report {
     /// Why the artifact must not be deployed; absent if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_deployment: Option<String>,
-    /// How images were read as samples. The key is what the samples are used for: `calibration` or `evaluation`. Absent
-    /// if no samples are images.
+    /// For samples that are images: how they were read. The keys are the uses of the samples, `calibration` and
+    /// `evaluation`. Absent if no samples are images.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, DataReport>,
     /// Notes on what was assumed, and warnings about probable mistakes; absent if there are none.
@@ -87,7 +87,7 @@ pub struct Report {
     pub sanity: Sanity,
     /// Measured accuracy, if `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
-    /// The requirements of `[gate]`, in the order of the configuration, and whether they are met.
+    /// The requirements in `[gate]`, in the order of the configuration.
     pub gates: Vec<GateReport>,
     /// The operations of the integer model, in the order in which they run.
     pub layers: Vec<Layer>,
@@ -157,7 +157,7 @@ pub struct Summary {
     pub conversions: usize,
     /// Number of fusions that do not change any integer result.
     pub exact: usize,
-    /// Number of fusions that may change integer results, but only by a proven number of LSBs.
+    /// Number of fusions that may change integers, but by no more than a proven number of steps (LSB).
     pub bounded: usize,
     /// Number of requantizations that stay operations of their own.
     pub unfused: usize,
@@ -177,7 +177,7 @@ pub struct Size {
     pub integer_bytes: u64,
 }
 
-/// A requirement of `[gate]`, and whether it is met.
+/// A requirement in `[gate]`, and whether it is met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -186,7 +186,7 @@ pub struct GateReport {
     pub gate: String,
     /// True if the requirement is met.
     pub met: bool,
-    /// The measured value and the required value, in words.
+    /// The measured figure and the required one, in words.
     pub text: String,
 }
 
@@ -207,11 +207,10 @@ pub struct Layer {
     pub results: Vec<ValueReport>,
     /// Kind of the requantization that is part of the operation.
     pub form: Option<String>,
-    /// If the compiler chose the integers of the requantization: how near they come to the ideal function.
+    /// How near the requantization comes to the ideal function, if the compiler chose its integers.
     pub free_integers: Option<FreeIntegers>,
-    /// If the runtime computes the integers of the requantization from scales: how near they come to the ideal
-    /// function, and how much nearer other integers would come. Absent for a plain shift, because the rest of the
-    /// factor is part of the weights.
+    /// How near the requantization comes to the ideal function, and what other integers would gain, if the runtime computes
+    /// its integers from scales. Absent for a plain shift, because the rest of the factor is then part of the weights.
     pub from_scales: Option<FromScales>,
     /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,
@@ -219,8 +218,8 @@ pub struct Layer {
     pub fusion: Option<FiredReport>,
     /// The weakest evidence among the rows that the operation rests on; absent if it runs on the host.
     pub evidence: Option<String>,
-    /// The rows of the target's table that determine the bits of the results. The row with the weakest evidence is
-    /// last.
+    /// The rows of the target's table that determine the bits of the results. The row with the weakest evidence is the last
+    /// one.
     pub rests_on: Vec<String>,
     /// The forms whose evidence covers fewer accumulators than the operation can have.
     pub outside: Vec<Outside>,

@@ -91,7 +91,7 @@ mod tests {
             let mut numbers = vec![f32::NAN, -f32::NAN, f32::MAX, f32::INFINITY, f32::MIN_POSITIVE, 1e-45];
             for bits in 0..format.infinity() {
                 let (here, next) = (format.decode(bits), format.decode(bits + 1));
-                // Each float is tried, and the f32 in the middle between it and the next float, with its neighbours.
+                // Both numbers are exact in f32, so a number between them comes from the midpoint of their bit patterns.
                 let middle = f32::from_bits(here.to_bits().midpoint(next.to_bits()));
                 numbers.extend([here, middle, middle.next_up(), middle.next_down()]);
             }
@@ -101,8 +101,8 @@ mod tests {
         }
     }
 
-    /// The middle between two neighbouring 16-bit floats, and the two f64 next to it. The crate `half` is not compared,
-    /// because it rounds an f64 to f32 first if the machine has instructions for that.
+    /// The crate `half` is not compared here: it first rounds such numbers to 32 bits if the machine has instructions
+    /// for that.
     #[test]
     fn numbers_of_64_bits_are_rounded_once() {
         for format in [F16, BF16] {

@@ -54,7 +54,7 @@ fn power(n: i32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every number of a format that is not negative, decoded from its code. Each comes with true if its mantissa is
+    /// All numbers of a format that are not negative, computed from their codes. The flag is true if the mantissa is
     /// even.
     fn all(exponent: u8, mantissa: u8) -> Vec<(f64, bool)> {
         let (e, m) = (i32::from(exponent), i32::from(mantissa));
@@ -105,7 +105,7 @@ mod tests {
         for (exponent, mantissa) in [(4, 3), (5, 2), (2, 1), (2, 3), (3, 2), (1, 4), (3, 0), (4, 6)] {
             let table = all(exponent, mantissa);
             let end = table[table.len() - 1].0;
-            // Each number of the format, each middle between two neighbours, and numbers beyond the largest.
+            // The points are all numbers, the middles between neighbours, points just beside these, and points past the end.
             let mut points: Vec<f64> = table.iter().map(|(value, _)| *value).collect();
             points.extend(table.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0));
             points.extend([1.01 * end, 1.9 * end, 1e30, f64::INFINITY, 1e-40]);
@@ -130,7 +130,8 @@ mod tests {
                             above.0
                         }
                     }
-                    // Without a mantissa, the even neighbour cannot be told from the mantissa, so ties are not checked.
+                    // Formats without a mantissa are left out: there, the even neighbour is the one that is an even multiple of its
+                    // step.
                     _ => continue,
                 };
                 let found = round(x, exponent, mantissa, Rounding::HalfEven);

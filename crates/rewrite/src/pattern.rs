@@ -340,7 +340,7 @@ impl Search<'_> {
         is_solved
     }
 
-    /// Matches the operands of a node, and then the other goals.
+    /// Matches the operands of a node, and then the remaining goals.
     fn operands(
         &mut self,
         patterns: &'static [Pattern],

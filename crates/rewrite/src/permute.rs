@@ -44,7 +44,7 @@ pub(crate) fn moves(shape: &[Dim], p: &[u32]) -> bool {
     long.any(|axis| last.replace(axis).is_some_and(|last| last > axis))
 }
 
-/// A list with one entry for each axis, in the order of the permuted axes.
+/// Reorders a list with one entry for each axis: its entries come out in the order of the permuted axes.
 pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = T> {
     p.iter().map(|&axis| list[axis as usize].clone())
 }

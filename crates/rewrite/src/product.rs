@@ -188,8 +188,8 @@ impl<'a> InFront<'a> {
         })
     }
 
-    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if
-    /// this axis does not consist of a part of the channels alone.
+    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if this
+    /// axis has anything other than channels along it.
     fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let (stride, extent) = match self.view.axes.get(axis)?[..] {
             [] => (1, 1),
@@ -201,7 +201,7 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// For each channel, its element of `given`, which has elements along an axis of the value.
+    /// For each channel, its element of `given`, whose elements lie along axis `axis` of the value.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())

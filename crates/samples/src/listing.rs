@@ -304,7 +304,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tree(&["a/1.png"]);
         symlink(folder.path(), folder.path().join("a/again")).unwrap();
-        // Three to the folder itself are 3^DEEPEST ways.
+        // Three links from the folder to itself make 3^DEEPEST paths.
         for name in ["x", "y", "z"] {
             symlink(".", folder.path().join(name)).unwrap();
         }

@@ -318,7 +318,7 @@ impl InputSamples {
         &self.source
     }
 
-    /// The numbers that the preprocessing makes of a sample in which every stored number is `stored`.
+    /// The result of preprocessing a sample of `count` numbers that are all `stored`.
     pub(crate) fn made_of(&self, stored: f32, count: usize) -> Vec<f32> {
         let mut sample = vec![stored; count];
         self.steps.apply(&mut sample, &mut Vec::new());

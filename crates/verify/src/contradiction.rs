@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The compiler derives verdicts from thresholds, and this crate from runs. Both must agree.
+    /// The compiler derives certificates by thresholds, and this module by runs. Both agree.
     #[test]
     fn a_certificate_that_was_derived_holds_and_a_false_one_does_not() {
         let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(undecided(&alone), Undecided::NoStep);
     }
 
-    /// Equal steps give equal results only where both are defined, so their domain is checked, too.
+    /// Two equal steps agree on the accumulators for which they are defined, and on no others.
     #[test]
     fn the_same_steps_are_held_against_their_domain() {
         let step = shifted(Rounding::HalfUp);

@@ -172,7 +172,7 @@ mod tests {
             Some((2, 1, 0))
         );
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), Some(1)), None);
-        // Without an axis, the verdicts cannot be assigned to channels.
+        // Without a channel axis, nothing is known about single channels.
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), None), None);
     }
 }

@@ -201,9 +201,9 @@ fn parameter(config: &QuantConfig) -> Parameter {
     }
 }
 
-/// The positions of the passive entries, each before its masters: the entries that its grid is derived from.
-/// Derivations are added in this order. The search for a cycle starts at the masters, which have no derivations yet at
-/// that time, so it ends at once.
+/// The positions of the entries, in an order in which each entry comes before the entries from which its grid is
+/// derived (its masters). If derivations are added in this order, a master is not derived itself yet when another
+/// config is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {

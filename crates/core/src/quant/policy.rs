@@ -23,13 +23,14 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid. The numbers that a linear grid can represent are equally spaced. A linear grid is symmetric or not,
-/// its scales are arbitrary or powers of two, and its range is fixed or measured in each run: eight policies. The codes
-/// of a floating grid are small floats; it is symmetric, and its scales are powers of two: one more policy. Each exists
-/// per tensor and per channel, which gives the eighteen policies of PPQ. Scales per block are a third granularity.
+/// A kind of grid: linear, or of small floats. The codes of a linear grid stand for equally spaced numbers. The
+/// grid is symmetric or not, its scales are arbitrary or powers of two, and its range is fixed or measured in each
+/// run, which makes eight kinds. In a grid of small floats, each code is a small float. Such a grid is symmetric,
+/// and its scales are powers of two, which makes a ninth kind. Each kind exists per tensor and per channel. These
+/// are the eighteen policies of PPQ. Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// A grid of equally spaced numbers.
+    /// A grid whose codes stand for equally spaced numbers.
     Linear {
         /// True if the zero point is always 0.
         symmetric: bool,

@@ -18,13 +18,13 @@ struct Member {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
-    /// For each config, the index of its current member in `members`.
+    /// For each config, the index of its member in `members`.
     of: SharedVec<u32>,
     members: SharedVec<Member>,
 }
 
 impl Sets {
-    /// Adds a set that contains only the config `id`. Configs are added in the order of their ids.
+    /// Adds a new set that contains only the config `id`. Configs are added in the order of their ids.
     pub(super) fn add(&mut self, id: ConfigId) {
         let member = self.alone(id);
         self.of.push(member);

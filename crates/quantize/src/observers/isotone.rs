@@ -104,7 +104,7 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// Rows that keep their largest element on the grid that a range becomes.
+    /// The number of rows that keep their largest element on the grid of a range.
     fn kept(rows: &[f32], grid: GridKind, range: [f32; 2]) -> usize {
         let params = crate::observers::grid(grid, range).unwrap();
         let (scale, zero) = params.as_tensor().unwrap();
@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn more_rows_keep_their_largest_element_than_by_the_extremes() {
         let mut rows = bell(10_000, 2.0);
-        // A few confident rows, far above all others, and elements far below that nobody asks for.
+        // A few confident rows have an element far above all others. Many rows have an element far below, which does not
+        // matter.
         (0..30).for_each(|row| rows[row * 10] = 300.0);
         (0..1000).for_each(|row| rows[row * 10 + 9] = -200.0);
         let (mut statistics, mut leaders) = (Statistics::default(), Leaders::default());
@@ -141,7 +142,7 @@ mod tests {
         assert!(Isotone.range(ValueStatistics::from(&statistics), ASYMMETRIC).is_err());
     }
 
-    /// Every upper end, row by row.
+    /// Compares the result with trying every upper end on each row.
     #[test]
     fn the_upper_end_is_the_best_of_those_that_are_tried() {
         let rows = bell(200, 1.0);
@@ -174,7 +175,7 @@ mod tests {
         };
         let [low, high] = Isotone.range(seen, four_bits).unwrap().map(f64::from);
         assert_eq!(low, least.min(0.0));
-        // Rows in bins that a limit divides count in part.
+        // If a limit divides a bin, the rows in this bin count in part.
         assert!(fails(high) <= fewest + 1, "{} {fewest}", fails(high));
     }
 

@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The definition, with arrays of probabilities.
+    /// The relative entropy by its definition, with arrays of probabilities.
     fn brute(statistics: &Statistics, levels: &Levels) -> f64 {
         let Levels::Even { lowest, step, count } = *levels else {
             panic!()

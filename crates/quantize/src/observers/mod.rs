@@ -285,8 +285,8 @@ mod tests {
         ..POWER
     };
 
-    /// Elements around a little above zero, most of them within `spread`: each the sum of four numbers that are as good as
-    /// random.
+    /// Elements around a number a little above zero, most of them within `spread`. Each element is the sum of four
+    /// pseudo-random numbers.
     pub(super) fn bell(count: usize, spread: f32) -> Vec<f32> {
         let mut state = 1u32;
         let mut next = || {
@@ -311,7 +311,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
-        /// The moving average too: it goes by the positions of samples, not by their arrival.
+        /// This also holds for the moving average, which depends on the positions of samples and not on when they arrive.
         #[test]
         fn no_observer_depends_on_the_order_or_the_grouping_of_samples(
             data in prop::collection::vec(prop::collection::vec(-50f32..90.0, 1..60), 1..7),

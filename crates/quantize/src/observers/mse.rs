@@ -173,7 +173,8 @@ mod tests {
         assert!(high < 60.0, "{high}");
     }
 
-    /// Every candidate, each element rounded to the grid that its range becomes.
+    /// Compares the result with trying every candidate, where each element is rounded to the grid of the candidate's
+    /// range.
     #[test]
     fn the_search_finds_what_trying_all_ranges_on_the_elements_finds() {
         let mut elements = bell(3000, 1.0);

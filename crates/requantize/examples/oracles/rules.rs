@@ -22,8 +22,8 @@ pub(crate) fn find(name: &str) -> Option<Rule> {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // In these cases, the rows are not operands but already the expected results. They are compared with the program's
-    // results as they are.
+    // For files that already contain the results of our executor, as `x`. This rule returns these results unchanged,
+    // so that they are compared with the results of the other program.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),

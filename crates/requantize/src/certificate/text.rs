@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(percent(0.000_5), "0.05");
         assert_eq!(percent(0.5), "50.00");
         assert_eq!(percent(0.000_000_31), "0.00003");
-        // The smallest possible share is one accumulator of 2^32.
+        // The smallest possible share is a single one of all 2^32 accumulators.
         for bits in 0..=32 {
             let said = percent(0.5f64.powi(bits));
             assert!(said.parse::<f64>().unwrap() > 0.0, "{said}");

@@ -172,8 +172,7 @@ mod tests {
             let mut found = Deviation::none((low, high));
             match differ(&a, &b, (low, high), &mut found) {
                 Some(()) => prop_assert_eq!(found, expect),
-                // Without a result, the functions are too far apart. The differences may be positive and negative, half
-                // of them each.
+                // There are too many stretches. One half of them lies on either side of a difference of 0.
                 None => prop_assert!(expect.max_lsb >= MOST_STRETCHES / 2 - 1),
             }
         }

@@ -40,7 +40,8 @@ struct Piece {
 /// The pieces of a function. There is one on either side of zero, and one at each end where the function saturates.
 type Pieces = SmallVec<[Piece; 4]>;
 
-/// A piecewise linear function whose value is rounded down. A larger accumulator never gives a smaller result.
+/// A piecewise linear function whose value is rounded down. It never decreases: a larger accumulator never gives a
+/// smaller result.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Pieces);
 
@@ -351,8 +352,7 @@ mod tests {
             let ends = |c: &Chain<'_>| [interval.0, interval.1].map(|x| c.eval(x).unwrap());
             let [one, other] = &chains;
             let by_thresholds = super::super::deviation(&first, &second, 0, interval).unwrap();
-            // If no x gives a tie, half_even is the same as any other nearest mode, so the parameters decide the
-            // comparison.
+            // Rounding half to even differs from another nearest mode only at ties.
             let tied = |[step]: &[Step; 1]| match step.form.channel(0).unwrap().arithmetic() {
                 Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven && a.factor > 0 && a.shift > 0 => {
                     let rest = |x: i64| (x * i64::from(a.factor) + a.addend).rem_euclid(1 << a.shift);

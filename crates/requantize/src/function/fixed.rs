@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(exp_of_negative(0), i32::MAX);
         // At -1/8, the series has only its constant term.
         assert_eq!(exp_near_zero(-(1 << 28)), nearest((-0.125f64).exp(), 0));
-        // The argument is -1/8 plus one of the powers of two, so the result is the constant of the series times one
-        // factor.
+        // If the argument is a power of two (in quarters) below the middle of an interval, a single factor is
+        // multiplied.
         let middle = -(1 << 23);
         for (bit, power) in [
             (0, -0.25f64),
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn products_and_shifts_round_as_gemmlowp_does() {
         assert_eq!(product(i32::MIN, i32::MIN), i32::MAX);
-        // Ties round up in a product, and away from zero in a right shift.
+        // Half a unit is rounded up in a product, and away from zero in a shift.
         assert_eq!([product(1, 1 << 30), product(-1, 1 << 30)], [1, 0]);
         assert_eq!([divided(3, 1), divided(-3, 1), divided(-1, 2)], [2, -2, 0]);
         assert_eq!([raised(1 << 26, 5), raised(-(1 << 26) - 1, 5)], [i32::MAX, i32::MIN]);

@@ -307,7 +307,7 @@ mod tests {
                     "{function:?} {x}: {value:?}"
                 );
             }
-            // Computed with the library's tanh, the sum cancels below 0, so the expected value has an absolute error.
+            // The sum 1 + tanh cancels below 0, so only the absolute error of the library's result is small.
             let line = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
             let gelu = Real::GeluTanh.at(x).nearest();
             assert!(

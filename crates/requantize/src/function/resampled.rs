@@ -85,8 +85,8 @@ pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
 mod tests {
     use super::*;
 
-    /// LiteRT's rule for RESIZE_BILINEAR on int8, with LiteRT's order of computation and 10 fractional bits. Positions
-    /// may lie before the first element of the operand, and quotients are truncated towards zero.
+    /// LiteRT's rule for RESIZE_BILINEAR on int8 with 10 fraction bits, in LiteRT's order of steps. Positions may lie
+    /// before the operand, and quotients are cut off towards zero.
     fn of_litert(position: i64, from: i64, to: i64, align_corners: bool, half_pixel: bool) -> (i64, i64, i64) {
         let scale = match align_corners && to > 1 {
             true => (1024 * (from - 1) + (to - 1) / 2) / (to - 1),
@@ -118,8 +118,8 @@ mod tests {
                     let (lower, upper, at) =
                         of_litert(position as i64, from as i64, to as i64, align_corners, half_pixel);
                     let found = axis.at(position).unwrap();
-                    // If both neighbours are the same element, the weights of this element add up to one, whatever they
-                    // are.
+                    // If both neighbours are the same element, its two weights add up to 1 whatever they are. So sums are compared,
+                    // not weights.
                     let weigh = |x: &dyn Fn(i64) -> i64| {
                         x(lower) * (1024 - (at - 1024 * lower)) + x(upper) * (at - 1024 * lower)
                     };

@@ -144,7 +144,7 @@ mod tests {
                 integers[2 * at + 1] = -integer - draw(2) + 1;
             }
             let expect = integers.iter().sum::<i128>().cmp(&0);
-            // Integers that an f64 cannot hold are left out.
+            // Integers that an f64 cannot hold exactly are left out.
             if integers.iter().all(|&i| i as f64 as i128 == i) {
                 assert_eq!(sign(integers.map(|i| i as f64)), expect, "{integers:?}");
             }

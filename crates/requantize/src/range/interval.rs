@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(repeat(all, u64::MAX), all);
         assert_eq!(multiply((i64::MIN, 5), (-1, -1)), (-5, i64::MAX));
         assert_eq!(multiply(all, (0, 0)), (0, 0));
-        // A bound that has left the range of i64 does not come back.
+        // An end that has left the type stays at the end of the type, whatever is added later.
         let past = add((0, i64::MAX - 1), (0, 2));
         assert_eq!(past, (0, i64::MAX));
         assert_eq!(add(past, (-9, -9)), (-9, i64::MAX));

@@ -151,16 +151,15 @@ mod tests {
             let code = one.eval(0, x).unwrap();
             assert!(code.abs_diff(chain.eval(0, x).unwrap()) <= 1, "{x}");
             let half = first.eval(0, x).unwrap();
-            // With a shift of 4, 16 bits hold |x| < 2^19. The first form rounds down by less than 16, which is 0.02
-            // codes.
+            // With a shift of four, sixteen bits can hold |x| < 2^19. The floor changes x by up to 16, which is 0.02 codes.
             assert!(code.abs_diff(second.eval(0, half.into()).unwrap()) <= 1, "{x}");
             assert!(code >= 5);
         }
         let Requantization::DequantQuant(pair) = dequant_quant(&scales, 5, false, IntType::I8).unwrap() else {
             panic!()
         };
-        // A clamp at real zero becomes the form's ReLU flag. If saturation has the same effect, there is neither a
-        // clamp nor a flag.
+        // A clamp that begins at the code of real zero becomes the flag for ReLU. The flag is also set without a clamp
+        // if saturation has the same effect.
         assert_eq!(merge(&pair, Some([5, 127]), false), Ok(one.into()));
         let plain = requant(&scales, 5, false, IntType::I8).unwrap();
         assert_eq!(merge(&pair, None, false), Ok(plain.clone().into()));

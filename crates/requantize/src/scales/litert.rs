@@ -299,8 +299,8 @@ mod tests {
 
     #[test]
     fn the_types_of_the_product_show_in_the_multiplier() {
-        // The product of these scales is not an f32. Layers with weights use the exact product, and other ops first
-        // round it to f32.
+        // f32 cannot hold the product of these scales. Layers with weights keep the exact product, and other ops round
+        // it first.
         let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
         let wide = f64::from(x) * f64::from(w) / f64::from(y);
         let product_rounded = f64::from(x * w) / f64::from(y);
@@ -382,7 +382,7 @@ mod tests {
         let (whole, exponent) = quantize_multiplier(f64::from(0.3f32) / f64::from(0.2f32)).unwrap();
         assert_eq!(parts(1), (whole, exponent));
         assert_eq!(parts(2), (whole, exponent - 1));
-        // The multiplier for three elements is 2/3 of `whole`, truncated. The nearest integer would be a different one.
+        // For three elements, the multiplier is 2/3 of `whole`, cut off. The nearest integer would be another one.
         assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
         assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
         // If the right shift cannot become larger, the multiplier loses bits instead.
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn an_addition_is_the_rounded_sum() {
         let (a, b, y) = (0.1f32, 0.25, 0.3);
-        // The operands have 20 additional bits, so the rounding of the operands changes the result only near ties.
+        // The operands have 20 more bits, so their roundings only matter near ties.
         let add = addition(a, b, y, -7, IntType::I8).unwrap();
         assert_eq!(add.left_shift, 20);
         for p in -255i64..=255 {
@@ -438,8 +438,8 @@ mod tests {
 
     #[test]
     fn a_convolution_on_codes_without_a_sign_rounds_the_product_of_scales() {
-        // LiteRT's CONV_2D gives 59 for this accumulator on uint8. On int8 its result is larger by one, here with
-        // another zero point.
+        // For this accumulator, LiteRT's CONV_2D computes 59 on uint8. On int8 it computes the next code, which is shown
+        // here with another zero point.
         let [x, w, y] = [0.225_926_28, 4.917_998_5e-6, 7.436_259_3];
         let made = |zp, out| convolution(x, &w.into(), y, zp, out).unwrap().eval(0, -987_168_754);
         assert_eq!(made(207, IntType::U8), Ok(59));

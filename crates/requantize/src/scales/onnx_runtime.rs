@@ -80,7 +80,7 @@ mod tests {
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));
         assert_ne!(scale, Per::Tensor((x / y) * w));
-        // QLinearMul computes another factor, and adds its zero point inside the rounding.
+        // A multiplication has yet another scale, and adds its zero point inside the rounding.
         let Ok(Requantization::FloatZeroInside(form::FloatZeroInside { scale, .. })) =
             multiplication(x, w, y, 3, IntType::U8)
         else {

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(integers(0.75 * 2f64.powi(-48)), (3 << 12, 62.into()));
         assert_eq!(integers(0.75 * 2f64.powi(-62)), (1, 62.into()));
         assert_eq!(integers(1e-300), (0, 62.into()));
-        // Even with the largest shift, the form's addend can hold the zero point, as zp * 2^n with the shift n.
+        // The zero point does not change: with the shift n it becomes an offset of zp * 2^n, up to the largest addend.
         let c = Correction::between((2f64.powi(-40), 0), (1.0, -3)).unwrap();
         let form = fractional_zero(&c.into(), 15, Rounding::HalfUp, IntType::I8).unwrap();
         assert_eq!(form.eval(0, 1000), Ok(-3));

@@ -1,9 +1,9 @@
-//! **Pattern**: a layer normalization, or one by the root of the mean square, that is multiplied by a constant or to which a
-//! constant is added. A transpose may be in between.
-//! **Why**: the op has a scale, and a bias unless it is the root of the mean square. Product and sum are then not separate
-//! layers and are rounded together with it.
-//! **Preconditions**: only the product or sum reads the normalization. The constant is the same for all rows, and so are the
-//! existing scale and bias.
+//! **Pattern**: the result of a layer normalization or RMS normalization is multiplied by a constant, or a constant is added
+//! to the result of a layer normalization. A transpose may be in between.
+//! **Why**: both normalization ops have a scale of their own, and layer normalization also has a bias. If the op takes over
+//! the multiplication or addition, this is no longer a separate layer and needs no rounding of its own.
+//! **Preconditions**: only the multiplication or addition reads the result of the normalization. The constant is the same
+//! for all rows that are normalized, and so are the existing scale and bias.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

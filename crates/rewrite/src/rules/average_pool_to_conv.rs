@@ -1,10 +1,10 @@
-//! **Pattern**: an average pool over one or two spatial axes whose windows all count the same number of elements.
-//! **Why**: means lie closer together than the numbers from which they are computed. A runtime that divides a sum of codes
-//! leaves the mean on the grid of the operand. A depthwise convolution, whose weights are all 1 / (size of the window), has
-//! a grid of its own for the result.
-//! **Preconditions**: there is no padding, or padding counts as elements. No window extends past the end. The number of
-//! channels is known. The model does not give the same grid for operand and result.
-//! **Exactness**: exact in real numbers. The reciprocal of the count is rounded to f32 once.
+//! **Pattern**: an average pool over one or two spatial axes, if all its windows count the same number of elements.
+//! **Why**: means have a narrower range than the numbers that are averaged. A runtime that divides a sum of codes leaves the
+//! means on the grid of the operand, which is coarser than necessary for the means. A depthwise convolution whose weights
+//! are all 1 / (size of the window) computes the same means, and its result has a grid of its own.
+//! **Preconditions**: the pool has no padding, or the elements of the padding are counted, too. No window extends past the
+//! end of an axis. The number of channels is known. The model does not give the same grid for the operand and the result.
+//! **Exactness**: exact in real numbers. The weight 1 / (size of the window) is rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

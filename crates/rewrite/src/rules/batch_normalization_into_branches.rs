@@ -1,9 +1,11 @@
-//! **Pattern**: batch normalization of channels that a concat puts side by side. Each part is made by a product (conv,
-//! transposed conv, or gemm of rank 2), possibly behind nodes that only move elements.
-//! **Why**: each product takes the part of the normalization that belongs to its channels. This also folds a normalization
-//! behind a group of convolutions that cannot become one because their kernels differ.
-//! **Preconditions**: all parts are products that can take it, and only the concat uses them. The parameters are constants.
-//! **Exactness**: exact: the same factors and summands for the same channels.
+//! **Pattern**: a batch normalization of a concat along the channels. Each operand of the concat is the result of a layer (a
+//! conv, a transposed conv, or a gemm of rank 2). Nodes that only move elements may be between a layer and the concat.
+//! **Why**: each layer takes over the normalization of its own channels. The rule also folds a normalization that follows a
+//! group of convolutions that cannot be merged into one convolution because their kernels differ.
+//! **Preconditions**: each operand of the concat comes from a layer that can take over the normalization of its own
+//! channels. Only the concat reads the results of these layers, and only the normalization reads the concat. The parameters
+//! of the normalization are constants.
+//! **Exactness**: exact, because each channel keeps its factor and its summand.
 
 use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, MOST_BRANCHES};

@@ -1,11 +1,13 @@
-//! **Pattern**: batch normalization of the result of a conv, a transposed conv or a gemm, possibly behind nodes that only
-//! move elements: reshapes, transposes, slices.
-//! **Why**: with g = scale / √(variance + ε), the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] =
-//! (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. Then the normalization costs nothing at inference. TensorFlow normalizes the
-//! product with a matrix as an image between two reshapes. It normalizes a convolution of blocks behind the nodes that put
-//! the blocks back (BatchToSpaceND); these stay behind the convolution.
-//! **Preconditions**: only the normalization uses the results. All parameters are constants, and the folded ones are finite.
-//! The channels of the normalization are those of the product, or a part of them in the same order.
+//! **Pattern**: a batch normalization of the result of a layer (a conv, a transposed conv or a gemm). Nodes that only move
+//! elements (reshapes, transposes, slices) may be between the layer and the normalization.
+//! **Why**: with g = scale / √(variance + ε), output channel o of the layer gets the weights w'\[o\] = w\[o\]·g\[o\] and the
+//! bias b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. The normalization then costs nothing at inference. TensorFlow
+//! writes moving nodes between a layer and its normalization in two cases. It normalizes the result of a matrix product as
+//! an image, between two reshapes. If a convolution is computed on blocks, TensorFlow normalizes its result after the nodes
+//! that put the blocks back together (BatchToSpaceND). These nodes stay after the convolution.
+//! **Preconditions**: only the normalization reads the result of the layer. All parameters of the layer and of the
+//! normalization are constants, and the folded parameters are finite. The normalization has the channels of the layer, or
+//! some of them in the same order.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

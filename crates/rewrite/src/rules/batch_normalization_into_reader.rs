@@ -1,8 +1,11 @@
-//! **Pattern**: batch normalization of a matrix that only a gemm reads, or of an image that only a convolution reads.
-//! **Why**: a normalization x' = x·factor + summand that nothing in front can take becomes part of the product behind it:
-//! w'\[o, i\] = w\[o, i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\].
-//! **Preconditions**: all parameters, the weight and the bias are constants, and the folded ones are finite. The convolution
-//! has no padding, or the normalization leaves zeros unchanged, because the convolution pads the normalized image.
+//! **Pattern**: a batch normalization whose result is read by a single node: by a gemm if the result is a matrix, or by a
+//! convolution if the result is an image.
+//! **Why**: a batch normalization computes x' = x·factor + summand for each channel. If it cannot be folded into the layer
+//! before it, this rule folds it into the layer after it. For input channel i and output channel o, w'\[o, i\] = w\[o,
+//! i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\].
+//! **Preconditions**: the parameters of the normalization, the weights and the bias are constants, and the folded ones are
+//! finite. The convolution has no padding, or the normalization maps zero to zero, because the convolution pads the
+//! normalized image with zeros.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;

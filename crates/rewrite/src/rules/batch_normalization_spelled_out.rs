@@ -1,10 +1,14 @@
-//! **Pattern**: x·factors + summands, with one constant of each for each channel. x is a product (conv, transposed conv, or
-//! gemm of rank 2) or several products side by side, possibly behind nodes that only move elements.
-//! **Why**: `tf.nn.batch_normalization`, and Keras without fusion, write a normalization like this. They compute inv = γ /
-//! √(σ² + ε) and β − µ·inv from constants, with or without γ and β. By the time this rule runs, these are folded, and casts
-//! and identities are gone. As a normalization it can be folded in one step with one rounding.
-//! **Preconditions**: nothing else reads x and the product. The constants vary along the channels only.
-//! **Exactness**: exact: scale = factor, bias = summand, mean 0, variance 1, ε 0.
+//! **Pattern**: x·factors + summands, where both constants have one number for each channel. x is the result of a layer (a
+//! conv, a transposed conv, or a gemm of rank 2), or a concat of the results of several such layers. Nodes that only move
+//! elements may be between the layer and the multiplication.
+//! **Why**: `tf.nn.batch_normalization`, and Keras without fusion, write a batch normalization in this form. They compute
+//! the factor inv = γ / √(σ² + ε) and the summand β − µ·inv from constants, with or without γ and β. When this rule runs,
+//! other rules have already folded these computations and removed casts and identities. The rule makes one
+//! `batch_normalization` of the multiplication and the addition, which can then be folded into the layer in one step, with
+//! one rounding.
+//! **Preconditions**: nothing else reads x and the result of the multiplication. The constants vary only along the channels.
+//! **Exactness**: exact: the new op has the factors as its scale and the summands as its bias, with mean 0, variance 1 and
+//! epsilon 0.
 
 use super::batch_normalization_into_branches::branches;
 use crate::matching::GraphNode;

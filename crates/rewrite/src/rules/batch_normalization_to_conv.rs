@@ -1,11 +1,13 @@
-//! **Pattern**: batch normalization of an image that could not be folded into its producer; also a product with a constant
-//! for each channel, to which something else is added.
-//! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has that op, and it
-//! rounds once.
-//! **Preconditions**: x has one to three spatial axes. The parameters are constants, and factor and summand are finite. x is
-//! not the result of a conv that only the normalization uses, since it is then folded into the conv instead. For a product,
-//! only the addition reads it.
-//! **Exactness**: exact in real numbers. Weight and bias are computed in f64 and rounded to f32 once.
+//! **Pattern**: a batch normalization of an image that could not be folded into the layer before it, or the equivalent
+//! multiplication and addition: an image is multiplied by a constant for each channel, and then another such constant is
+//! added.
+//! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has depthwise
+//! convolution, and it rounds only once.
+//! **Preconditions**: the image has one to three spatial axes. The parameters are constants, and the factor and the summand
+//! of each channel are finite. The image is not the result of a conv that only the normalization reads, because the
+//! normalization is then folded into this conv. In the form with a multiplication and an addition, only the addition reads
+//! the result of the multiplication.
+//! **Exactness**: exact in real numbers. The weights and the bias are computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;
@@ -26,7 +28,7 @@ struct NormalizedValue {
     nodes: Vec<NodeId>,
 }
 
-/// A batch normalization that cannot be folded into the op in front of it.
+/// A batch normalization that cannot be folded into the op before it.
 fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
@@ -47,7 +49,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
     fits.then(|| values.into_owned())
 }
 
-/// A sum x·factors + summands with more than one channel.
+/// A multiplication and an addition, x·factors + summands, with more than one channel.
 fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;

@@ -1,11 +1,13 @@
-//! **Pattern**: sum of the result of a conv, a transposed conv or a gemm and a constant, which is one number for each output
-//! channel or one for all. Nodes that only move elements may be in between.
-//! **Why**: a bias inside the accumulator costs nothing and saves a rounding. TensorFlow computes a convolution over one
-//! axis as one over two, and a product with a matrix on the rows of all samples. It adds the bias after moving the result
-//! back.
-//! **Preconditions**: only the add uses the results. The constant is one number, or varies along the channel axis only (axis
-//! 1 of a conv, the last of a gemm). If there is a bias already, it is a constant.
-//! **Exactness**: a new bias is exact. Adding to an existing one rounds the sum once in f32.
+//! **Pattern**: a constant is added to the result of a layer (a conv, a transposed conv or a gemm). The constant is one
+//! number for each output channel, or a single number. Nodes that only move elements may be between the layer and the
+//! addition.
+//! **Why**: a bias that is added in the accumulator costs nothing and saves a rounding. Models from TensorFlow have moving
+//! nodes between the layer and its bias in two cases. TensorFlow computes a convolution over one axis as a convolution over
+//! two axes. It also computes a product of a batch with a matrix as one product of this matrix with the rows of all samples.
+//! In both cases it moves the result back before it adds the bias.
+//! **Preconditions**: only the addition reads the result of the layer. The constant is a single number, or varies only along
+//! the channel axis (axis 1 of a conv, the last axis of a gemm). If the layer already has a bias, this bias is a constant.
+//! **Exactness**: exact if the layer had no bias. Otherwise the sum of both biases is rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, numbers};

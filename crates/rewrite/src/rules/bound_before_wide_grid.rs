@@ -1,8 +1,9 @@
-//! **Pattern**: gemm or matmul of 8-bit operands whose result is quantized to 16 bits by all its readers.
-//! **Why**: ONNX Runtime has an integer kernel for such a product if its result is real numbers, but none if 16-bit codes
-//! follow directly. A maximum with the lowest number of the grid in between makes it use the kernel and computes nothing.
+//! **Pattern**: a gemm or matmul with 8-bit operands, if all readers of its result quantize it to 16 bits.
+//! **Why**: ONNX Runtime has an integer kernel for a product of 8-bit operands with a float result. It has none if the
+//! result is directly quantized to 16 bits. The rule puts a maximum with the smallest number of the 16-bit grid between the
+//! product and the quantization. ONNX Runtime then uses the integer kernel, and the maximum does not change any code.
 //! **Preconditions**: the result has one grid for the whole tensor.
-//! **Exactness**: exact, because quantization saturates there.
+//! **Exactness**: exact, because the quantization maps all numbers below this grid to the smallest code in any case.
 
 use crate::matching::{GraphNode, tensor};
 use strait_core::op::{Binary, BinaryFunction};

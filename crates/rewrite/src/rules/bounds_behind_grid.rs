@@ -1,10 +1,11 @@
-//! **Pattern**: a dequantized value that is read by a product with float weights or biases, if the result of the product is
-//! quantized.
-//! **Why**: ONNX Runtime treats a product between a DequantizeLinear and a QuantizeLinear as quantized. It then gives float
-//! weights and biases grids of its own (`WeightBiasQuantization`). A clip at the ends of the grid in between prevents that
-//! and computes nothing.
-//! **Preconditions**: the value has one grid for the whole tensor.
-//! **Exactness**: exact. Dequantized numbers lie within the ends of the grid.
+//! **Pattern**: a dequantized value is read by a layer (a conv, a transposed conv or a gemm) that has float weights or a
+//! float bias, and the result of the layer is quantized.
+//! **Why**: ONNX Runtime treats a layer between a DequantizeLinear and a QuantizeLinear as quantized. It then also quantizes
+//! float weights and biases, on grids that it chooses itself (`WeightBiasQuantization`). The rule prevents this by a clip
+//! between the DequantizeLinear and the layer. The bounds of the clip are the smallest and the largest number of the grid,
+//! so the clip changes nothing.
+//! **Preconditions**: the dequantized value has one grid for the whole tensor.
+//! **Exactness**: exact, because dequantized numbers never lie outside these bounds.
 
 use crate::matching::GraphNode;
 use strait_core::op::Clip;

@@ -1,10 +1,12 @@
 //! **Pattern**: a split divides the channels into parts, a convolution reads each part, and a concat joins their results in
 //! the same order.
-//! **Why**: for a long time TensorFlow had no grouped convolution, and models of that time write it like this. A grouped
-//! convolution is one op with one grid, and ops behind the concat can be folded into it.
-//! **Preconditions**: there are as many parts as convolutions, all of the same size, and only the convolutions read them.
-//! The convolutions have the same attributes and constant weights of the same shape, and only the concat uses their results.
-//! **Exactness**: exact. The same products are summed in the same order.
+//! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
+//! and a concat instead. A grouped convolution is a single op whose result has a single grid, and ops after the concat can
+//! be folded into it.
+//! **Preconditions**: the split has as many parts as there are convolutions. All parts have the same size, and only the
+//! convolutions read them. The convolutions have the same attributes and have constant weights of the same shape, and only
+//! the concat reads their results.
+//! **Exactness**: exact, because the same products are added in the same order.
 
 use crate::matching::GraphNode;
 use crate::product::MOST_BRANCHES;

@@ -1,12 +1,15 @@
-//! **Pattern**: transposes around nodes that can also be computed on permuted axes: elementwise functions and operations,
-//! concat, split, slice, pad, reductions, and reshapes that only insert or remove axes of extent 1.
-//! **Why**: TensorFlow and TFLite have the channels last, and the ops of Strait have them first. So models from there have a
-//! transpose in front of each convolution and one behind it. Between two convolutions these cancel. The nodes in between
-//! then stand directly behind the convolution and can be fused into it.
-//! **Preconditions**: afterwards there are fewer transposes that move elements, or as many that move fewer elements. The
-//! rule also applies if a function, or an operation with a constant, follows the transpose of a sum of products that nothing
-//! else reads. A mean over the last axis stays as it is, because rules recognise normalizations by it.
-//! **Exactness**: exact, except that sums over several axes are added in another order.
+//! **Pattern**: transposes around nodes that can just as well be computed on permuted axes. These nodes are elementwise
+//! functions and operations, concat, split, slice, pad, reductions, and reshapes that only insert or remove axes of extent
+//! 1.
+//! **Why**: in TensorFlow and TFLite the channels are the last axis (NHWC), and in Strait they are axis 1 (NCHW). A model
+//! from TensorFlow or TFLite therefore has a transpose before each convolution and another one after it. Between two
+//! convolutions, these transposes cancel each other. The nodes that were between the two transposes then directly follow the
+//! first convolution and can be fused into it.
+//! **Preconditions**: after the rewrite, the graph has fewer transposes that move elements, or equally many that together
+//! move fewer elements. The rule also applies if a transpose is the only reader of a conv, transposed conv, gemm or matmul,
+//! and is followed by a function or by an operation with a constant: the function or operation is then moved before the
+//! transpose. A mean over the last axis is not changed, because other rules recognise normalizations by such means.
+//! **Exactness**: exact, except that a sum over several axes adds its terms in another order.
 
 use crate::matching::GraphNode;
 use crate::permute::{Permutation, inverse, moves};

@@ -1,11 +1,13 @@
-//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b and a constant bias `[outputs]`.
-//! **Why**: later steps only have to handle this one form, in which a row of the weights and an element of the bias belong
-//! to one output. Other ops express the rest: a `transpose` for a transposed operand, a `matmul` (times alpha) for a product
-//! with a computed b, and an `add` behind the product for a bias that is computed or differs from row to row. That bias is
-//! multiplied by beta; with beta = 0 there is none.
-//! **Preconditions**: the constants times alpha or beta are finite.
-//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded once, or not at all if alpha and beta are 1.
-//! Computed values are multiplied and added in f32, each rounded once.
+//! **Pattern**: a gemm that does not have the form a·bᵀ + bias, where b is a constant matrix, and the bias is missing or is
+//! a constant of shape `[outputs]`.
+//! **Why**: the rule gives every gemm the form a·bᵀ + bias with a constant b and a constant bias, so that later steps need
+//! not handle other forms. In this form, each row of the weights b and each element of the bias belong to one output. The
+//! rule expresses everything else by further ops. For a transposed operand, it adds a `transpose`. If b is not a constant,
+//! the product becomes a `matmul`, followed by a multiplication by alpha. If the bias is not a constant, or differs from row
+//! to row, it becomes an `add` after the product. Such a bias is multiplied by beta, and is dropped if beta is 0.
+//! **Preconditions**: the constants are finite after they are multiplied by alpha or beta.
+//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded to f32 once. If alpha and beta are 1, they
+//! are not changed. Values that are not constant are multiplied and added in f32, and each operation rounds once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

@@ -1,8 +1,11 @@
-//! **Pattern**: relu or clip of a slice, reshape or transpose of a sum of products or another sum.
-//! **Why**: exporters cut off the padding of a causal convolution before they clip. If the clamp stands next to the sum, the
-//! target clips while it rounds, and spends no codes on numbers that are clipped away.
-//! **Preconditions**: the moved value, and every value in between, has no other reader and is not an output.
-//! **Exactness**: exact, because the clamp is elementwise.
+//! **Pattern**: a relu or clip that follows a slice, reshape or transpose, if the moved value is a sum: the result of a
+//! conv, gemm, matmul, addition or another op that accumulates.
+//! **Why**: exporters cut off the padding of a causal convolution before they clip. If the clip directly follows the
+//! convolution, the target clips while it rounds the accumulators to codes, and spends no codes on numbers that are clipped
+//! away.
+//! **Preconditions**: the sum, and every value between the sum and the relu or clip, has no other reader and is not an
+//! output.
+//! **Exactness**: exact, because a relu or clip computes each element on its own.
 
 use crate::matching::GraphNode;
 use smallvec::smallvec;

@@ -1,6 +1,6 @@
-//! **Pattern**: a concat with operands that have no elements, such as an empty cache or an empty slice.
-//! **Why**: these operands add nothing to the result, and they have no calibration range.
-//! **Preconditions**: another operand is left.
+//! **Pattern**: a concat with operands that have no elements, for instance an empty cache or an empty slice.
+//! **Why**: such an operand adds nothing to the result, and calibration cannot measure a range for it.
+//! **Preconditions**: at least one operand with elements is left.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

@@ -1,9 +1,11 @@
-//! **Pattern**: product or sum of the result of a batch normalization and a constant, which is one number for each channel
-//! or one for all. Nodes that only move elements may be in between.
-//! **Why**: a product gives γ' = m·γ and β' = m·β, and a sum gives β' = β + a. Caffe has this as its layer Scale. It also
-//! remains of one if no producer can take the normalization.
-//! **Preconditions**: only the product or sum uses the result. All parameters are constants, and the new ones are finite. If
-//! a product in front of the normalization can take it, that happens first.
+//! **Pattern**: the result of a batch normalization is multiplied by a constant, or a constant is added to it. The constant
+//! is one number for each channel, or a single number. Nodes that only move elements may be in between.
+//! **Why**: to include a multiplication by m, the normalization gets γ' = m·γ and β' = m·β. To include an addition of a, it
+//! gets β' = β + a. In models from Caffe, a batch normalization is followed by such a multiplication and addition, which
+//! Caffe calls a `Scale` layer. The rule is for normalizations that cannot be folded into the layer before them.
+//! **Preconditions**: only the multiplication or addition reads the result of the normalization. All parameters are
+//! constants, and the new parameters are finite. If the normalization can be folded into the layer before it, this rule does
+//! not apply, because the constant can then be folded into that layer, too.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

@@ -1,14 +1,17 @@
-//! **Pattern**: transposed convolution over one to three axes with constant weights.
-//! **Why**: every target can compute a convolution, and few can compute a transposed one. Take the positions of the result
-//! that leave the same remainder r when divided by the stride s. They are a convolution with every s-th tap of the kernel,
-//! the last tap first. These s convolutions (s·s over two axes, s·s·s over three) are merged into one with that many times
-//! the outputs. Its results lie side by side in the channels and are then moved to their places. If a function of one
-//! variable follows, it is applied before that, so that a ReLU becomes part of the convolution. The convolution has the same
-//! products as the transposed one, and additional ones with zeros if the stride does not divide the kernel. Grids that the
-//! model gives are kept.
-//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, and no normalization, product or sum
-//! behind it that should be folded first.
-//! **Exactness**: exact in real numbers; sums are added in another order.
+//! **Pattern**: a transposed convolution over one to three axes, with constant weights.
+//! **Why**: every target can compute a convolution, and few can compute a transposed one. Take all positions of the result
+//! that leave the same remainder r when divided by the stride s. The results at these positions are the results of a
+//! convolution, whose kernel consists of every s-th tap of the original kernel, the last tap first. For one axis there are s
+//! such convolutions (s·s for two axes, s·s·s for three). The rule merges all of them into one convolution, which has the
+//! outputs of all of them as its output channels, and then moves the results from the channels to their positions. If a
+//! function of one variable follows the transposed convolution, it is applied before the results are moved, so that, for
+//! example, a ReLU becomes part of the convolution. The convolution computes the same products as the transposed
+//! convolution. If the stride does not divide the kernel size, it also computes products with zeros. Grids that the model
+//! gives are kept.
+//! **Preconditions**: the transposed convolution has no dilation, its strides are not longer than its kernel, and all shapes
+//! are fixed. No node follows that another rule can still fold into the transposed convolution, such as a batch
+//! normalization, a multiplication or an addition.
+//! **Exactness**: exact in real numbers. In f32, the products are added in another order.
 
 use super::{
     BatchNormalizationIntoProducer, BatchNormalizationSpelledOut, BiasIntoProducer, FactorsIntoProducer,

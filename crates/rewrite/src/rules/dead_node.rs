@@ -1,5 +1,5 @@
-//! **Pattern**: a node whose results are not used and are not outputs of the graph.
-//! **Why**: rewrites leave such nodes behind. Nothing should observe, quantize or run them.
+//! **Pattern**: a node whose results are neither read by another node nor outputs of the graph.
+//! **Why**: other rewrites leave such nodes behind. They should not be observed, quantized or run.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

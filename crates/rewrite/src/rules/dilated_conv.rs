@@ -1,10 +1,12 @@
-//! **Pattern**: a pad, reshapes and transposes put blocks of an image into the batch; a conv is applied to them; and its
-//! results are put back in their places and cropped. Functions of one variable may follow the conv.
-//! **Why**: TensorFlow and Keras write a dilated convolution like this (SpaceToBatchND, Conv2D, BatchToSpaceND). As one
-//! dilated convolution it moves nothing, needs no batches from the target, and pads for free.
-//! **Preconditions**: the shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
-//! between it and the image have no other readers. If more is cropped than was padded, the crop stays.
-//! **Exactness**: exact; the same products are summed.
+//! **Pattern**: a pad, reshapes and transposes move blocks of an image into the batch axis, a conv is computed on the
+//! blocks, and further nodes put its results back in their places and crop them. Functions of one variable may follow the
+//! conv.
+//! **Why**: TensorFlow and Keras write a dilated convolution in this way (SpaceToBatchND, Conv2D, BatchToSpaceND). A single
+//! dilated convolution moves no elements, pads at no cost, and also runs on targets that do not support batches.
+//! **Preconditions**: all shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
+//! between the image and the convolution have no other readers. If the crop removes more than the pad added, it remains as a
+//! separate slice after the dilated convolution.
+//! **Exactness**: exact, because the same products are added.
 
 use crate::blocks::{Image, MOST_MOVES, moves};
 use crate::matching::GraphNode;

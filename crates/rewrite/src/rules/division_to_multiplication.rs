@@ -1,11 +1,12 @@
 //! **Pattern**: x / c with a constant c.
-//! **Why**: no target can divide codes, and all can multiply them. Exporters divide attention scores by a root, and the gate
-//! of a squeeze-and-excitation block by six.
-//! **Preconditions**: the reciprocal of each element is a normal number. The quotient is not part of a function that another
-//! rule recognises, such as the x / √2 in front of the `erf` of a GELU. Unless every divisor is a power of two, no reader
-//! depends on the last place of the quotient (a rounding, a comparison, a cast to integers).
-//! **Exactness**: exact if c is a power of two. Otherwise it is exact in real numbers. The reciprocal adds a rounding, and a
-//! result is at most one unit in the last place from the quotient.
+//! **Why**: no target can divide codes, and all targets can multiply them. Exporters write such divisions in attention,
+//! where scores are divided by a square root, and in squeeze-and-excitation blocks, where the gate is divided by six.
+//! **Preconditions**: the reciprocal of each element of c is a normal number. The quotient is not part of a function that
+//! another rule recognises, such as the x / √2 before the `erf` of a GELU. If an element of c is not a power of two, the
+//! quotient is not read by an op for which the last bit can matter: a rounding, a remainder, a comparison, or a cast to
+//! integers.
+//! **Exactness**: exact if c is a power of two. Otherwise exact in real numbers. In f32, the reciprocal is rounded too, and
+//! the result differs from the quotient by at most one unit in the last place.
 
 use super::function::TakenApart;
 use crate::matching::GraphNode;

@@ -1,9 +1,11 @@
-//! **Pattern**: an elementwise op with two operands, one of which is an expand that repeats another value along axes.
-//! **Why**: the op repeats its operands by itself. JAX writes every repetition explicitly. Few targets support expand, and
-//! the result takes memory.
-//! **Preconditions**: without the expand the result has the same shape, because the other operand has these extents. The
-//! model gives no other grid for the repeated value.
-//! **Exactness**: exact; the same numbers are combined.
+//! **Pattern**: an elementwise op with two operands, one of which is the result of an expand, which repeats a value along
+//! axes.
+//! **Why**: an elementwise op broadcasts its operands by itself. JAX writes every broadcast as an expand. Few targets
+//! support expand, and its result takes memory.
+//! **Preconditions**: without the expand, the result of the elementwise op still has the same shape, because the other
+//! operand has the repeated extents. If the model gives a grid for the result of the expand, it gives the same grid for the
+//! operand of the expand.
+//! **Exactness**: exact, because the elementwise op combines the same numbers.
 
 use crate::matching::GraphNode;
 use strait_core::{

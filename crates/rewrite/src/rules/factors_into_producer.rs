@@ -1,11 +1,11 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with a constant, possibly behind nodes that
-//! only move elements. The constant has one number for each channel, or one for all if `scalar-into-producer` does not
-//! apply.
-//! **Why**: with the factor g, the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] = b\[o\]·g\[o\]. Then
-//! the factor costs nothing at inference.
-//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. The
-//! constant varies along the channels only. If a sum follows and turns the product into a batch normalization, that happens
-//! first.
+//! **Pattern**: the result of a layer (a conv, a transposed conv or a gemm) is multiplied by a constant, which has one
+//! number for each channel. It can also be a single number, if the rule `scalar-into-producer` does not apply. Nodes that
+//! only move elements may be between the layer and the multiplication.
+//! **Why**: with the factors g, output channel o of the layer gets the weights w'\[o\] = w\[o\]·g\[o\] and the bias b'\[o\]
+//! = b\[o\]·g\[o\]. The multiplication then costs nothing at inference.
+//! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
+//! constants, and the folded ones are finite. The constant varies only along the channels. If the multiplication and an
+//! addition after it form a batch normalization, this rule leaves both to the rule `batch-normalization-spelled-out`.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::{batch_normalization_spelled_out, scalar_into_producer};

@@ -1,12 +1,12 @@
 //! **Pattern**: a node whose operands are all constants.
-//! **Why**: without this the node would be computed again for every sample, and no other rule could treat its result as a
+//! **Why**: a node that is not folded is computed again for every sample, and no other rule can treat its result as a
 //! weight.
-//! **Preconditions**: the result is not an output of the graph and has at most 64 MiB. All folded results together have at
-//! most 1 GiB and take at most 2·10^10 operations. The node does not dequantize codes, since those are the constants of a
-//! quantized model.
-//! **Exactness**: exact. The same executor computes the node that would run it later, and the result is rounded to the grid
-//! that the model gives for it. If the node only moves elements and a rule has rounded the constant, the exact numbers are
-//! moved as well.
+//! **Preconditions**: the result is not an output of the graph, has at most 64 MiB, and contains no NaN. The results of all
+//! folded nodes together have at most 1 GiB, and computing them takes at most 2·10^10 operations. The node is not a
+//! `dequantize` of constant codes: such codes are the parameters of a model that is already quantized, and stay as they are.
+//! **Exactness**: exact. The node is computed by the same executor that would otherwise run it later. If the model gives a
+//! grid for the result, the result is rounded to this grid. An earlier rule may have computed the operand in f64 and rounded
+//! it to f32. If the node only moves elements, the f64 numbers are moved as well, so that later rules can use them.
 
 use crate::matching::GraphNode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,14 +1,15 @@
-//! **Pattern**: a function that an exporter has taken apart, with factors and terms in any order:
+//! **Pattern**: several nodes that compute one of these functions, with factors and terms in any order:
 //! - SiLU (Swish): x · sigmoid(x), or x / (1 + e^−x);
-//! - Mish: x · tanh(softplus(x)), with softplus as one op or as ln(1 + e^x);
-//! - GELU: ½x · (1 + erf(x / √2)), or ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product, or with x
-//!   · (1 + 0.044715·x²) for the sum;
-//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, or x · clip(x + 3, 0, 6) · 1/6.
+//! - Mish: x · tanh(softplus(x)), where softplus is one op or ln(1 + e^x);
+//! - GELU: ½x · (1 + erf(x / √2)), or ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))). x³ can be a power or a product, and x ·
+//!   (1 + 0.044715·x²) can stand for the sum x + 0.044715·x³;
+//! - HardSwish: x · hard_sigmoid(x) with the parameters 1/6 and ½, or x · clip(x + 3, 0, 6) · 1/6.
 //!
-//! Products can be nested in any way.
-//! **Why**: as one function of one variable it is one table lookup with one rounding. Taken apart, it needs grids for
-//! intermediate values that only the function itself reads.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last place, for SiLU and Mish by one rounding.
+//! A product of more than two factors can be nested in any way.
+//! **Why**: a function of one variable that is a single op needs one table lookup and one rounding. As several nodes, it
+//! also needs grids for intermediate values, which nothing else reads.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. For SiLU and Mish, the difference
+//! is a single rounding.
 
 use crate::matching::{GraphNode, near, unary};
 use crate::pattern::{Match, Pattern, Slot, op};

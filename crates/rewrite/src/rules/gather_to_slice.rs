@@ -1,8 +1,8 @@
-//! **Pattern**: gather by one constant index, or by constant indices that ascend in equal steps.
-//! **Why**: exporters use gather to pick queries, keys and values, or the first token. A slice takes the same elements, and
-//! there are targets that support slice and not gather.
-//! **Preconditions**: the extent of the axis is fixed, and every index is within it.
-//! **Exactness**: exact; the same elements.
+//! **Pattern**: a gather with one constant index, or with constant indices that ascend in equal steps.
+//! **Why**: exporters use gather to pick queries, keys and values, or the first token. A slice picks the same elements, and
+//! some targets support slice but not gather.
+//! **Preconditions**: the extent of the axis is fixed, and every index is smaller than this extent.
+//! **Exactness**: exact, because a slice copies the same elements.
 
 use crate::matching::GraphNode;
 use smallvec::smallvec;

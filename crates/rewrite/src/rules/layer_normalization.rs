@@ -1,16 +1,16 @@
-//! **Pattern**: a layer normalization that was taken apart. With m = mean(x) and r = 1/√(v + ε), which can be the reciprocal
-//! of a root, a quotient or a power:
+//! **Pattern**: several nodes that compute a layer normalization, in one of the following forms. m is mean(x), v is the
+//! variance, and r is 1/√(v + ε), which can be written as the reciprocal of a root, as a quotient or as a power:
 //! - (x − m)·r, (x − m)·(r·γ) or (x − m)/√(v + ε);
 //! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow).
 //!
-//! Here v is mean((x − m)²), or mean(x²) − m², possibly limited to be at least zero (JAX, Flax). The means keep their axes,
-//! or reshapes restore these.
-//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. As a whole, the op is
-//! placed as one.
-//! **Preconditions**: all means are over the same axes. γ and β are constants. If these are not the last axes, the new op is
-//! put between two transposes.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places. mean(x²) − m² loses precision if v is
-//! small compared with m²; the op computes v as a mean of squares.
+//! The variance v is mean((x − m)²) or mean(x²) − m². The latter may be clamped to be at least zero (JAX, Flax). The means
+//! keep the axes that they reduce, or reshapes restore these axes.
+//! **Why**: the variance v spans many powers of two, so no 8-bit grid can represent v and the values that are computed from
+//! it. A single op needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! **Preconditions**: all means are over the same axes. If these axes are not the last ones, the new op is put between two
+//! transposes. γ and β are constants.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. Nodes that compute v as mean(x²) −
+//! m² lose precision if v is small compared with m². The op loses none, because it computes v as mean((x − m)²).
 
 use crate::matching::GraphNode;
 use crate::pattern::{Pattern, Slot, op};
@@ -32,7 +32,7 @@ const TWO: Slot = Slot(5);
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
 const MEAN_OF: Slot = Slot(8);
-/// The slots of numbers that occur in other ways to write the root, or in the clip of v.
+/// The slots of numbers that occur if the root is written as a power, or if v is clamped.
 const HALF: Slot = Slot(9);
 const MINUS_HALF: Slot = Slot(10);
 const ZERO: Slot = Slot(11);

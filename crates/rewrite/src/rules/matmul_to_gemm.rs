@@ -1,7 +1,7 @@
-//! **Pattern**: matmul with a constant matrix on the right.
-//! **Why**: this is a fully connected layer, whose weights can be quantized for each output.
+//! **Pattern**: a matmul whose right operand is a constant matrix.
+//! **Why**: such a matmul is a fully connected layer. As a gemm, its weights can be quantized with a scale for each output.
 //! **Preconditions**: the constant has rank 2, and the other operand has rank 1 or more.
-//! **Exactness**: exact; the same sums in the same order.
+//! **Exactness**: exact, because the same products are added in the same order.
 
 use super::canonical_gemm::transposed;
 use crate::matching::{GraphNode, tensor};

@@ -1,7 +1,7 @@
-//! **Pattern**: reshape, flatten, squeeze or unsqueeze of the result of another such node.
-//! **Why**: exporters of transformers write chains of these nodes, and one is enough.
+//! **Pattern**: a reshape, flatten, squeeze or unsqueeze of the result of another such node.
+//! **Why**: exporters of transformers write chains of these nodes. One reshape does the same as the whole chain.
 //! **Preconditions**: the shape of the last result is fixed.
-//! **Exactness**: exact. All of these nodes keep the elements in row-major order.
+//! **Exactness**: exact, because all of these nodes keep the elements in row-major order.
 
 use crate::matching::GraphNode;
 use strait_core::op::Reshape;

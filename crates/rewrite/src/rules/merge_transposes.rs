@@ -1,6 +1,7 @@
-//! **Pattern**: transpose of a transpose.
-//! **Why**: exporters write pairs of transposes that cancel.
-//! **Exactness**: exact. Axis i of the result is axis `first[second[i]]` of the source.
+//! **Pattern**: a transpose of the result of another transpose.
+//! **Why**: exporters write pairs of transposes that cancel each other.
+//! **Exactness**: exact. If `first` and `second` are the two permutations, axis i of the result is axis `first[second[i]]`
+//! of the operand of the first transpose.
 
 use crate::matching::GraphNode;
 use crate::pattern::{Pattern, Slot, op};

@@ -1,7 +1,7 @@
-//! **Pattern**: conv of a tensor that was padded with zeros along its spatial axes.
-//! **Why**: the convolution can pad at no cost.
-//! **Preconditions**: constant mode with value 0, nothing is cropped, and the batch and channel axes are not padded.
-//! **Exactness**: exact; the same products are summed.
+//! **Pattern**: a conv of a tensor that a pad node has padded with zeros along its spatial axes.
+//! **Why**: a convolution can pad its operand at no cost.
+//! **Preconditions**: the pad has constant mode and value 0. It crops nothing, and does not pad the batch or channel axis.
+//! **Exactness**: exact, because the same products are added.
 
 use crate::matching::GraphNode;
 use strait_core::op::{Conv, PadMode};

@@ -1,17 +1,18 @@
-//! **Pattern**: a rectified linear unit with a slope α below zero that an exporter has taken apart, with factors and terms
-//! in any order:
-//! - relu(x) + α·(x − |x|)·½, with ½ at any of the factors;
+//! **Pattern**: several nodes that compute a PReLU: x where x is positive, and α·x elsewhere. α is a constant slope. Factors
+//! and terms can be in any order:
+//! - relu(x) + ½·(α·(x − |x|)), or relu(x) + α·(½·(x − |x|));
 //! - relu(x) − α·relu(−x), or relu(x) + (−α)·relu(−x);
-//! - max(x, 0) + α·min(x, 0), or the same with relu(x) for the maximum;
+//! - max(x, 0) + α·min(x, 0), or the same with relu(x) instead of max(x, 0);
 //! - max(x, α·x) with a single slope of at most 1.
 //!
-//! **Why**: with a single slope the result is one `leaky_relu`. With a slope for each channel it is relu(x) + α·min(x, 0),
-//! the form in which ONNX's PRelu is read. One of its two terms is always zero, both are clamps, and the scaled value is
-//! only as wide as x. In the first form it is twice as wide.
-//! **Preconditions**: the slopes are finite constants. x has the type of the result. A maximum with a slope for each channel
-//! is already only two ops and stays.
-//! **Exactness**: exact, except for the sign of a zero, and except if x − |x| = 2·x overflows. The product with α is rounded
-//! once either way.
+//! **Why**: if all channels share one slope, the result is one `leaky_relu`. Otherwise the result is relu(x) + α·min(x, 0),
+//! which is also the form in which Strait reads ONNX's PRelu. In this form, one of the two terms is always zero, both are
+//! computed by clamps, and α is multiplied by min(x, 0), whose range is not wider than that of x. In the first form of the
+//! list, α is multiplied by x − |x|, whose range is twice as wide.
+//! **Preconditions**: the slopes are finite constants. x has the type of the result. A max(x, α·x) with different slopes for
+//! the channels is not changed, because it already consists of only two ops.
+//! **Exactness**: exact, except for the sign of a zero, and except where x − |x| = 2·x overflows in the original nodes.
+//! Before and after the rewrite, the product with α is rounded once.
 
 use crate::matching::{GraphNode, tensor};
 use crate::pattern::{Match, Pattern, Slot, op};

@@ -1,12 +1,13 @@
-//! **Pattern**: clip from 0 to 6 whose readers all quantize the result, on grids that have no codes above 6.
-//! **Why**: quantization saturates anyway. AMCT writes a ReLU in front of AscendQuant in this case, which becomes part of a
-//! requantization, whereas a ReLU6 stays an op of its own.
-//! **Preconditions**: the grids are final, so the rule runs after annotation on the graph that is exported. In the
-//! arithmetic of each reader, the code of 6 is the largest code of its type. Nothing else reads the result, and it is not an
-//! output.
-//! **Exactness**: exact. All numbers from 6 on have the code of 6, and smaller numbers do not change. AMCT documents the
-//! condition (127 − offset)·scale < 6. It never holds on other grids than these, but misses some: those whose largest code
-//! stands for a number that is less than half a step above 6.
+//! **Pattern**: a clip from 0 to 6, if all readers quantize its result, on grids that have no codes for numbers above 6.
+//! **Why**: if the grids of all readers end at 6, their quantization saturates at 6 even without the clip. In this case AMCT
+//! writes a ReLU before its op AscendQuant. A ReLU becomes part of a requantization, whereas a ReLU6 stays an op of its own.
+//! **Preconditions**: the grids are final, so the rule runs after the step *annotate*, on the graph that is exported. Every
+//! reader quantizes 6 to the largest code of its type. Nothing else reads the result of the clip, and this result is not an
+//! output of the graph.
+//! **Exactness**: exact. All numbers from 6 on have the same code as 6, and the clip does not change smaller positive
+//! numbers. AMCT documents the condition (127 − offset)·scale < 6. Wherever this condition holds, the rule applies. The rule
+//! also applies to grids that AMCT's condition misses: those whose largest code stands for 6, or for a number that is less
+//! than half a step above 6.
 
 use crate::matching::GraphNode;
 use strait_core::op::{self, Relu};

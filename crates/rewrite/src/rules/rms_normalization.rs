@@ -1,11 +1,12 @@
-//! **Pattern**: a normalization by the root of the mean square that was taken apart: x·r, x·(r·γ) or x / √(v + ε), with v =
-//! mean(x²) and r = 1/√(v + ε), which can be the reciprocal of a root, a quotient or a power. The mean keeps its axes, or
-//! reshapes restore these.
-//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. If they run on the
-//! host, all of x has to be transferred there and back. As a whole, the op is placed as one.
-//! **Preconditions**: x is not itself a value minus its mean, since that belongs to a layer normalization. If the axes of
-//! the mean are not the last ones, the new op is put between two transposes.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places.
+//! **Pattern**: several nodes that compute an RMS normalization (a division by the root mean square): x·r, x·(r·γ) or x /
+//! √(v + ε). v is mean(x²), and r is 1/√(v + ε), which can be written as the reciprocal of a root, as a quotient or as a
+//! power. The mean keeps the axes that it reduces, or reshapes restore these axes.
+//! **Why**: the mean square v spans many powers of two, so no 8-bit grid can represent v and the values that are computed
+//! from it. If the nodes that compute them run on the host, all of x has to be transferred to the host and back. A single op
+//! needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! **Preconditions**: x is not the difference of a value and its mean, because the nodes then belong to a layer
+//! normalization. If the axes of the mean are not the last ones, the new op is put between two transposes.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;

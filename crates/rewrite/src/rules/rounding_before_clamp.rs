@@ -1,10 +1,11 @@
-//! **Pattern**: relu or clip of a value that is quantized and dequantized. All readers of its result quantize it on the same
-//! grid.
-//! **Why**: runtimes fuse a clamp between a product and its quantization into the product. They run a clamp with a
-//! quantization on either side separately.
-//! **Preconditions**: nothing else reads the first quantized value, and the result is not an output.
-//! **Exactness**: exact. Rounding to a grid never decreases and does not change numbers that are on the grid. So a number
-//! gets the same code whether it is clamped before or after rounding.
+//! **Pattern**: a relu or clip of a value that is quantized and dequantized. All readers of the relu or clip quantize its
+//! result, on the same grid as the first quantization.
+//! **Why**: the rule removes the quantization before the relu or clip. Runtimes fuse a clamp into the layer before it if the
+//! quantization comes only after the clamp. They run a clamp as an op of its own if there is a quantization on either side.
+//! **Preconditions**: nothing else reads the codes of the first quantization or the value that is dequantized from them, and
+//! the result of the relu or clip is not an output.
+//! **Exactness**: exact. Rounding to a grid is monotone, and does not change numbers that are on the grid. So a number gets
+//! the same code whether it is clamped before or after rounding.
 
 use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;

@@ -1,9 +1,11 @@
-//! **Pattern**: concat of values that are quantized and dequantized twice. The second grid is the one on which all readers
-//! of the result quantize.
-//! **Why**: runtimes have a kernel that joins codes of several grids. A second quantization in front of it is a separate
-//! pass over the data.
-//! **Preconditions**: both grids of such a value have the same type of codes, and the result is not an output.
-//! **Exactness**: exact. Either way each number is rounded to the second grid once. Rounding it again does not change it.
+//! **Pattern**: a concat with operands that are quantized and dequantized twice. The second time, the grid is the one on
+//! which all readers of the concat quantize its result.
+//! **Why**: the rule removes the second quantization before the concat. Runtimes have a kernel that joins codes of several
+//! grids, whereas a second quantization before the concat is a separate pass over the data.
+//! **Preconditions**: the two grids of such an operand have the same type of codes, and the result of the concat is not an
+//! output.
+//! **Exactness**: exact. With and without the rule, each number is rounded to the second grid. Rounding to this grid once
+//! more, after the concat, does not change the number.
 
 use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;

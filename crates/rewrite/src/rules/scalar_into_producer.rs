@@ -1,10 +1,10 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with one number without axes, possibly behind
-//! nodes that only move elements.
-//! **Why**: with the factor s, the new weights are w' = s·w and the new bias is b' = s·b. Then the factor costs nothing at
-//! inference.
-//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. A
-//! convolution over three axes must not have a bias. These are the conditions under which AMCT folds;
-//! `factors-into-producer` has fewer conditions.
+//! **Pattern**: the result of a layer (a conv, a transposed conv or a gemm) is multiplied by a constant scalar, which has no
+//! axes. Nodes that only move elements may be between the layer and the multiplication.
+//! **Why**: with the factor s, the layer gets the weights w' = s·w and the bias b' = s·b. The multiplication then costs
+//! nothing at inference.
+//! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
+//! constants, and the folded ones are finite. A convolution over three axes must not have a bias. AMCT folds a scalar under
+//! the same conditions. The rule `factors-into-producer` has fewer conditions.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

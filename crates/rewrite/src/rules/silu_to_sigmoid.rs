@@ -1,7 +1,7 @@
-//! **Pattern**: silu(x).
-//! **Why**: a target without a lookup for silu may have one for sigmoid, and a product of two tensors. It can compute silu
-//! in these two steps. The sigmoid in between gets a grid of its own.
-//! **Exactness**: exact in real numbers. In f32 the product is rounded once either way.
+//! **Pattern**: the function silu(x) as a single op.
+//! **Why**: a target that has no lookup for silu may have a lookup for sigmoid and a multiplication of two tensors. It can
+//! then compute silu(x) as x · sigmoid(x). The result of the sigmoid gets a grid of its own.
+//! **Exactness**: exact in real numbers. In f32, the product is rounded once, with and without this rule.
 
 use crate::matching::{GraphNode, unary};
 use strait_core::op::{Function, Mul};

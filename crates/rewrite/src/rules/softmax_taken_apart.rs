@@ -1,9 +1,10 @@
-//! **Pattern**: a softmax that was taken apart: e / s or e·(1/s), with e = exp(x − max(x)) or exp(x), and s the sum of e
-//! along one axis. Maximum and sum keep the axis, or reshapes restore it (JAX).
-//! **Why**: as one op it has an integer definition, or is a single layer on the host. No grid can represent e and s well.
-//! **Preconditions**: maximum and sum are along the same single axis.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places. Without the maximum, exp overflows from
-//! 89 on; the op does not.
+//! **Pattern**: several nodes that compute a softmax: e / s or e·(1/s), where e is exp(x − max(x)) or exp(x), and s is the
+//! sum of e along one axis. The maximum and the sum keep this axis, or reshapes restore it (JAX).
+//! **Why**: no grid can represent the intermediate values e and s well. A single softmax op can be computed by one integer
+//! function, or it is a single layer on the host.
+//! **Preconditions**: the maximum and the sum are along the same single axis.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. If the nodes do not subtract the
+//! maximum, their exp(x) overflows from x = 89 on. The op does not overflow.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;

@@ -1,8 +1,8 @@
-//! **Pattern**: x² written as a power, pow(x, 2).
-//! **Why**: no target can raise codes to a power, and all can multiply them. The rules for normalizations accept either
-//! form.
-//! **Preconditions**: broadcasting with the exponent does not make the result larger than x.
-//! **Exactness**: exact. The product of a number with itself is its square, rounded once.
+//! **Pattern**: a square that is written as a power: pow(x, 2).
+//! **Why**: no target can raise codes to a power, and all targets can multiply them. The rules that recognise normalizations
+//! accept both forms of a square.
+//! **Preconditions**: the result has the shape of x: broadcasting x with the exponent does not make it larger.
+//! **Exactness**: exact. Both x·x and pow(x, 2) are the square of x, rounded once.
 
 use crate::matching::GraphNode;
 use strait_core::op::Mul;

@@ -1,8 +1,9 @@
-//! **Pattern**: a sum over axes that is multiplied by the reciprocal of the number of its terms.
-//! **Why**: JAX writes means like this. A mean has an integer recipe with one rounding, and other rules look for means to
-//! find normalizations.
-//! **Preconditions**: only the product reads the sum. The extents of its axes are known.
-//! **Exactness**: exact in real numbers. The sum is divided instead of multiplied, with one rounding either way.
+//! **Pattern**: a sum over one or more axes that is multiplied by 1/n, where n is the number of terms of the sum.
+//! **Why**: JAX writes means in this way. The op for a mean has an integer recipe with one rounding, and other rules
+//! recognise normalizations by their means.
+//! **Preconditions**: only the multiplication reads the sum. The extents of the axes are known.
+//! **Exactness**: exact in real numbers. A mean divides the sum by n instead of multiplying it by 1/n. Either way there is
+//! one rounding.
 
 use crate::matching::GraphNode;
 use strait_core::op::{Reduce, Reduction};

@@ -1,6 +1,7 @@
-//! **Pattern**: transpose that only moves axes of extent 1.
-//! **Why**: no element changes its place. A reshape does the same at no cost, and can be merged with other reshapes.
-//! **Preconditions**: at most one extent is unknown.
+//! **Pattern**: a transpose that only moves axes of extent 1.
+//! **Why**: such a transpose does not change the order of the elements in memory. A reshape does the same at no cost, and
+//! can be merged with other reshapes.
+//! **Preconditions**: at most one extent of the shape is unknown.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

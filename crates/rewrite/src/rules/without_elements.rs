@@ -1,10 +1,11 @@
-//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without elements; also a split with
-//! such pieces.
-//! **Why**: there is nothing to compute, to observe or to quantize, and a calibration range does not exist. As a constant,
-//! such a tensor does not affect its neighbours, and nodes that only read such constants are folded.
-//! **Preconditions**: the extents are known. If the result is an output of the graph, an identity of the constant takes its
-//! place, because an output has to be the result of a node.
-//! **Exactness**: exact. There is only one tensor of a given shape without elements.
+//! **Pattern**: a node whose result has no elements (one of its extents is 0), a node that reads a graph input that has no
+//! elements, or a split in which some pieces have no elements.
+//! **Why**: a tensor without elements needs no computation and no grid, and calibration cannot measure a range for it. This
+//! rule replaces the tensor by an empty constant. The constant does not affect how the nodes around it are quantized, and
+//! nodes that only read constants are then folded.
+//! **Preconditions**: all extents of the tensor are known. If the tensor is an output of the graph, the rule puts an
+//! `identity` between the empty constant and the output, because an output has to be the result of a node.
+//! **Exactness**: exact, because all tensors without elements that have the same shape are equal.
 
 use crate::matching::GraphNode;
 use strait_core::op::{Identity, Split};
@@ -16,7 +17,8 @@ use strait_core::{
 /// The rule that replaces values without elements by constants.
 pub struct WithoutElements;
 
-/// An empty tensor for a value without elements. `None` if the value has elements or already is a constant.
+/// An empty tensor that can replace a value without elements. `None` if the value has elements or already is a
+/// constant.
 fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     let ty = &site.graph.value(value)?.ty;
     let dims = ty

@@ -172,7 +172,7 @@ mod tests {
             }
         );
         write("c.txt", "0 0.5 0.5");
-        // Only as many are read as there are samples.
+        // Only as many files are read as there are samples, so the faulty `c.txt` is not read.
         assert!(read_boxes(folder.path(), None, TWO).is_ok());
         write("a.txt", "0 0.5 0.5");
         assert!(told(folder.path()).contains("a.txt is \"0 0.5 0.5\""));

@@ -41,8 +41,7 @@ impl TargetSpec {
                 Err(reason) => refusals.push((name, reason)),
             }
         }
-        // A form that has results of other types is no useful reason if another form has results of this type and is
-        // refused.
+        // If a form with results of this type was refused, forms with results of other types are not listed among the reasons.
         if refusals.iter().any(|(_, reason)| reason.code != ReasonCode::FormOutput) {
             refusals.retain(|(_, reason)| reason.code != ReasonCode::FormOutput);
         }
@@ -94,7 +93,8 @@ impl FormRow {
         Ok(form)
     }
 
-    /// `sat(round(x · r / 2^bits) + z)` within this row's limits. r stands for the reciprocal of a count.
+    /// Builds `sat(round(x · r / 2^bits) + z)` within this row's limits. The integer r stands for the reciprocal of a
+    /// count.
     pub fn build_reciprocal(
         &self,
         counts: &Per<u32>,

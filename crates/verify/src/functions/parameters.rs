@@ -90,8 +90,7 @@ mod tests {
         are_equal(&Function::new(a, 0).unwrap(), &Function::new(b, 0).unwrap())
     }
 
-    /// Functions with equal normal forms give equal results. Most functions with different normal forms give different
-    /// results.
+    /// If parameters are found to be equal, the results are equal. If they are not, most results differ.
     #[test]
     fn equal_parameters_make_equal_results() {
         let (mut proved, mut same) = (0, 0);

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Compares two functions at every integer, one by one.
+    /// The difference of two functions, found by looking at every place.
     fn swept(f: impl Fn(i64) -> i64, g: impl Fn(i64) -> i64, (low, high): (i64, i64)) -> Difference {
         let mut found = Difference {
             max_lsb: 0,

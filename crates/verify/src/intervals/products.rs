@@ -258,8 +258,8 @@ mod tests {
             low: *corners.iter().min().unwrap(),
             high: *corners.iter().max().unwrap(),
         };
-        // With the limit 128 for the magnitude of weights, overflow checks are left out, and with `u64::MAX` they are
-        // not.
+        // If weights are known to have eight bits, their sums are far from the ends of i64. If nothing is known about
+        // them, they may not be.
         for most in [128, u64::MAX] {
             assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
         }

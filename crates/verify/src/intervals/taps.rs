@@ -171,7 +171,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// Compares the result for every window up to some size, over every small operand, with the definition.
+    /// Compares every window up to some size, over every operand up to some size, with the definition.
     #[test]
     fn every_position_of_every_small_window_was_looked_at() {
         let ranges = |n: u64| 0..n;
@@ -221,7 +221,7 @@ mod tests {
             .collect();
         assert_eq!(found.taps(), expect, "{window:?}");
         assert_eq!(found.leaves(), any(&|p, k| !inside(p, k)), "{window:?}");
-        // `pads` may also be true if no tap reads padding, which does no harm.
+        // It does no harm if `pads` is true without any padding.
         assert!(found.pads() || !any(&pads), "{window:?}");
         let empty = (0..positions).any(|p| !(0..taps).any(|k| inside(p, k)));
         assert_eq!(found.is_empty_somewhere(), empty, "{window:?}");

@@ -1,4 +1,4 @@
-//! AMCT's simple configuration: the fields of its `.cfg` file. They are also keys under `[target.options.ascend]`.
+//! AMCT's simple configuration: the fields of a `.cfg` file. They are also keys under `[target.options.ascend]`.
 //!
 //! Fields that this version of Strait does not support yet, and fields that AMCT itself no longer supports, are read and
 //! refused.
@@ -19,15 +19,14 @@ pub(crate) struct Simple {
     /// The version of the file: 1.
     #[schemars(range(min = 1, max = 1))]
     version: Option<u32>,
-    /// The number of batches of calibration data. This field sets `samples` of `[calibration]`, since the model takes one
-    /// sample at a time. It is refused if the configuration has other targets, because these would use the same number. By
-    /// default, all samples are used (AMCT then takes one batch).
+    /// The number of batches of calibration data. This key sets `samples` of `[calibration]`, since the model takes one sample
+    /// at a time. The key is refused if the configuration has other targets, because these would use the same number. Absent:
+    /// all samples (AMCT then takes one batch).
     batch_num: Option<NonZeroU32>,
-    /// If false, activations have no offset. Default: true.
+    /// If false, activations have no offset. Absent: true.
     activation_offset: Option<bool>,
-    /// If true, the operands of an integer addition share one grid that covers both. If false (the default), each operand has
-    /// its own grid. This only matters with the option `quant_mode = "high_performance"`; otherwise no additions are computed
-    /// in integers.
+    /// If true, the two operands of a quantized addition share one grid that covers both. If false, each operand has its own
+    /// grid. Absent: false. Additions are only quantized if the option `quant_mode` is `"high_performance"`.
     joint_quant: Option<bool>,
     /// Layers that stay in float.
     #[serde(default)]
@@ -35,11 +34,11 @@ pub(crate) struct Simple {
     /// Types of layers that stay in float, by their names in TensorFlow, ONNX, Caffe or PyTorch.
     #[serde(default)]
     skip_layer_types: Vec<String>,
-    /// If false, no layer is merged into another one, for example a batch normalization into its convolution. This field sets
-    /// `do_fusion` of `[rewrite]`. It is refused if the configuration has other targets, because these have the same float
-    /// graph. Default: true.
+    /// If false, no layer is merged into another one, for example a batch normalization into the convolution before it. This
+    /// key sets `do_fusion` of `[rewrite]`. The key is refused if the configuration has other targets, because these have the
+    /// same float graph. Absent: true.
     do_fusion: Option<bool>,
-    /// Layers that are not merged with other layers. This field sets `skip_fusion_layers` of `[rewrite]`. It is refused if the
+    /// Layers that are not merged with others. This key sets `skip_fusion_layers` of `[rewrite]`. The key is refused if the
     /// configuration has other targets, because these have the same float graph.
     #[serde(default)]
     skip_fusion_layers: Vec<String>,
@@ -74,7 +73,7 @@ enum PrecisionMode {
     /// The scales are used as they are.
     #[serde(rename = "DEFAULT")]
     Default,
-    /// The scales of requantizations are truncated to the 19 bits that the chip uses. This sets the option `scale_bits = 19`.
+    /// The scale of a requantization is cut to the 19 bits that the chip uses. This word sets the option `scale_bits = 19`.
     #[serde(rename = "FORCE_FP16_QUANT")]
     ForceFp16Quant,
 }
@@ -103,7 +102,7 @@ impl JsonSchema for Unread {
 struct Calibration {
     /// Quantizes weights with ARQ.
     arq_quantize: Option<Arq>,
-    /// Refused: Strait does not support the accuracy optimisation that this field belongs to.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     ada_quantize: Option<Unread>,
     /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_quantize: Option<Unread>,
@@ -111,7 +110,7 @@ struct Calibration {
     ifmr_quantize: Option<Ifmr>,
     /// Quantizes activations with HFMG.
     hfmg_quantize: Option<Hfmg>,
-    /// Refused: Strait does not support the accuracy optimisation that this field belongs to.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     dmq_balancer: Option<Unread>,
     /// If true, only the weights are quantized.
     weight_compress_only: Option<bool>,
@@ -127,11 +126,11 @@ struct Arq {
     quant_bits: Option<u32>,
     /// An older name of `quant_bits`.
     num_bits: Option<u32>,
-    /// Has to be false: weights have no offset.
+    /// If false, weights have no offset.
     asymmetric: Option<bool>,
 }
 
-/// IFMR: quantization of activations by a search for the best upper end of their range.
+/// Quantization of activations by a search for the upper end of the range.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Ifmr {
@@ -150,7 +149,7 @@ struct Ifmr {
     /// The fraction of values that lie above the lower end. Default: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     min_percentile: Option<f64>,
-    /// If false, activations have no offset. Default: the value of `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
@@ -164,7 +163,7 @@ struct Ifmr {
 struct Hfmg {
     /// The number of bins of the histogram: 1024, 2048 or 4096. Default: 4096.
     num_of_bins: Option<u32>,
-    /// If false, activations have no offset. Default: the value of `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
@@ -211,7 +210,7 @@ struct TensorQuantize {
     layer_name: String,
     /// The position of the operand, counted from 0.
     input_index: u32,
-    /// Quantizes the operand with IFMR. This is also the default.
+    /// The operand is quantized by IFMR, which is also the default.
     ifmr_quantize: Option<Ifmr>,
     /// Quantizes the operand with HFMG.
     hfmg_quantize: Option<Hfmg>,

@@ -1,9 +1,9 @@
-//! Converts the fields to rules of the configuration. Later rules override earlier ones, so the order is:
-//! `activation_offset`, `common_config`, types of layers, single layers, and the layers that stay in float.
+//! Converts the fields to rules. The weakest rules come first: `activation_offset`, `common_config`, types, layers,
+//! and what stays in float.
 //!
-//! A field for a layer or a type of layers says how the layer's *operand* is quantized, and a field for all layers says how
-//! every tensor is quantized. A message for a type or a layer replaces weaker messages completely: a field that it does not
-//! have gets AMCT's default, not the value from a weaker message.
+//! A field for a layer says how the layer's *operand* is quantized, and a field for all layers says how all values
+//! are quantized. A message for a type or a layer is complete by itself: a field that it does not set has AMCT's
+//! default, and not the value of a weaker message.
 
 use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types};
 use serde_json::{Map, Value, json};
@@ -11,8 +11,7 @@ use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 
 /// The settings of a simple configuration.
 ///
-/// # Errors
-/// All fields that ask for something that is not supported.
+/// # Errors All fields that ask for something that is not supported.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
     let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
@@ -134,8 +133,8 @@ impl Whose<'_> {
         }
     }
 
-    /// The keys of a rule for the first operands of the layers. For all layers, the rule is for every tensor, including the
-    /// inputs of the model.
+    /// The keys by which a rule applies to the first operands of these layers. For all layers, the rule applies to all
+    /// tensors, including inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
@@ -173,8 +172,7 @@ impl TranslatedSettings {
         self.settings.push(Setting { from, means });
     }
 
-    /// Adds a rule whose reason is the field. A rule for layers that are given by name has to match some layer; any other rule
-    /// is optional.
+    /// Adds a rule whose reason is the field. If the rule is for a layer by its name, it has to match something.
     fn rule(&mut self, from: KeyPath, keys: Value) {
         let Value::Object(keys) = keys else { return };
         let named = |key| keys.get(key).is_some_and(|names| *names != json!(["**"]));
@@ -229,7 +227,7 @@ impl TranslatedSettings {
             (None, None) => None,
         };
         if let Some((key, mut activations)) = activations {
-            // For all layers, whether grids have an offset is set in a rule for layers. All other settings are in a rule for tensors.
+            // Whether a grid has an offset is a setting of layers, even if the message is for all values.
             if let (Whose::All, Some(keys)) = (whose, activations.as_object_mut())
                 && let Some(symmetric) = keys.remove("activations")
             {

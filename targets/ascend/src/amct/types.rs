@@ -2,7 +2,7 @@
 
 /// Each entry has the names of a type, and the operators of the canonical model that layers of this type become.
 const TYPES: &[(&[&str], &[&str])] = &[
-    // TensorFlow has a separate type for depthwise convolutions.
+    // TensorFlow has a type of its own for depthwise convolutions, which compute each channel by itself.
     (&["Conv2D", "Conv3D"], &["dense_conv"]),
     (&["DepthwiseConv2dNative"], &["depthwise_conv"]),
     (&["Conv", "Convolution", "Conv1d", "Conv2d", "Conv3d"], &["conv"]),

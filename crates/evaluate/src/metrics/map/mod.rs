@@ -373,8 +373,8 @@ mod tests {
             Note::Claims(map.claims(1, &[found(0, 0.6, unit)])),
         ];
         let ranked = Ranked::new(&notes, &map.objects, 1);
-        // Class 0: a false box on the other image ranks first. Class 3: not found. Class 5: no object, so it does not
-        // count.
+        // In class 0, a false box on the other image ranks first. The object of class 3 was not found. Class 5 has no
+        // object, so it does not count.
         assert_eq!(ranked.value(None), 100.0 * 0.5 / 2.0);
         assert_eq!(ranked.value(Some(&[1, 0])), 100.0 * 1.0 / 2.0);
         assert!(ranked.value(Some(&[0, 2])).is_nan());

@@ -44,7 +44,8 @@ const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 /// of different rows may lie as far apart, and then every row counts.
 const MASKED_ROW: f64 = 128.0;
 
-/// How many values are searched for a mask. Only a few values lie between a mask and its softmax.
+/// The largest number of values that are visited, going back from a softmax, to find its mask. Normally only a few
+/// values lie between the two.
 const FARTHEST_MASK: usize = 64;
 
 /// A histogram has at least 2,048 bins for the range that was seen. If the needed interval is less than this fraction
@@ -436,7 +437,7 @@ pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// An observer that clips all of the interval that matters.
+    /// An observer whose range excludes the whole interval that matters.
     struct Clips;
 
     impl Observer for Clips {

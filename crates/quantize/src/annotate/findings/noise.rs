@@ -371,7 +371,8 @@ mod tests {
         statistics
     }
 
-    /// Against each number rounded by itself, of numbers over many steps, and of some that become zero.
+    /// Compares the result with rounding each number by itself, for numbers that spread over many steps, and for
+    /// numbers of which some become zero.
     #[test]
     fn rounding_is_the_mean_squared_error() {
         let spread: Vec<f32> = (0..5000).map(|at| (at * 7919 % 5003) as f32 / 500.0).collect();
@@ -382,7 +383,7 @@ mod tests {
             let found = rounding(&of(numbers), scale);
             assert!((found / expected - 1.0).abs() < 0.1, "{found} for {expected}");
         }
-        // Zeros lose nothing, and are numbers like others.
+        // Zeros have no rounding error, but count like other numbers.
         let half = of(&[0.0, 0.0, 0.25, 0.25]);
         assert!((rounding(&half, 1.0) / 0.031_25 - 1.0).abs() < 0.01);
         assert!((power(&half).unwrap() / 0.031_25 - 1.0).abs() < 0.01);
@@ -392,7 +393,8 @@ mod tests {
     fn weights_are_wrong_by_what_their_codes_lose() {
         let grid = QuantParams::channel([1.0f32, 0.5].into(), 0);
         let of = |counts: fn(usize) -> bool| errors(&[0.25, 2.0, 0.25, 100.0], 2, (&grid, [-127, 127]), counts);
-        // 0.25 is zero on steps of 1, and half a step of 0.5 beside 1; 100 ends at 63.5.
+        // In channel 0, which has the scale 1, 0.25 becomes 0. In channel 1, which has the scale 0.5, 0.25 also becomes
+        // 0, and 100 is clipped to 63.5.
         assert_eq!(of(|channel| channel == 0), 0.0625);
         assert_eq!(of(|channel| channel == 1), 0.0625 + 36.5 * 36.5);
     }

@@ -237,9 +237,9 @@ mod tests {
         assert_eq!(found([-128, 127], [0.0, 2.55], 0.0799), None);
         let lost = found([-128, 127], [0.0, 2.55], 0.16).unwrap();
         assert!((lost.bits() - 4.0).abs() < 1e-6 && (lost.codes - 15.9375).abs() < 1e-6);
-        // What never is far from 1 asks for the codes in front of it, too.
+        // Numbers that are all far from zero need the codes between zero and them, too.
         assert_eq!(found([-128, 127], [2.5, 2.55], 0.0799), None);
-        // A grid holds zero, however coarse it is.
+        // Every grid contains zero, however coarse it is.
         assert_eq!(found([-128, 127], [0.0, 0.0], 100.0), None);
     }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use strait_core::MAX_RANK;
 use strait_document::{KeyPath, Scalar, nearest};
 
-/// The most positions that a list can have. The longest list is padding, with two positions for each axis.
+/// The largest number of positions that a list can have. The longest list is the padding, which has two positions for
+/// each axis.
 const MAX_POSITIONS: usize = 2 * MAX_RANK;
 
 /// Checks the limits of a row, including those for single types of weights.
