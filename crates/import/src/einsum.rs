@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
+use strait_core::op::{Identity, Reduction, Squeeze, Transpose};
 
-use crate::compose::reduction_over;
+use crate::compose::{reduction_over, slice_along};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
@@ -192,13 +191,7 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
         let square = n.checked_mul(n).ok_or_else(|| invalid("an axis is too long".into()))?;
         shape.push(square);
         let joined = site.reshaped(&moved, &shape)?;
-        let diagonal = Slice {
-            starts: smallvec![0],
-            ends: smallvec![square],
-            axes: smallvec![axis],
-            steps: smallvec![n + 1],
-        };
-        let value = site.push(diagonal, &[joined])?;
+        let value = site.push(slice_along([(axis, [0, square, n + 1])]), &[joined])?;
         let label = x.labels[first];
         let mut labels: Vec<Label> = order[..order.len() - 2].iter().map(|&axis| x.labels[axis]).collect();
         labels.push(label);

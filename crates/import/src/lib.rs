@@ -8,6 +8,7 @@
 //!
 //! Types and shapes come only from the inference functions of `strait-core`.
 
+mod alike;
 mod batch;
 mod blocks;
 mod builder;
@@ -29,8 +30,10 @@ mod options;
 mod quantized;
 mod refusal;
 mod sequences;
+mod strided_slice;
 mod tile;
 mod ways;
+mod window;
 pub mod wire;
 mod wiring;
 
@@ -38,7 +41,7 @@ pub use batch::batch;
 pub use blocks::BlockOrder;
 pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
 pub use codes::grid_of;
-pub use compose::{matrix_product, reduction_over};
+pub use compose::{matrix_product, reduction_over, slice_along};
 pub use cut::{Cut, between, cut};
 pub use declared::{Declared, Extent, TensorSource, check_bind};
 pub use einsum::einsum;
@@ -48,5 +51,6 @@ pub use layer::{Arg, Layer};
 pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
 pub use options::{Assumed, ReadOptions, free_dimensions};
 pub use refusal::Refusal;
-pub use ways::with_ways;
+pub use ways::{option, with_ways};
+pub use window::{Window, same_padding};
 pub use wiring::{TensorId, Wiring};
