@@ -2,7 +2,7 @@
 //! for, because that attribute could change what the node means.
 
 use super::operator_reader::{OperatorReader, Refusal};
-use super::tensor::{TensorFault, tensor};
+use super::tensor::tensor;
 use crate::proto::{AttributeProto, GraphProto, kind};
 use strait_core::ReasonCode;
 use strait_core::TensorData;
@@ -58,19 +58,14 @@ impl<'a> OperatorReader<'_, 'a> {
         let bytes = self
             .attribute(key, kind::STRING)?
             .map(|a| a.s.as_deref().unwrap_or_default());
-        std::str::from_utf8(bytes.unwrap_or(default.as_bytes()))
-            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
+        utf8(key, bytes.unwrap_or(default.as_bytes()))
     }
 
     /// A list of strings.
     pub(crate) fn texts(&mut self, key: &'static str) -> Result<Option<Vec<&'a str>>, Refusal> {
-        let Some(attribute) = self.attribute(key, kind::STRINGS)? else {
-            return Ok(None);
-        };
-        let texts: Result<_, _> = attribute.strings.iter().map(|text| std::str::from_utf8(text)).collect();
-        let texts = texts
-            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))?;
-        Ok(Some(texts))
+        let attribute = self.attribute(key, kind::STRINGS)?;
+        let texts = attribute.map(|a| a.strings.iter().map(|text| utf8(key, text)).collect());
+        texts.transpose()
     }
 
     pub(crate) fn tensor(&mut self, key: &'static str) -> Result<Option<TensorData>, Refusal> {
@@ -78,11 +73,10 @@ impl<'a> OperatorReader<'_, 'a> {
             return Ok(None);
         };
         let proto = attribute.t.as_deref().cloned().unwrap_or_default();
-        let tensor = tensor(&proto, self.nodes.files).map_err(|fault| match fault {
-            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("attribute `{key}`: {text}")),
-            TensorFault::Invalid(text) => Refusal::invalid(ReasonCode::Constant, format!("attribute `{key}`: {text}")),
-        })?;
-        Ok(Some(tensor))
+        let tensor = tensor(&proto, self.nodes.files);
+        tensor
+            .map(Some)
+            .map_err(|refusal| refusal.within(&format!("attribute `{key}`")))
     }
 
     /// An attribute that is a graph. The attribute has to be present.
@@ -116,6 +110,11 @@ impl<'a> OperatorReader<'_, 'a> {
             Some(a) => Err(Refusal::Unsupported(format!("its attribute `{}` is not known", a.name))),
         }
     }
+}
+
+fn utf8<'t>(key: &str, text: &'t [u8]) -> Result<&'t str, Refusal> {
+    std::str::from_utf8(text)
+        .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
 }
 
 fn refuse_nan(key: &str, values: &[f32]) -> Result<(), Refusal> {

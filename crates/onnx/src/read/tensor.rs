@@ -6,23 +6,15 @@ use crate::proto::TensorProto;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::shape::count_of;
-use strait_core::{Elem, TensorData};
-
-/// Why a constant cannot be used.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum TensorFault {
-    /// Strait does not have the element type of the constant.
-    Unsupported(String),
-    /// What the file says about the constant is contradictory.
-    Invalid(String),
-}
+use strait_core::{Elem, ReasonCode, TensorData};
+use strait_import::Refusal;
 
 /// The tensor that a message describes. Raw bytes and bytes in other files become slices of their file. Numbers in
 /// typed lists are converted, because protobuf stores them in another form.
-pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, TensorFault> {
-    let invalid = TensorFault::Invalid;
-    let elem = element(proto.data_type.into())
-        .map_err(|name| TensorFault::Unsupported(format!("its element type is {name}")))?;
+pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, Refusal> {
+    let invalid = |text: String| Refusal::invalid(ReasonCode::Constant, text);
+    let elem =
+        element(proto.data_type.into()).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = proto.dims.iter().map(|&d| u64::try_from(d));
     let shape: SmallVec<[u64; 4]> = shape
         .collect::<Result<_, _>>()
@@ -36,7 +28,7 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
         }
         (other, _) => return Err(invalid(format!("its data location is {other}"))),
     };
-    TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))
+    Ok(TensorData::new(elem, &shape, bytes)?)
 }
 
 /// The elements as bytes. They are taken from the list that the format has for this element type.
@@ -79,7 +71,7 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
 mod tests {
     use super::*;
 
-    fn read(proto: &TensorProto) -> Result<TensorData, TensorFault> {
+    fn read(proto: &TensorProto) -> Result<TensorData, Refusal> {
         tensor(proto, &DataFiles::new(None))
     }
 
@@ -189,14 +181,14 @@ mod tests {
                 "128 is out of range",
             ),
         ] {
-            let Err(TensorFault::Invalid(found)) = read(&proto) else {
+            let Err(Refusal::Invalid(found)) = read(&proto) else {
                 panic!("{proto:?}")
             };
-            assert!(found.contains(text), "{found}");
+            assert!(found.text.contains(text), "{}", found.text);
         }
         assert_eq!(
             read(&of(17, &[1], &[0; 1])),
-            Err(TensorFault::Unsupported("its element type is float8e4m3fn".into()))
+            Err(Refusal::Unsupported("its element type is float8e4m3fn".into()))
         );
     }
 }

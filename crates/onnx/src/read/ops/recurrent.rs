@@ -2,9 +2,7 @@
 //! matrix product over all steps, before the layer. Biases that are simply added are part of that product.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{
-    Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
-};
+use strait_core::op::{Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -54,11 +52,10 @@ fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal>
         if !batch_first || !reader.has(position) {
             return Ok(operand);
         }
-        let permutation = [1u32, 0, 2].as_slice().into();
-        reader.push(Transpose { permutation }, &[operand])
+        reader.transposed(&operand, &[1, 0, 2])
     };
     let x = turned(reader, 0)?;
-    let weight = reshaped(reader, Arg::Operand(1), &[all, inputs])?;
+    let weight = reader.reshaped(&Arg::Operand(1), &[all, inputs])?;
     let (bias, inner) = match reader.has(3) {
         true => biases(reader, cell, directions, hidden)?,
         false => (Arg::Absent, Arg::Absent),
@@ -160,15 +157,7 @@ fn biases(
 ) -> Result<(Arg, Arg), Refusal> {
     let too_long = || Refusal::invalid(ReasonCode::Limit, "the biases are too long");
     let rows = hidden.checked_mul(cell.gates() as i64).ok_or_else(too_long)?;
-    let part = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| {
-        let op = Slice {
-            starts: [from].as_slice().into(),
-            ends: [to].as_slice().into(),
-            axes: [1].as_slice().into(),
-            steps: [1].as_slice().into(),
-        };
-        reader.push(op, &[Arg::Operand(3)])
-    };
+    let part = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| reader.part(&Arg::Operand(3), 1, from, to);
     let end = rows.checked_mul(2).ok_or_else(too_long)?;
     let input = part(reader, 0, rows)?;
     let (state, inner) = match cell {
@@ -185,7 +174,7 @@ fn biases(
     };
     let sum = reader.push(Add {}, &[input, state])?;
     let all = rows.checked_mul(directions).ok_or_else(too_long)?;
-    Ok((reshaped(reader, sum, &[all])?, inner))
+    Ok((reader.reshaped(&sum, &[all])?, inner))
 }
 
 /// The number of steps of each sequence. Absent if all sequences have as many steps as the input.
@@ -201,8 +190,4 @@ fn lengths(reader: &mut OperatorReader<'_, '_>) -> Result<Arg, Refusal> {
         Some(lengths) if lengths.iter().all(|&length| u64::try_from(length).ok() == steps) => Ok(Arg::Absent),
         _ => reader.indices(4),
     }
-}
-
-fn reshaped(reader: &mut OperatorReader<'_, '_>, x: Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-    reader.push(Reshape { shape: shape.into() }, &[x])
 }
