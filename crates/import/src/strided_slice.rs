@@ -51,7 +51,10 @@ impl Layer<'_, '_> {
             let (start, step) = (begin[entry], strides[entry]);
             let part = if single(entry) {
                 removed.push(axis as i64);
-                let extent = shape.get(axis).and_then(|dim| dim.fixed()).map(|extent| extent as i64);
+                let extent = shape
+                    .get(axis)
+                    .and_then(|dim| dim.fixed())
+                    .and_then(|extent| i64::try_from(extent).ok());
                 if extent.is_some_and(|extent| start >= extent || start < -extent) {
                     return Err(invalid("it picks an element that is not there"));
                 }
