@@ -37,7 +37,7 @@ mod window;
 pub mod wire;
 mod wiring;
 
-pub use batch::batch;
+pub use batch::with_batch;
 pub use blocks::BlockOrder;
 pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
 pub use codes::grid_of;

@@ -34,7 +34,7 @@ use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
     Assumed, Cut, Declared, Decoded, MOST_BYTES_OF_PROTOBUF, NodeFault, ReadError, ReadOptions, Refusal, Scope,
-    TensorId, Wiring, between, cut, with_ways,
+    TensorId, Wiring, between, cut, with_batch, with_ways,
 };
 
 use crate::graph::Graph;
@@ -94,25 +94,6 @@ impl Model {
         })
     }
 
-    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
-        let options = self.spelled_out(options);
-        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
-        let cut = cut(&wiring, &options).map_err(|error| match &error {
-            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
-                Some(fault) => ReadError::Unsupported(vec![fault]),
-                None => error,
-            },
-            _ => error,
-        })?;
-        state::check(&self.graph, &wiring, &cut)?;
-        self.between(&wiring, &cut, &options, is_single)
-            .map_err(|error| match error {
-                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
-                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
-                other => other,
-            })
-    }
-
     /// An error that lists all nodes of a cut whose operators are not known.
     fn unknown(&self, wiring: &Wiring<'_>, cut: &Cut) -> Option<ReadError> {
         let fault = |&node: &usize| match ops::find(&self.graph, node) {
@@ -149,12 +130,7 @@ impl Model {
             tensors.begins.insert(input, declared);
         }
         check_bind(&tensors, &options.bind)?;
-        let batch = match is_single {
-            true => strait_import::batch(wiring, &tensors, cut, &options.bind),
-            false => Vec::new(),
-        };
-        let mut bind = options.bind.clone();
-        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+        let (batch, bind) = with_batch(wiring, &tensors, cut, &options.bind, is_single);
         let scope = Scope {
             wiring,
             source: &tensors,
@@ -266,21 +242,28 @@ impl Decoded for Model {
     ///
     /// A TensorFlow graph names no outputs. Without `outputs` in the options they are the results that no node takes. A
     /// node named in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need
-    /// is read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`.
+    /// is read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`. The batch is the free
+    /// dimension that is the first one of every input.
     ///
     /// # Errors
     /// Unknown operators, a graph that contradicts itself, variables, or options that do not fit the graph.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, false).map(|(module, _)| module)
-    }
-
-    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// answer includes which dimensions were bound this way.
-    ///
-    /// # Errors
-    /// As [`Model::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, true)
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
+        let options = self.spelled_out(options);
+        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
+        let cut = cut(&wiring, &options).map_err(|error| match &error {
+            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
+                Some(fault) => ReadError::Unsupported(vec![fault]),
+                None => error,
+            },
+            _ => error,
+        })?;
+        state::check(&self.graph, &wiring, &cut)?;
+        self.between(&wiring, &cut, &options, is_single)
+            .map_err(|error| match error {
+                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
+                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
+                other => other,
+            })
     }
 }
 
