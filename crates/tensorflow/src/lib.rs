@@ -43,9 +43,6 @@ use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;
 
-/// The longest message of the protobuf decoder that is passed on, in characters.
-const LONGEST_MESSAGE: usize = 300;
-
 /// The name of the format in messages.
 const FORMAT: &str = "TensorFlow";
 
@@ -81,13 +78,9 @@ impl Model {
     /// # Errors
     /// The bytes are not a frozen graph.
     pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
-        let decode = |words: String| ReadError::Decode { format: FORMAT, words };
-        let def = GraphDef::decode(bytes).map_err(|error| {
-            let text = error.to_string();
-            decode(text.chars().take(LONGEST_MESSAGE).collect())
-        })?;
+        let def = GraphDef::decode(bytes).map_err(|error| ReadError::undecoded(FORMAT, &error.to_string()))?;
         if def.node.is_empty() {
-            return Err(decode("there are no nodes in it".into()));
+            return Err(ReadError::undecoded(FORMAT, "there are no nodes in it"));
         }
         Ok(Model {
             graph: Graph::new(def)?,

@@ -26,9 +26,6 @@ const MOST: usize = 1 << 20;
 /// How many bytes may be extracted in addition to the size of the file, because tables may be shared.
 const SHARED: u64 = 1 << 24;
 
-/// If the decoder's message is longer than this number of characters, it is cut.
-const LONGEST_MESSAGE: usize = 300;
-
 /// A tensor of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
@@ -99,10 +96,7 @@ pub(crate) struct Graph<'a> {
 
 /// The error for bytes that are not a model of this format.
 pub(crate) fn undecoded(words: &str) -> ReadError {
-    ReadError::Decode {
-        format: "TFLite",
-        words: words.chars().take(LONGEST_MESSAGE).collect(),
-    }
+    ReadError::undecoded("TFLite", words)
 }
 
 fn broken(error: planus::Error) -> ReadError {

@@ -36,9 +36,6 @@ use std::path::Path;
 use strait_core::{Module, ReasonCode};
 use strait_import::{Assumed, Decoded, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope, with_batch};
 
-/// The largest number of characters of an error message from the protobuf decoder. The rest is cut off.
-const LONGEST_MESSAGE: usize = 300;
-
 /// A model that has been decoded. Its weights are slices of the mapped file.
 #[derive(Debug)]
 pub struct Model {
@@ -184,8 +181,5 @@ fn check_version(what: &'static str, found: i64, range: std::ops::RangeInclusive
 }
 
 fn undecoded(words: &str) -> ReadError {
-    ReadError::Decode {
-        format: "ONNX",
-        words: words.chars().take(LONGEST_MESSAGE).collect(),
-    }
+    ReadError::undecoded("ONNX", words)
 }
