@@ -48,7 +48,7 @@ pub use einsum::einsum;
 pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
 pub use format::{Decoded, Format, MOST_BYTES_OF_PROTOBUF, decode, most_bytes, recognised};
 pub use layer::{Arg, Layer};
-pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
+pub use numbers::{has_nan, is_finite, narrow_entries, narrowed_float, out_of_range, widened_float};
 pub use options::{Assumed, ReadOptions, free_dimensions};
 pub use refusal::Refusal;
 pub use ways::{option, with_ways};

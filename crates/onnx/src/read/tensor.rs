@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::shape::count_of;
 use strait_core::{Elem, ReasonCode, TensorData};
-use strait_import::Refusal;
+use strait_import::{Refusal, narrow_entries, out_of_range};
 
 /// The tensor that a message describes. Raw bytes and bytes in other files become slices of their file. Numbers in
 /// typed lists are converted, because protobuf stores them in another form.
@@ -21,7 +21,7 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
         .map_err(|_| invalid(format!("its shape is {:?}", proto.dims)))?;
     let bytes = match (proto.data_location, &proto.raw_data) {
         (0, Some(raw)) => raw.clone(),
-        (0, None) => typed(proto, elem).map_err(invalid)?,
+        (0, None) => typed(proto, elem)?,
         (EXTERNAL, _) => {
             let own = count_of(&shape).and_then(|count| elem.packed_bytes(count));
             files.bytes(proto, own).map_err(invalid)?
@@ -32,33 +32,24 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
 }
 
 /// The elements as bytes. They are taken from the list that the format has for this element type.
-fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
-    /// Narrow numbers are stored as 32-bit entries, one number in each.
-    fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, String> {
-        let mut out = Vec::with_capacity(list.len() * N);
-        for &entry in list {
-            let value = T::try_from(entry).map_err(|_| format!("its element {entry} is out of range"))?;
-            out.extend(bytes(value));
-        }
-        Ok(out)
-    }
+fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, Refusal> {
     let words = &proto.int32_data;
     let bytes = match elem {
         Elem::F32 => proto.float_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::F64 => proto.double_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I64 => proto.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I32 => words.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Elem::I16 => narrow(words, i16::to_le_bytes)?,
-        Elem::U16 => narrow(words, u16::to_le_bytes)?,
-        Elem::I8 => narrow(words, i8::to_le_bytes)?,
+        Elem::I16 => narrow_entries(words, i16::to_le_bytes)?,
+        Elem::U16 => narrow_entries(words, u16::to_le_bytes)?,
+        Elem::I8 => narrow_entries(words, i8::to_le_bytes)?,
         // Each entry has two elements of 4 bits, packed as in the raw bytes.
-        Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
+        Elem::U8 | Elem::I4 | Elem::U4 => narrow_entries(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
         // Each entry has the bits of a half float, not its value.
-        Elem::F16 | Elem::BF16 => narrow(words, u16::to_le_bytes)?,
+        Elem::F16 | Elem::BF16 => narrow_entries(words, u16::to_le_bytes)?,
         Elem::U64 => proto.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::U32 => (proto.uint64_data.iter())
-            .map(|&v| u32::try_from(v).map_err(|_| format!("its element {v} is out of range")))
+            .map(|&v| u32::try_from(v).map_err(|_| out_of_range(v)))
             .collect::<Result<Vec<u32>, _>>()?
             .iter()
             .flat_map(|v| v.to_le_bytes())
