@@ -61,6 +61,17 @@ impl<'a> OperatorReader<'_, 'a> {
         utf8(key, bytes.unwrap_or(default.as_bytes()))
     }
 
+    /// A string attribute that is one of the words that `parse` knows. Without the attribute, it is `default`.
+    pub(crate) fn word<T>(
+        &mut self,
+        key: &'static str,
+        default: &'static str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Result<T, Refusal> {
+        let word = self.text(key, default)?;
+        parse(word).ok_or_else(|| Refusal::Unsupported(format!("`{key}` is {word}")))
+    }
+
     /// A list of strings.
     pub(crate) fn texts(&mut self, key: &'static str) -> Result<Option<Vec<&'a str>>, Refusal> {
         let attribute = self.attribute(key, kind::STRINGS)?;

@@ -1,8 +1,9 @@
 //! Reads recurrent layers. The product of the input and its weights does not depend on the state. So it becomes one
 //! matrix product over all steps, before the layer. Biases that are simply added are part of that product.
 
+use crate::activations::{ACTIVATIONS, Parameter};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
+use strait_core::op::{Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -17,12 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
     let invalid = |text: String| Refusal::invalid(ReasonCode::Operands, text);
-    let direction = match reader.text("direction", "forward")? {
-        "forward" => Direction::Forward,
-        "reverse" => Direction::Reverse,
-        "bidirectional" => Direction::Bidirectional,
-        other => return Err(Refusal::Unsupported(format!("`direction` is {other}"))),
-    };
+    let direction = reader.word("direction", "forward", Direction::parse)?;
     let (weight, recurrent) = (reader.ty(1)?, reader.ty(2)?);
     let (Some(weights), Some(states)) = (weight.dims(), recurrent.dims()) else {
         return Err(invalid(format!("the weights {weight} and {recurrent} are symbolic")));
@@ -118,31 +114,20 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         cell_clip: Bound::NONE,
     };
     for word in words {
-        // These lists have numbers only for the activations that have the parameter, in order. The defaults are those
-        // of the elementwise operators.
-        let needed = |of: Option<f32>| {
-            of.ok_or_else(|| Refusal::Unsupported(format!("its activation {word} has no parameters, and no default")))
-        };
-        let (activation, alpha, beta) = match word.to_ascii_lowercase().as_str() {
-            "sigmoid" => (Activation::Sigmoid, 0.0, 0.0),
-            "tanh" => (Activation::Tanh, 0.0, 0.0),
-            "relu" => (Activation::Relu, 0.0, 0.0),
-            "softsign" => (Activation::Softsign, 0.0, 0.0),
-            "softplus" => (Activation::Softplus, 0.0, 0.0),
-            "leakyrelu" => (Activation::LeakyRelu, alphas.next().unwrap_or(0.01), 0.0),
-            "thresholdedrelu" => (Activation::ThresholdedRelu, alphas.next().unwrap_or(1.0), 0.0),
-            "elu" => (Activation::Elu, alphas.next().unwrap_or(1.0), 0.0),
-            "hardsigmoid" => {
-                let (alpha, beta) = (alphas.next().unwrap_or(0.2), betas.next().unwrap_or(0.5));
-                (Activation::HardSigmoid, alpha, beta)
-            }
-            "affine" => (Activation::Affine, needed(alphas.next())?, needed(betas.next())?),
-            "scaledtanh" => (Activation::ScaledTanh, needed(alphas.next())?, needed(betas.next())?),
-            _ => return Err(Refusal::Unsupported(format!("its activation is {word}"))),
+        let found = ACTIVATIONS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word));
+        let found = found.ok_or_else(|| Refusal::Unsupported(format!("its activation is {word}")))?;
+        let &(activation, _, [alpha, beta]) = found;
+        // These lists have numbers only for the activations that have the parameter, in order.
+        let next = |parameter: Parameter, stated: &mut dyn Iterator<Item = f32>| match parameter {
+            Parameter::Absent => Ok(0.0),
+            Parameter::Or(default) => Ok(stated.next().unwrap_or(default)),
+            Parameter::Stated => stated.next().ok_or_else(|| {
+                Refusal::Unsupported(format!("its activation {word} has no parameters, and no default"))
+            }),
         };
         op.activations.0.push(activation);
-        op.alpha.push(alpha);
-        op.beta.push(beta);
+        op.alpha.push(next(alpha, &mut alphas)?);
+        op.beta.push(next(beta, &mut betas)?);
     }
     Ok(op)
 }

@@ -64,26 +64,11 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() < 11 {
         return upsample(reader);
     }
-    let coordinate = match reader.text("coordinate_transformation_mode", "half_pixel")? {
-        "half_pixel" => Coordinate::HalfPixel,
-        "pytorch_half_pixel" => Coordinate::PytorchHalfPixel,
-        "align_corners" => Coordinate::AlignCorners,
-        "asymmetric" => Coordinate::Asymmetric,
-        "half_pixel_symmetric" => Coordinate::HalfPixelSymmetric,
-        "tf_crop_and_resize" => Coordinate::Crop,
-        other => {
-            return Err(Refusal::Unsupported(format!(
-                "`coordinate_transformation_mode` is {other}"
-            )));
-        }
-    };
-    let nearest = match reader.text("nearest_mode", "round_prefer_floor")? {
-        "round_prefer_floor" | "" => Nearest::RoundPreferFloor,
-        "round_prefer_ceil" => Nearest::RoundPreferCeil,
-        "floor" => Nearest::Floor,
-        "ceil" => Nearest::Ceil,
-        other => return Err(Refusal::Unsupported(format!("`nearest_mode` is {other}"))),
-    };
+    let coordinate = reader.word("coordinate_transformation_mode", "half_pixel", Coordinate::parse)?;
+    let nearest = reader.word("nearest_mode", "round_prefer_floor", |word| match word {
+        "" => Some(Nearest::RoundPreferFloor),
+        word => Nearest::parse(word),
+    })?;
     let policy = reader.text("keep_aspect_ratio_policy", "stretch")?;
     let mode = mode(reader)?;
     let antialias = reader.flag("antialias")?;

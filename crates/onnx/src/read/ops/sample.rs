@@ -21,12 +21,7 @@ pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
         "bicubic" if !newer => Sampling::Cubic,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
-    let border = match reader.text("padding_mode", "zeros")? {
-        "zeros" => Border::Zeros,
-        "border" => Border::Edge,
-        "reflection" => Border::Reflection,
-        other => return Err(Refusal::Unsupported(format!("`padding_mode` is {other}"))),
-    };
+    let border = reader.word("padding_mode", "zeros", Border::parse)?;
     let align_corners = reader.flag("align_corners")?;
     let op = GridSample {
         mode,
