@@ -3,9 +3,9 @@
 
 use super::operator_reader::{OperatorReader, Refusal};
 use super::tensor::tensor;
+use crate::elements::element;
 use crate::proto::{AttributeProto, GraphProto, kind};
-use strait_core::ReasonCode;
-use strait_core::TensorData;
+use strait_core::{Elem, ReasonCode, TensorData};
 
 impl<'a> OperatorReader<'_, 'a> {
     fn attribute(&mut self, key: &'static str, expected: i32) -> Result<Option<&'a AttributeProto>, Refusal> {
@@ -27,6 +27,12 @@ impl<'a> OperatorReader<'_, 'a> {
     /// zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
+    }
+
+    /// An attribute that is the number of an element type.
+    pub(crate) fn elem(&mut self, key: &'static str) -> Result<Option<Elem>, Refusal> {
+        let elem = self.int(key)?.map(element).transpose();
+        elem.map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))
     }
 
     /// A boolean attribute, `false` by default.

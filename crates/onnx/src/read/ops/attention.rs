@@ -139,6 +139,7 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
 
 /// Which keys a query may see. The first is `left` positions before the query, and the last is `right` positions after
 /// it.
+#[derive(Default)]
 struct Bounds {
     left: Option<i64>,
     right: Option<i64>,
@@ -170,11 +171,7 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
                 summands.push(by_positions(reader, &bounds, queries, keys, past.unwrap_or(0))?);
             }
             if has_lengths {
-                let none = Bounds {
-                    left: None,
-                    right: None,
-                };
-                summands.push(by_lengths(reader, &none, queries, keys, false)?);
+                summands.push(by_lengths(reader, &Bounds::default(), queries, keys, false)?);
             }
         }
     }
