@@ -1,8 +1,9 @@
 //! Operators of all formats that move blocks of an image into the batch or the channels, and back.
 
-use strait_core::op::{Identity, Op, Pad, PadMode, Reshape, Slice};
+use strait_core::op::{Identity, Op, Pad, PadMode, Reshape};
 use strait_core::{Dim, ReasonCode};
 
+use crate::compose::slice_along;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
@@ -190,21 +191,13 @@ impl Layer<'_, '_> {
             return self.finish(Reshape { shape: joined.into() }, &[turned]);
         }
         let whole = self.reshaped(&turned, &joined)?;
-        let mut slice = Slice {
-            starts: Default::default(),
-            ends: Default::default(),
-            axes: Default::default(),
-            steps: Default::default(),
-        };
+        let mut parts = Vec::new();
         for (axis, (&extent, &[begin, end])) in joined.iter().skip(1).zip(crops).enumerate() {
             let cropped = extent.checked_sub(end).filter(|&last| last >= begin);
             let last =
                 cropped.ok_or_else(|| invalid(format!("an extent of {extent} is cropped by {begin} and {end}")))?;
-            slice.starts.push(begin);
-            slice.ends.push(last);
-            slice.axes.push(axis as i64 + 1);
-            slice.steps.push(1);
+            parts.push((axis as i64 + 1, [begin, last, 1]));
         }
-        self.finish(slice, &[whole])
+        self.finish(slice_along(parts), &[whole])
     }
 }

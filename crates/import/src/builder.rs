@@ -378,10 +378,7 @@ impl<'a> Builder<'a> {
 
     /// The type of a tensor that is already a value of the graph.
     fn type_of(&self, id: TensorId) -> Option<&TensorType> {
-        match self.entries.get(id.position())? {
-            Some(Entry::Value(value)) => Some(&self.module.main().value(*value)?.ty),
-            _ => None,
-        }
+        Some(&self.module.main().value(self.value_at(id)?)?.ty)
     }
 
     /// What is known about a tensor. A constant is converted when it is first asked for.

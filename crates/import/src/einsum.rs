@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
+use strait_core::op::{Identity, Reduction, Squeeze, Transpose};
 
-use crate::compose::reduction_over;
+use crate::compose::{reduction_over, slice_along};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
@@ -48,7 +47,7 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     for (position, term) in terms.iter().enumerate() {
         let value = Arg::Operand(position);
         let shape = site.extents(&value)?;
-        let labels = labels(term, Some(shape.len()))?;
+        let labels = labels(term, shape.len())?;
         if labels.len() != shape.len() {
             return Err(invalid(format!(
                 "`{term}` does not name the axes of an operand of rank {}",
@@ -70,30 +69,23 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
         }
         operands.push(without_repetition(site, Labelled { value, labels })?);
     }
-    let output = match right {
+    let is_ellipsis = |label: &&Label| matches!(label, Label::Ellipsis(_));
+    let output: Vec<Label> = match right {
         // An ellipsis in the output stands for all axes that the ellipses of the operands cover.
-        Some(right) => {
-            let ellipses = extents
-                .keys()
-                .filter(|label| matches!(label, Label::Ellipsis(_)))
-                .count();
-            labels_with(right, ellipses)?
-        }
+        Some(right) => labels_with(right, extents.keys().filter(is_ellipsis).count())?,
         // If the equation has no output, the result has first the axes that ellipses cover, and then the letters that
         // appear only once, in alphabetical order.
         None => {
-            let mut output: Vec<Label> = extents
+            let letters = extents
+                .keys()
+                .filter(|label| !is_ellipsis(label) && counts.get(label) == Some(&1));
+            extents
                 .keys()
                 .rev()
+                .filter(is_ellipsis)
+                .chain(letters)
                 .copied()
-                .filter(|l| matches!(l, Label::Ellipsis(_)))
-                .collect();
-            output.extend(
-                extents
-                    .keys()
-                    .filter(|l| matches!(l, Label::Letter(_)) && counts.get(l) == Some(&1)),
-            );
-            output
+                .collect()
         }
     };
     let repeated = output
@@ -143,9 +135,9 @@ fn invalid(text: String) -> Refusal {
 }
 
 /// The labels of one term of the equation, whose operand has this rank.
-fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Refusal> {
+fn labels(term: &str, rank: usize) -> Result<Vec<Label>, Refusal> {
     let letters = term.chars().filter(|c| *c != '.').count();
-    labels_with(term, rank.unwrap_or(0).saturating_sub(letters))
+    labels_with(term, rank.saturating_sub(letters))
 }
 
 /// The labels of a term whose ellipsis covers `ellipsis` axes.
@@ -192,13 +184,7 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
         let square = n.checked_mul(n).ok_or_else(|| invalid("an axis is too long".into()))?;
         shape.push(square);
         let joined = site.reshaped(&moved, &shape)?;
-        let diagonal = Slice {
-            starts: smallvec![0],
-            ends: smallvec![square],
-            axes: smallvec![axis],
-            steps: smallvec![n + 1],
-        };
-        let value = site.push(diagonal, &[joined])?;
+        let value = site.push(slice_along([(axis, [0, square, n + 1])]), &[joined])?;
         let label = x.labels[first];
         let mut labels: Vec<Label> = order[..order.len() - 2].iter().map(|&axis| x.labels[axis]).collect();
         labels.push(label);
@@ -261,11 +247,7 @@ fn grouped(
     let order: Vec<Label> = groups.concat();
     let permutation = permutation(&x.labels, &order)?;
     let mut value = x.value.clone();
-    if !permutation
-        .iter()
-        .enumerate()
-        .all(|(place, &axis)| place == axis as usize)
-    {
+    if !permutation.is_sorted() {
         value = site.transposed(&value, &permutation)?;
     }
     let [batch, second, third] = groups.map(|group| {
@@ -290,23 +272,13 @@ fn multiply(
     kept: &[Label],
     extents: &BTreeMap<Label, i64>,
 ) -> Result<Labelled, Refusal> {
-    let both = |label: &&Label| b.labels.contains(label);
-    let batch: Vec<Label> = a
-        .labels
-        .iter()
-        .filter(both)
-        .filter(|l| kept.contains(l))
-        .copied()
-        .collect();
-    let inner: Vec<Label> = a
-        .labels
-        .iter()
-        .filter(both)
-        .filter(|l| !kept.contains(l))
-        .copied()
-        .collect();
-    let left: Vec<Label> = a.labels.iter().filter(|l| !b.labels.contains(l)).copied().collect();
-    let right: Vec<Label> = b.labels.iter().filter(|l| !a.labels.contains(l)).copied().collect();
+    let of = |x: &Labelled, takes: &dyn Fn(&Label) -> bool| -> Vec<Label> {
+        x.labels.iter().copied().filter(|label| takes(label)).collect()
+    };
+    let batch = of(&a, &|label| b.labels.contains(label) && kept.contains(label));
+    let inner = of(&a, &|label| b.labels.contains(label) && !kept.contains(label));
+    let left = of(&a, &|label| !b.labels.contains(label));
+    let right = of(&b, &|label| !a.labels.contains(label));
     let rows = grouped(site, &a, [&batch, &left, &inner], extents)?;
     let columns = grouped(site, &b, [&batch, &inner, &right], extents)?;
     let product = match inner.is_empty() {

@@ -7,6 +7,9 @@ use strait_document::nearest::closest;
 /// How many similar names are suggested for a name that is not known.
 const SUGGESTIONS: usize = 3;
 
+/// The largest number of characters of a decoder's message.
+const LONGEST_MESSAGE: usize = 300;
+
 /// A node that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` ({operator}): {}", reason.text)]
@@ -132,6 +135,14 @@ impl ReadError {
             ReadError::UnknownName { .. } | ReadError::Options { .. } => codes::CUT,
             ReadError::DataFiles(_) => codes::DATA_FILES,
             _ => codes::MODEL,
+        }
+    }
+
+    /// The error of bytes that are not a model of a format. A long message of a decoder is cut off.
+    pub fn undecoded(format: &'static str, words: &str) -> ReadError {
+        ReadError::Decode {
+            format,
+            words: words.chars().take(LONGEST_MESSAGE).collect(),
         }
     }
 

@@ -40,18 +40,30 @@ pub trait Decoded: Debug + Send {
     /// The names of all nodes in the order of the file.
     fn nodes(&self) -> Vec<&str>;
 
-    /// Builds the module. Dimensions without a bound value stay symbolic.
+    /// Builds the module. If `is_single` is true, the batch is bound to 1 if nothing else binds it, and the returned
+    /// [`Assumed`] lists the dimensions that were bound in this way. All other dimensions without a bound value stay
+    /// symbolic.
     ///
     /// # Errors
     /// The model contradicts itself or has operators that are not known, or the options do not fit it.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError>;
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError>;
+
+    /// Builds the module. Dimensions without a bound value stay symbolic.
+    ///
+    /// # Errors
+    /// As for [`Decoded::build`].
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, false).map(|(module, _)| module)
+    }
 
     /// Like [`Decoded::read`], but binds the batch to 1 if nothing else binds it. The returned [`Assumed`] lists the
     /// dimensions that were bound in this way.
     ///
     /// # Errors
-    /// As for [`Decoded::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError>;
+    /// As for [`Decoded::build`].
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        self.build(options, true)
+    }
 
     /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
     /// content.

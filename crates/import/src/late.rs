@@ -1,7 +1,7 @@
 //! Shapes and bounds that are only computed when the model runs, and the elements of them that are already known when
 //! the model is read.
 
-use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
+use strait_core::op::{BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
 
 use crate::builder::Entry;
@@ -62,8 +62,7 @@ impl Layer<'_, '_> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
         let extent = self.extent_at(x, axis)?;
-        let function = BinaryFunction::Modulo;
-        let positions = self.push(Binary { function }, &[positions, extent])?;
+        let positions = self.push(BinaryFunction::Modulo, &[positions, extent])?;
         self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
     }
 
@@ -111,6 +110,17 @@ impl Layer<'_, '_> {
             args.push(self.indices(position)?);
         }
         Ok(args)
+    }
+
+    /// A shape that an operand gives, and the operands of the op that takes this shape: operand 0 and, if the shape is
+    /// computed at run time, the shape. In that case the shape has −1 in place of each unknown extent.
+    pub fn shape_operand(&mut self, position: usize, missing: ReasonCode) -> Result<(Vec<i64>, Vec<Arg>), Refusal> {
+        if let Some(shape) = self.late_list(position)? {
+            return Ok((shape, self.late_operands(&[position])?));
+        }
+        let shape = self.known_ints(position, "shape")?;
+        let shape = shape.ok_or_else(|| Refusal::invalid(missing, "the shape is missing"))?;
+        Ok((shape, vec![Arg::Operand(0)]))
     }
 
     fn value_of(&mut self, position: usize) -> Result<Option<ValueId>, Refusal> {

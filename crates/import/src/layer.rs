@@ -177,6 +177,24 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
+    /// The number in an operand that is a single integer and must be known now.
+    pub fn known_int(&mut self, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
+        match self.known_ints(position, what)?.as_deref() {
+            None => Ok(None),
+            Some(&[number]) => Ok(Some(number)),
+            Some(other) => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("its {what} is {other:?}, and not one number"),
+            )),
+        }
+    }
+
+    /// Like [`Layer::known_int`], for an operand that must be present.
+    pub fn given_int(&mut self, position: usize, what: &str) -> Result<i64, Refusal> {
+        let missing = || Refusal::invalid(ReasonCode::MissingOperand, format!("its {what} is missing"));
+        self.known_int(position, what)?.ok_or_else(missing)
+    }
+
     /// The number in an operand that is a single float and must be known now. NaN is refused.
     pub fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {

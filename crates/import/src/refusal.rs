@@ -23,6 +23,15 @@ impl Refusal {
     pub fn unsupported(text: impl Into<String>) -> Refusal {
         Refusal::Unsupported(text.into())
     }
+
+    /// The same refusal, with a prefix that says where in the node or the model the fault is.
+    pub fn within(self, place: &str) -> Refusal {
+        match self {
+            Refusal::Unsupported(text) => Refusal::Unsupported(format!("{place}: {text}")),
+            Refusal::Invalid(reason) => Refusal::invalid(reason.code, format!("{place}: {}", reason.text)),
+            Refusal::Unknown => Refusal::Unknown,
+        }
+    }
 }
 
 impl From<Reason> for Refusal {

@@ -1,9 +1,9 @@
 //! Tiling: copies of a tensor side by side.
 
-use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Identity, Op, Slice};
+use strait_core::op::{Concat, Identity, Op};
 
+use crate::compose::slice_along;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
@@ -13,15 +13,7 @@ const MOST_COPIES: i64 = 1 << 12;
 /// The op that joins several copies of a value along an axis, and the operands of this op.
 fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
     match count {
-        0 => {
-            let none = Slice {
-                starts: smallvec![0],
-                ends: smallvec![0],
-                axes: smallvec![axis],
-                steps: smallvec![1],
-            };
-            (none.into(), vec![x])
-        }
+        0 => (slice_along([(axis, [0, 0, 1])]).into(), vec![x]),
         _ => (Concat { axis }.into(), vec![x; count]),
     }
 }

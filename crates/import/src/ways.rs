@@ -111,7 +111,7 @@ fn ways(
     let them = if group.len() == 1 { "it" } else { "them" };
     let front = in_front(wiring, cut, group, &begins);
     let end = (!front.is_empty()).then(|| {
-        let option = option(wiring, "outputs", &front);
+        let option = option("outputs", front.iter().map(|&id| wiring.name(id)));
         format!("ending the graph in front of {them}, with {option}")
     });
     let (inputs, behind) = behind(wiring, cut, group);
@@ -123,8 +123,7 @@ fn ways(
             "beginning the graph behind {them}, which needs the type of `{name}` declared in the file"
         ))
     } else {
-        let all: Vec<TensorId> = inputs.into_iter().chain(behind).collect();
-        let option = option(wiring, "inputs", &all);
+        let option = option("inputs", inputs.into_iter().chain(behind).map(|id| wiring.name(id)));
         Some(format!("beginning the graph behind {them}, with {option}"))
     };
     let ways: Vec<String> = end.into_iter().chain(begin).collect();
@@ -176,8 +175,8 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
 }
 
 /// A list of tensors, written as an option of a configuration.
-fn option(wiring: &Wiring<'_>, key: &str, tensors: &[TensorId]) -> String {
-    let names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", wiring.name(id))).collect();
+pub fn option<'n>(key: &str, tensors: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = tensors.map(|name| format!("\"{name}\"")).collect();
     format!("`{key} = [{}]`", names.join(", "))
 }
 

@@ -177,37 +177,27 @@ impl Graph {
         for (position, node) in self.def.node.iter().enumerate() {
             let results = self.results(position);
             let is_needed = needed.as_ref().is_none_or(|needed| needed[position]);
-            match node.op.as_str() {
-                "Const" => {
-                    // A constant is also added as a node, so that all nodes keep their positions.
-                    results.iter().take(1).try_for_each(|name| wiring.constant(name))?;
-                    wiring.node(
-                        &node.name,
-                        [],
-                        [],
-                        results.iter().skip(1).map(|name| Some(name.as_str())),
-                    )?;
+            let is_constant = node.op == "Const";
+            if is_constant || node.op == "Placeholder" && is_needed {
+                if let Some(name) = results.first() {
+                    match is_constant {
+                        true => wiring.constant(name)?,
+                        false => wiring.input(name)?,
+                    }
                 }
-                "Placeholder" if is_needed => {
-                    results.iter().take(1).try_for_each(|name| wiring.input(name))?;
-                    wiring.node(
-                        &node.name,
-                        [],
-                        [],
-                        results.iter().skip(1).map(|name| Some(name.as_str())),
-                    )?;
-                }
-                _ => {
-                    let passed = |k: usize| match self.branches[position] {
-                        Branch::Passes { result, .. } => k == result,
-                        Branch::Plain | Branch::Dead => true,
-                    };
-                    let operands = self.operands(position).iter().map(|&port| Some(self.tensor(port)));
-                    let results = results.iter().enumerate();
-                    let results = results.map(|(k, name)| passed(k).then_some(name.as_str()));
-                    wiring.node(&node.name, operands, [], results)?;
-                }
+                // It is also a node here, so that all nodes keep their positions.
+                let others = results.iter().skip(1).map(|name| Some(name.as_str()));
+                wiring.node(&node.name, [], [], others)?;
+                continue;
             }
+            let passed = |k: usize| match self.branches[position] {
+                Branch::Passes { result, .. } => k == result,
+                Branch::Plain | Branch::Dead => true,
+            };
+            let operands = self.operands(position).iter().map(|&port| Some(self.tensor(port)));
+            let results = results.iter().enumerate();
+            let results = results.map(|(k, name)| passed(k).then_some(name.as_str()));
+            wiring.node(&node.name, operands, [], results)?;
         }
         for &port in &outputs {
             wiring.output(self.tensor(port));

@@ -35,7 +35,7 @@ use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
     Assumed, Cut, Declared, Decoded, MOST_BYTES_OF_PROTOBUF, NodeFault, ReadError, ReadOptions, Refusal, Scope,
-    TensorId, Wiring, between, cut, with_ways,
+    TensorId, Wiring, between, cut, with_batch, with_ways,
 };
 
 use crate::graph::Graph;
@@ -43,9 +43,6 @@ use crate::nodes::Nodes;
 use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;
-
-/// Longer messages of the protobuf decoder are cut to this number of characters.
-const LONGEST_MESSAGE: usize = 300;
 
 /// The name of the format in messages.
 const FORMAT: &str = "TensorFlow";
@@ -82,37 +79,13 @@ impl Model {
     /// # Errors
     /// The bytes are not a frozen graph.
     pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
-        let decode = |words: String| ReadError::Decode { format: FORMAT, words };
-        let def = GraphDef::decode(bytes).map_err(|error| {
-            let text = error.to_string();
-            decode(text.chars().take(LONGEST_MESSAGE).collect())
-        })?;
+        let def = GraphDef::decode(bytes).map_err(|error| ReadError::undecoded(FORMAT, &error.to_string()))?;
         if def.node.is_empty() {
-            return Err(decode("there are no nodes in it".into()));
+            return Err(ReadError::undecoded(FORMAT, "there are no nodes in it"));
         }
         Ok(Model {
             graph: Graph::new(def)?,
         })
-    }
-
-    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
-        let options = self.spelled_out(options);
-        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
-        let cut = cut(&wiring, &options).map_err(|error| match &error {
-            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
-                Some(fault) => ReadError::Unsupported(vec![fault]),
-                None => error,
-            },
-            _ => error,
-        })?;
-        state::check(&self.graph, &wiring, &cut)?;
-        self.between(&wiring, &cut, &options, is_single)
-            .map_err(|error| match error {
-                // If operators are not known, they are reported instead of this error, because a cut that avoids them
-                // would change the inputs, too.
-                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
-                other => other,
-            })
     }
 
     /// An error that lists all nodes of a cut whose operators are not known.
@@ -151,12 +124,7 @@ impl Model {
             tensors.begins.insert(input, declared);
         }
         check_bind(&tensors, &options.bind)?;
-        let batch = match is_single {
-            true => strait_import::batch(wiring, &tensors, cut, &options.bind),
-            false => Vec::new(),
-        };
-        let mut bind = options.bind.clone();
-        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+        let (batch, bind) = with_batch(wiring, &tensors, cut, &options.bind, is_single);
         let scope = Scope {
             wiring,
             source: &tensors,
@@ -266,24 +234,30 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// A TensorFlow graph does not state its outputs. If the options do not name outputs either, the outputs are the
-    /// results that no node reads. The name of a node in the options stands for the node's first result, as everywhere
-    /// in TensorFlow. Only the nodes that the outputs need are read. Extents of inputs that the file does not state
-    /// have the keys `<tensor>.<axis>`.
+    /// A TensorFlow graph does no outputs. Without `outputs` in the options they are the results that no node reads. A
+    /// node named in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need
+    /// are read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`. The batch are the free
+    /// dimension that are the first one of every input.
     ///
     /// # Errors
     /// There are unknown operators or variables, the graph contradicts itself, or the options do not fit the graph.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, false).map(|(module, _)| module)
-    }
-
-    /// Like [`Model::read`], but binds the batch to 1: the free dimensions that are the first dimensions of all inputs.
-    /// The returned [`Assumed`] lists the dimensions that were bound in this way.
-    ///
-    /// # Errors
-    /// See [`Model::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, true)
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
+        let options = self.spelled_out(options);
+        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
+        let cut = cut(&wiring, &options).map_err(|error| match &error {
+            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
+                Some(fault) => ReadError::Unsupported(vec![fault]),
+                None => error,
+            },
+            _ => error,
+        })?;
+        state::check(&self.graph, &wiring, &cut)?;
+        self.between(&wiring, &cut, &options, is_single)
+            .map_err(|error| match error {
+                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
+                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
+                other => other,
+            })
     }
 }
 

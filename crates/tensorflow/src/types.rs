@@ -51,14 +51,8 @@ impl TensorSource for Tensors<'_> {
             return Some(Err(Refusal::unsupported("a constant without a value")));
         };
         let name = self.wiring.name(id);
-        Some(tensor(proto, &self.budget).map_err(|refusal| match refusal {
-            Refusal::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
-            Refusal::Invalid(mut reason) => {
-                reason.text = format!("the constant `{name}`: {}", reason.text);
-                Refusal::Invalid(reason)
-            }
-            Refusal::Unknown => Refusal::Unknown,
-        }))
+        let within = |refusal: Refusal| refusal.within(&format!("the constant `{name}`"));
+        Some(tensor(proto, &self.budget).map_err(within))
     }
 
     fn declared(&self, id: TensorId) -> Option<Declared> {

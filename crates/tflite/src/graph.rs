@@ -27,9 +27,6 @@ const MOST: usize = 1 << 20;
 /// extracted several times.
 const SHARED: u64 = 1 << 24;
 
-/// Messages of the decoder are cut to this number of characters.
-const LONGEST_MESSAGE: usize = 300;
-
 /// A tensor of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
@@ -100,10 +97,7 @@ pub(crate) struct Graph<'a> {
 
 /// The error for bytes that are not a model of this format.
 pub(crate) fn undecoded(words: &str) -> ReadError {
-    ReadError::Decode {
-        format: "TFLite",
-        words: words.chars().take(LONGEST_MESSAGE).collect(),
-    }
+    ReadError::undecoded("TFLite", words)
 }
 
 fn broken(error: planus::Error) -> ReadError {

@@ -146,6 +146,12 @@ op! {
     }
 }
 
+impl From<Function> for super::Op {
+    fn from(function: Function) -> super::Op {
+        Unary { function }.into()
+    }
+}
+
 impl OpFacts for Unary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)

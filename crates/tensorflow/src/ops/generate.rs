@@ -7,7 +7,6 @@ use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Arg, Refusal, reduction_over};
 
 use super::Row;
-use super::shape::one;
 use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
@@ -103,7 +102,7 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// Reads a one-hot encoding along a new axis: one value at the position that the index gives, and another value
 /// elsewhere. If an index is outside of the axis, the result has only the other value.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let depth = one(reader, 1, "depth")?.max(0);
+    let depth = reader.given_int(1, "depth")?.max(0);
     let axis = reader.int("axis")?.unwrap_or(-1);
     let is_there = reader.is_at(&Arg::Operand(0), axis, depth)?;
     reader.finish(Select {}, &[is_there, Arg::Operand(2), Arg::Operand(3)])

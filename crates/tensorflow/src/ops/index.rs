@@ -8,7 +8,6 @@ use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use super::shape::one;
 use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
@@ -41,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
 /// Reads an operator that gathers slices along an axis. If there are batch axes, the indices apply to an axis after
 /// them.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = one(reader, 2, "axis")?;
+    let axis = reader.given_int(2, "axis")?;
     let rank = reader.rank(0)?;
     let axis = reader.axis(axis, rank)?;
     let indices = reader.indices(1)?;
@@ -98,7 +97,7 @@ fn scatter_into(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Re
 fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
-        axis: one(reader, 1, "axis")?,
+        axis: reader.given_int(1, "axis")?,
         keep_dims: false,
         last: false,
     };
@@ -116,7 +115,7 @@ fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["sorted"]);
     let op = TopK {
-        k: one(reader, 1, "number of elements")?,
+        k: reader.given_int(1, "number of elements")?,
         axis: -1,
         largest: true,
     };
@@ -135,7 +134,7 @@ fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Refusal> {
     let op = Cumulative {
         of,
-        axis: one(reader, 1, "axis")?,
+        axis: reader.given_int(1, "axis")?,
         exclusive: reader.flag("exclusive")?,
         reverse: reader.flag("reverse")?,
     };

@@ -2,8 +2,8 @@
 
 use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Add, AveragePool, BatchNormalization, Div};
-use strait_import::{Arg, Refusal};
+use strait_core::op::{Add, BatchNormalization, Div};
+use strait_import::{Arg, Refusal, Window};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
@@ -73,14 +73,7 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let squares = reader.times(&x, &x)?;
     let rows = reader.reshaped(&squares, &[-1, 1, 1, channels])?;
     let size = 2 * radius + 1;
-    let pool = AveragePool {
-        size: smallvec![1, size],
-        stride: smallvec![1, 1],
-        pad: smallvec![0, radius, 0, radius],
-        dilation: smallvec![1, 1],
-        ceil: false,
-        count_include_pad: true,
-    };
+    let pool = Window::dense(smallvec![0, radius, 0, radius]).average_pool(smallvec![1, size], false, true);
     let mean = reader.push(pool, &[rows])?;
     let mean = reader.reshaped(&mean, &extents)?;
     let scaled = reader.scaled(&mean, f64::from(alpha) * f64::from(size))?;

@@ -1,9 +1,9 @@
 //! Reads pools.
 
 use smallvec::SmallVec;
-use strait_core::op::{AveragePool, Cast, MaxPool};
+use strait_core::op::{Cast, MaxPool};
 use strait_core::{Elem, ReasonCode};
-use strait_import::{Arg, Refusal};
+use strait_import::{Arg, Refusal, Window};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
@@ -31,14 +31,7 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refu
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;
     let window = window(reader, layout, &extents(&size))?;
-    let op = MaxPool {
-        size,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: false,
-    };
-    largest(reader, layout, op)
+    largest(reader, layout, window.max_pool(size, false))
 }
 
 /// Reads a max pool whose window and strides are operands.
@@ -61,14 +54,11 @@ fn max_pool_of_operands(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refus
         }
         other => return Err(Refusal::Unsupported(format!("`padding` is `{other}`"))),
     }
-    let op = MaxPool {
-        size,
+    let window = Window {
         stride,
-        pad,
-        dilation: SmallVec::from_elem(1, 2),
-        ceil: false,
+        ..Window::dense(pad)
     };
-    largest(reader, layout, op)
+    largest(reader, layout, window.max_pool(size, false))
 }
 
 fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), Refusal> {
@@ -88,14 +78,6 @@ fn average_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), 
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;
     let window = window(reader, layout, &extents(&size))?;
-    let op = AveragePool {
-        size,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: false,
-        count_include_pad: false,
-    };
     let x = to_first(reader, layout, Arg::Operand(0))?;
-    finish(reader, layout, op, &[x])
+    finish(reader, layout, window.average_pool(size, false, false), &[x])
 }

@@ -2,18 +2,10 @@
 
 use smallvec::SmallVec;
 use strait_core::{Dim, ReasonCode};
-use strait_import::Refusal;
+use strait_import::{Refusal, Window, same_padding};
 
 use super::layout::Layout;
 use crate::operator_reader::OperatorReader;
-
-/// Strides, dilations and padding of a window, for each axis of the image.
-pub(super) struct Window {
-    pub(super) stride: SmallVec<[u32; 2]>,
-    pub(super) dilation: SmallVec<[u32; 2]>,
-    /// The padding: first the amounts before all axes, then those after.
-    pub(super) pad: SmallVec<[u32; 4]>,
-}
 
 /// The entries of a list attribute that belong to image axes. The entries for batch and channels have to be 1.
 pub(super) fn spatial(
@@ -90,22 +82,16 @@ fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>
 /// padding after the axis is larger by one.
 pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
-    let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation.into()));
-    let reach = reach.and_then(|n| n.checked_add(1)).ok_or_else(wrong)?;
-    let total = match (extent, stride) {
-        (_, 0) | (None, _) => return Err(wrong()),
+    let extent = match extent {
         // With a stride of 1 there are as many windows as elements, so the padding does not depend on the extent.
-        (_, 1) => reach - 1,
-        (Some(Dim::Fixed(extent)), _) => {
-            let steps = extent.div_ceil(stride.into()).saturating_sub(1);
-            let needed = steps.checked_mul(stride.into()).and_then(|n| n.checked_add(reach));
-            needed.ok_or_else(wrong)?.saturating_sub(*extent)
-        }
-        (Some(Dim::Named(_)), _) => {
+        Some(_) if stride == 1 => 1,
+        Some(Dim::Fixed(extent)) => *extent,
+        Some(Dim::Named(_)) => {
             let text = "the padding depends on a symbolic dimension; bind it to a number";
             return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
         }
+        None => return Err(wrong()),
     };
-    let total = u32::try_from(total).map_err(|_| wrong())?;
+    let total = same_padding(extent, size, stride, dilation).ok_or_else(wrong)?;
     Ok((total / 2, total - total / 2))
 }

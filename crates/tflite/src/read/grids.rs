@@ -4,47 +4,6 @@
 use crate::graph::{Graph, Tensor};
 use strait_core::{Elem, QuantParams};
 
-/// Operators whose kernels only move or compare codes. Their operands and results must have the same grid.
-const KEEPS: &[&str] = &[
-    "AVERAGE_POOL_2D",
-    "BATCH_TO_SPACE_ND",
-    "BROADCAST_TO",
-    "CONCATENATION",
-    "DEPTH_TO_SPACE",
-    "DYNAMIC_UPDATE_SLICE",
-    "EMBEDDING_LOOKUP",
-    "EXPAND_DIMS",
-    "GATHER",
-    "GATHER_ND",
-    "MATRIX_SET_DIAG",
-    "MAXIMUM",
-    "MAX_POOL_2D",
-    "MINIMUM",
-    "MIRROR_PAD",
-    "PACK",
-    "PAD",
-    "PADV2",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "RESHAPE",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "REVERSE_SEQUENCE",
-    "REVERSE_V2",
-    "SELECT",
-    "SELECT_V2",
-    "SLICE",
-    "SPACE_TO_BATCH_ND",
-    "SPACE_TO_DEPTH",
-    "SPLIT",
-    "SPLIT_V",
-    "SQUEEZE",
-    "STRIDED_SLICE",
-    "TILE",
-    "TRANSPOSE",
-    "UNPACK",
-];
-
 /// Operators, and the code types for which LiteRT has no kernel.
 const WITHOUT: &[(&str, &[Elem])] = &[
     ("BATCH_MATMUL", &[Elem::U8]),
@@ -94,8 +53,9 @@ fn grid(tensor: Option<&Tensor>) -> Option<&QuantParams> {
     tensor?.grid.as_ref()
 }
 
-/// Refuses an operator unless LiteRT has a kernel for its grids.
-pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
+/// Refuses an operator unless LiteRT has a kernel for its grids. If `keeps_grid` is true, the kernel needs the same grid
+/// for operands and result.
+pub(super) fn check(graph: &Graph<'_>, position: usize, keeps_grid: bool) -> Result<(), String> {
     let (node, name) = (&graph.nodes[position], graph.code(position).name());
     let tensor = |index: &Option<usize>| index.and_then(|index| graph.tensors.get(index));
     let operands: Vec<Option<&Tensor>> = node.inputs.iter().map(tensor).collect();
@@ -142,7 +102,7 @@ pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
         }
     }
     let rescales = name == "CONCATENATION" && codes == Elem::U8;
-    if KEEPS.contains(&name.as_str()) && !rescales {
+    if keeps_grid && !rescales {
         let mut grids = all().filter_map(|tensor| Some((tensor, tensor.grid.as_ref()?)));
         if let Some((_, first)) = grids.next()
             && let Some((other, _)) = grids.find(|(_, grid)| *grid != first)

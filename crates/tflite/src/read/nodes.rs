@@ -24,7 +24,7 @@ impl<'g> Reader<'g> for Nodes<'g> {
         for tensor in operands.chain(results) {
             tensors::check(tensor).map_err(Refusal::Unsupported)?;
         }
-        grids::check(self.graph, position).map_err(Refusal::Unsupported)?;
+        grids::check(self.graph, position, row.keeps_grid).map_err(Refusal::Unsupported)?;
         let mut reader = OperatorReader::new(builder, self.graph, position, self.hybrid_as_float);
         (row.map)(&mut reader)?;
         reader.give_grids()?;

@@ -4,7 +4,7 @@ use crate::graph::{Graph, Node, Tensor};
 use crate::schema::{Activation, BuiltinOptions};
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
-use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose, Unary};
+use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose};
 use strait_core::{Elem, QuantParams, ReasonCode};
 pub(super) use strait_import::{Arg, Refusal};
 use strait_import::{Builder, Layer};
@@ -156,13 +156,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
             }
         };
         let rank = self.arg_type(&image)?.shape.len();
-        let permutation = channels_last(rank);
-        self.finish(
-            Transpose {
-                permutation: permutation.as_slice().into(),
-            },
-            &[image],
-        )
+        let permutation = channels_last(rank).into();
+        self.finish(Transpose { permutation }, &[image])
     }
 
     /// The activation that a tool has left out because the codes of the result saturate; for operators that cannot have
@@ -200,7 +195,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
     /// A value with channels last, transposed to channels first.
     pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
         let rank = self.arg_type(x)?.shape.len();
-        let permutation = channels_first(rank).as_slice().into();
+        let permutation = channels_first(rank).into();
         let image = self.push(Transpose { permutation }, from_ref(x))?;
         if let (Arg::Operand(position), Arg::Value(image)) = (x, &image)
             && let Some(grid) = self.operand_grid(*position)
@@ -244,12 +239,7 @@ pub(super) fn function(activation: Activation) -> Result<Option<Op>, Refusal> {
         Activation::Relu => Some(Relu {}.into()),
         Activation::ReluN1To1 => Some(Clip { min: -1.0, max: 1.0 }.into()),
         Activation::Relu6 => Some(Clip { min: 0.0, max: 6.0 }.into()),
-        Activation::Tanh => Some(
-            Unary {
-                function: Function::Tanh,
-            }
-            .into(),
-        ),
+        Activation::Tanh => Some(Function::Tanh.into()),
         Activation::SignBit => return Err(Refusal::unsupported("the fused activation SIGN_BIT is not read")),
     })
 }

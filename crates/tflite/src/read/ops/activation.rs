@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
-use strait_core::op::{Add, Binary, BinaryFunction, Clip, Elu, Function, Identity, LeakyRelu, Mul, Relu, Unary};
+use strait_core::op::{Add, BinaryFunction, Clip, Elu, Function, Identity, LeakyRelu, Mul, Relu};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("RELU", 3, |reader| reader.finish(Relu {}, &[Arg::Operand(0)])),
@@ -33,12 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SQRT", 2, |reader| function(reader, Function::Sqrt)),
     Row::new("RSQRT", 3, |reader| {
         let root = reader.function(Function::Sqrt, &Arg::Operand(0))?;
-        reader.finish(
-            Unary {
-                function: Function::Reciprocal,
-            },
-            &[root],
-        )
+        reader.finish(Function::Reciprocal, &[root])
     }),
     Row::new("SQUARE", 1, |reader| {
         reader.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
@@ -53,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn function(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    reader.finish(Unary { function }, &[Arg::Operand(0)])
+    reader.finish(function, &[Arg::Operand(0)])
 }
 
 fn clip(reader: &mut OperatorReader<'_, '_>, min: f32, max: f32) -> Result<(), Refusal> {
@@ -70,12 +65,7 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let above = reader.push(Relu {}, std::slice::from_ref(&x))?;
     let zero = reader.number(&x, 0.0)?;
-    let below = reader.push(
-        Binary {
-            function: BinaryFunction::Minimum,
-        },
-        &[x, zero],
-    )?;
+    let below = reader.binary(BinaryFunction::Minimum, &x, &zero)?;
     let below = reader.times(&below, &Arg::Operand(1))?;
     reader.finish(Add {}, &[above, below])
 }

@@ -28,7 +28,7 @@ fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<
     }
     reader.of_rank(0, 2)?;
     reader.of_rank(1, 1)?;
-    let most = super::reduce::known_int(reader, 2, "count")?;
+    let most = reader.given_int(2, "count")?;
     let overlap = reader.known_float(3, "overlap")?;
     let overlap = overlap.filter(|overlap| (0.0..=1.0).contains(overlap));
     let (Some(overlap), 0..) = (overlap, most) else {

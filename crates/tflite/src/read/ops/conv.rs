@@ -6,8 +6,8 @@ use super::window::{paddings, positive};
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, options};
 use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
-use strait_core::op::{Conv, ConvTranspose, Transpose};
-use strait_core::{Carrier, ReasonCode, WeightZero};
+use strait_core::ReasonCode;
+use strait_core::op::ConvTranspose;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("CONV_2D", 8, conv),
@@ -52,10 +52,7 @@ fn convolution(
     reader.not_hybrid(0, 1)?;
     reader.of_rank(0, rank)?;
     reader.of_rank(1, rank)?;
-    let turned = Transpose {
-        permutation: permutation.into(),
-    };
-    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let weight = reader.transposed(&Arg::Operand(1), permutation)?;
     let extents = reader.extents(&weight)?;
     let extents: Vec<u64> = extents.iter().map(|&extent| extent.unsigned_abs()).collect();
     let size: Result<SmallVec<[u32; 2]>, _> = extents[2..].iter().map(|&extent| u32::try_from(extent)).collect();
@@ -68,17 +65,13 @@ fn convolution(
         Refusal::invalid(ReasonCode::ConvChannels, text)
     })?;
     let pad = paddings(reader, 0, window.padding, [&size, &window.stride, &window.dilation])?;
-    let op = Conv {
+    let moves = strait_import::Window {
         stride: window.stride,
-        pad,
         dilation: window.dilation,
-        groups,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
+        pad,
     };
     let image = reader.image(&Arg::Operand(0))?;
-    let result = reader.push(op, &[image, weight, Arg::Operand(2)])?;
+    let result = reader.push(moves.convolution(groups), &[image, weight, Arg::Operand(2)])?;
     reader.finish_image(result, window.activation)
 }
 
@@ -153,10 +146,7 @@ fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: 
     reader.of_rank(2, rank)?;
     reader.not_hybrid(2, 1)?;
     let wanted = reader.known_ints(0, "shape")?.unwrap_or_default();
-    let turned = Transpose {
-        permutation: permutation.into(),
-    };
-    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let weight = reader.transposed(&Arg::Operand(1), permutation)?;
     let (kernel, image) = (reader.extents(&weight)?, reader.extents(&Arg::Operand(2))?);
     let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
     let (mut begins, mut ends, mut more) = (Vec::new(), Vec::new(), SmallVec::new());

@@ -7,7 +7,7 @@ use strait_core::op::{Relation, Select};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MATRIX_DIAG", 1, matrix_diag),
-    Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag),
+    Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag).on_one_grid(),
 ];
 
 /// A matrix of booleans that is true on the diagonal.

@@ -37,6 +37,8 @@ pub(super) struct Row {
     pub(super) map: Map,
     /// True if the operator has states, which are variables among its operands.
     pub(super) has_states: bool,
+    /// True if the kernel only moves or compares codes, and needs the same grid for operands and result.
+    pub(super) keeps_grid: bool,
 }
 
 impl Row {
@@ -46,11 +48,17 @@ impl Row {
             last,
             map,
             has_states: false,
+            keeps_grid: false,
         }
     }
 
     const fn with_states(mut self) -> Row {
         self.has_states = true;
+        self
+    }
+
+    const fn on_one_grid(mut self) -> Row {
+        self.keeps_grid = true;
         self
     }
 }

@@ -7,19 +7,20 @@ use strait_core::ReasonCode;
 use strait_core::op::{Pad, PadMode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("PAD", 6, |reader| pad(reader, 0.0)),
+    Row::new("PAD", 6, |reader| pad(reader, 0.0)).on_one_grid(),
     Row::new("PADV2", 6, |reader| {
         let value = value(reader)?;
         pad(reader, value)
-    }),
+    })
+    .on_one_grid(),
     Row::new("DILATE", 1, dilate),
-    Row::new("MIRROR_PAD", 3, mirror_pad),
+    Row::new("MIRROR_PAD", 3, mirror_pad).on_one_grid(),
 ];
 
 /// The number to pad with, which is operand 2.
 fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
     match reader.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
-        false if !reader.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(reader, 2, "value")? as f32),
+        false if !reader.ty(2)?.elem.is_float() => Ok(reader.given_int(2, "value")? as f32),
         _ => Ok(reader.known_float(2, "value")?.unwrap_or(0.0)),
     }
 }

@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
             option!(options, half_pixel_centers, false),
         );
         resize(reader, ResizeMode::Linear, corners, centers)
-    }),
+    })
+    .on_one_grid(),
     Row::new("RESIZE_NEAREST_NEIGHBOR", 4, |reader| {
         let options = options!(reader, ResizeNearestNeighborOptions);
         let (corners, centers) = (
@@ -22,7 +23,8 @@ pub(super) const ROWS: &[Row] = &[
             option!(options, half_pixel_centers, false),
         );
         resize(reader, ResizeMode::Nearest, corners, centers)
-    }),
+    })
+    .on_one_grid(),
 ];
 
 /// Reads a resize of an image. Operands: the image, and its new height and width. In nearest mode, the coordinate (x +

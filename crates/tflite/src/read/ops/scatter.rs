@@ -9,7 +9,7 @@ use strait_core::{Elem, ReasonCode};
 pub(super) const ROWS: &[Row] = &[
     Row::new("SCATTER_ND", 1, scatter_nd),
     Row::new("SPARSE_TO_DENSE", 3, sparse_to_dense),
-    Row::new("DYNAMIC_UPDATE_SLICE", 6, update_slice),
+    Row::new("DYNAMIC_UPDATE_SLICE", 6, update_slice).on_one_grid(),
     Row::new("SEGMENT_SUM", 1, segment_sum),
     Row::new("UNSORTED_SEGMENT_SUM", 1, |reader| segments(reader, Combination::Add)),
     Row::new("UNSORTED_SEGMENT_PROD", 1, |reader| {
@@ -164,7 +164,7 @@ fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// Reads an operator that combines the slices of each segment. Operands: x, the segment of each slice, and the number
 /// of segments. A slice whose segment is negative is ignored.
 fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
-    let count = super::reduce::known_int(reader, 2, "count")?;
+    let count = reader.given_int(2, "count")?;
     let axes = reader.rank(1)?;
     let mut shape = vec![count];
     shape.extend(reader.extents(&Arg::Operand(0))?.get(axes..).unwrap_or_default());

@@ -6,11 +6,11 @@ use strait_core::op::{Expand, Relation, Reshape, ShapeOf, Squeeze, Transpose, Un
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RESHAPE", 1, reshape),
-    Row::new("SQUEEZE", 2, squeeze),
-    Row::new("EXPAND_DIMS", 1, expand_dims),
-    Row::new("TRANSPOSE", 8, transpose),
-    Row::new("BROADCAST_TO", 4, broadcast_to),
+    Row::new("RESHAPE", 1, reshape).on_one_grid(),
+    Row::new("SQUEEZE", 2, squeeze).on_one_grid(),
+    Row::new("EXPAND_DIMS", 1, expand_dims).on_one_grid(),
+    Row::new("TRANSPOSE", 8, transpose).on_one_grid(),
+    Row::new("BROADCAST_TO", 4, broadcast_to).on_one_grid(),
     Row::new("BROADCAST_ARGS", 1, broadcast_args),
     Row::new("SHAPE", 1, shape),
     Row::new("RANK", 1, rank),
@@ -69,7 +69,7 @@ fn squeeze(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn expand_dims(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = super::reduce::known_int(reader, 1, "axis")?;
+    let axis = reader.given_int(1, "axis")?;
     let axes = std::iter::once(axis).collect();
     reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
 }
@@ -83,12 +83,8 @@ fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(known) = reader.late_list(1)? {
-        let args = reader.late_operands(&[1])?;
-        return reader.finish(Expand { shape: known.into() }, &args);
-    }
-    let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
-    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    let (shape, args) = reader.shape_operand(1, ReasonCode::Axes)?;
+    reader.finish(Expand { shape: shape.into() }, &args)
 }
 
 /// Reads an operator whose result is the shape of the operand. Known extents become constants, so that everything
@@ -96,13 +92,13 @@ fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader.result_elem(0)?;
     let ty = reader.ty(0)?;
-    if let Some(dims) = ty.dims() {
-        let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
-        let numbers = Arg::Constant(reader.integers(&[numbers.len() as u64], &numbers)?);
-        let shape = reader.converted(&numbers, to)?;
-        return reader.finish_value(&shape);
-    }
-    let shape = reader.push(ShapeOf {}, &[Arg::Operand(0)])?;
+    let shape = match ty.dims() {
+        Some(dims) => {
+            let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
+            Arg::Constant(reader.integers(&[numbers.len() as u64], &numbers)?)
+        }
+        None => reader.push(ShapeOf {}, &[Arg::Operand(0)])?,
+    };
     let shape = reader.converted(&shape, to)?;
     reader.finish_value(&shape)
 }
@@ -116,14 +112,12 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// A tensor whose elements are all the same number. If the number is known, the tensor is a constant; otherwise each
 /// run broadcasts the number.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-    let ones = vec![1; shape.len()];
-    let number = reader.reshaped(number, &ones)?;
+    let number = reader.reshaped(number, &vec![1; shape.len()])?;
     reader.push(Expand { shape: shape.into() }, &[number])
 }
 
 fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<(), Refusal> {
-    let ones = vec![1; shape.len()];
-    let number = reader.reshaped(number, &ones)?;
+    let number = reader.reshaped(number, &vec![1; shape.len()])?;
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
