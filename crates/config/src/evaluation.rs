@@ -76,7 +76,7 @@ impl Evaluation {
 /// With `command` and `kind = "map"` the command converts the outputs to boxes, and Strait computes the precision and its
 /// interval. The command prints a list with one list of boxes for each sample. A box is `[class, score, left, top, right,
 /// bottom]`, or has the four numbers of `format`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
@@ -141,25 +141,7 @@ impl MetricTable {
         MetricTable {
             name: metric.name().to_owned(),
             kind: Some(metric),
-            output: None,
-            labels: None,
-            ignore: None,
-            peak: None,
-            score: None,
-            group: None,
-            boxes: None,
-            scores: None,
-            classes: None,
-            format: None,
-            size: None,
-            overlap: None,
-            command: None,
-            value: None,
-            each: None,
-            better: None,
-            unit: None,
-            seconds: None,
-            expect_float: None,
+            ..MetricTable::default()
         }
     }
 

@@ -9,16 +9,14 @@ use super::{evaluation::Drop, leaf::Pattern};
 
 /// Demands on the result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Gate {
     /// The largest loss of the integer model compared with the float model, by the name of a metric of `[evaluation]`. The
     /// float model's agreement counts as 100, and its cosine as 1. If a metric has several outputs, each of them has to meet
     /// the limit.
-    #[serde(default)]
     pub accuracy_drop: BTreeMap<String, Drop>,
     /// The smallest value of a metric for the integer model, by the name of a metric of `[evaluation]` and in its unit: `least
     /// = { snr = 30 }`.
-    #[serde(default)]
     pub least: BTreeMap<String, f64>,
     /// The only layers that may run on the host, by their source names. Each name has to be in the model. `[]`: none may.
     /// Absent: all may.

@@ -145,13 +145,11 @@ pub struct Input {
 
 /// From samples as stored to inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Preprocess {
     /// The layout of the stored samples, before the first step.
-    #[serde(default)]
     pub stored: Stored,
     /// The steps, in this order. Each does one thing.
-    #[serde(default)]
     pub steps: Vec<Step>,
 }
 
@@ -266,7 +264,7 @@ impl Target {
 
 /// The samples that the ranges of the activations are measured on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// Arrays or images, or a number of random samples.
     ///
@@ -282,11 +280,9 @@ pub struct Calibration {
     /// for deployment.
     pub data: Option<Data>,
     /// What to do with images that cannot be decoded.
-    #[serde(default)]
     pub unreadable: Unreadable,
     /// What to do if numbers are NaN in a run on the samples. Infinite numbers never have a range: the nodes that compute them
     /// stay on the host.
-    #[serde(default)]
     pub nan: NotANumber,
     /// A record of the vendor's own tool, for targets that can read one: AMCT's `record.txt` for `ascend`. The layers in the
     /// record get its grids, all other layers stay in float, and nothing is measured.
@@ -296,19 +292,13 @@ pub struct Calibration {
     /// The observer that determines a range from the measurements. Absent: the one of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
     /// A file for the vendor's own tool that says how to quantize, for targets that can read it: AMCT's simple configuration
     /// (`.cfg`) for `ascend`. Its content becomes rules. The rules of `[target.options]` and of `[quantize]` come later and
     /// win.
     pub config: Option<FilePath>,
     /// The folder where measurements are stored. They are reused if model, data and preprocessing are the same.
-    #[serde(default = "default_cache")]
     pub cache: FilePath,
-}
-
-fn default_cache() -> FilePath {
-    FilePath::new(".strait/cache")
 }
 
 impl Default for Calibration {
@@ -322,14 +312,14 @@ impl Default for Calibration {
             observer: None,
             observer_options: ObserverOptions::default(),
             config: None,
-            cache: default_cache(),
+            cache: FilePath::new(".strait/cache"),
         }
     }
 }
 
 /// Which differences a fused requantization may make.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Fusion {
     /// The differences that a fusion may make. Absent: the target's default.
     pub accept: Option<Accept>,
@@ -338,7 +328,6 @@ pub struct Fusion {
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
     /// no suitable form, because there is no proof, or because the difference is not accepted.
-    #[serde(default)]
     pub refused: Refused,
 }
 

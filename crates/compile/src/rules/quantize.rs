@@ -16,21 +16,17 @@ use super::leaf::{Pattern, Range};
 /// Quantization, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Quantize {
     /// Weights. Absent keys have the target's default.
-    #[serde(default)]
     pub weights: Weights,
     /// Activations. Absent keys have the target's default.
-    #[serde(default)]
     pub activations: Activations,
     /// Which operands and results of a layer share a grid. Absent keys have the target's default.
-    #[serde(default)]
     pub alignment: Alignment,
     /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
-    #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
@@ -139,22 +135,19 @@ pub struct Alignment {
 /// weights. If the rule matches several layers, it is enough that one of them can use the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rule {
     /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
     /// The ids of the targets to which the rule applies. Empty: all.
-    #[serde(default)]
     pub target: Vec<String>,
     /// Source names of layers.
-    #[serde(default)]
     pub layers: Vec<Pattern>,
     /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
     /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
     /// weights is a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another layer no longer
     /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
     /// `"dense_conv"`.
-    #[serde(default)]
     pub op: Vec<Pattern>,
     /// All layers on any path from one layer to another, including both.
     pub between: Option<Between>,
@@ -162,17 +155,13 @@ pub struct Rule {
     /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
     /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
     /// tensor is computed directly on this range.
-    #[serde(default)]
     pub operands: Vec<u32>,
     /// The rule applies only to these results of the layers. A result is the tensor that the layer computes, as if `tensors`
     /// named it.
-    #[serde(default)]
     pub results: Vec<u32>,
     /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
-    #[serde(default)]
     pub tensors: Vec<Pattern>,
     /// True: the rule may match nothing, or nothing that can use its keys.
-    #[serde(default)]
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
@@ -181,20 +170,17 @@ pub struct Rule {
     /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
     /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
-    #[serde(default)]
     pub weights: Weights,
     /// For layers and `operands`: the activations on which the layers compute. All operands of a layer have the same type. The
     /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
     /// values as their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
     /// apply to all of them.
-    #[serde(default)]
     pub activations: Activations,
 }
 
