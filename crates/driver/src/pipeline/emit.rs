@@ -45,12 +45,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(asked.clone())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    Diagnostics(findings.collect()).or(asked.clone())
 }
 
 /// A remark on biases that are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of 64

@@ -154,10 +154,5 @@ fn unfused(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
             _ => finding,
         }
     });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings).into())
-    }
+    Ok(Diagnostics(findings.collect()).or(())?)
 }

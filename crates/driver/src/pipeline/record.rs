@@ -70,12 +70,10 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
             continue;
         }
         match taken(module, &grid) {
-            Err(found) => findings.extend(
-                found
-                    .0
-                    .into_iter()
-                    .map(|finding| placed(record, grid.at.clone(), finding)),
-            ),
+            Err(found) => {
+                let found = found.0.into_iter();
+                findings.extend(found.map(|finding| placed(record, grid.at.clone(), finding)));
+            }
             Ok(taken) => {
                 named.insert(taken.node);
                 if grid.operand == 1 && module.main().node(taken.node).is_some_and(weighs) {
@@ -88,9 +86,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     }
     // If a layer is missing, it is reported both for its input and for its weights. So duplicates are removed.
     findings.dedup();
-    if !findings.is_empty() {
-        return Err(Diagnostics(findings).into());
-    }
+    Diagnostics(findings).or(())?;
     for (id, per) in granularities {
         settings.layers.entry(id).or_default().weights.per = Some(per);
     }
