@@ -50,7 +50,7 @@ pub struct FreeIntegers {
 
 /// The integers, or the scale, that the runtime computes from the scales in its file. They are compared with the ideal
 /// function and with the best integers that the form could have. They are only reported, and not replaced.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
@@ -125,9 +125,9 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             (Some(free), None)
         }
         Nearness::Derived { runtime, gain } => {
-            let (runtime, gain) = (Some(runtime.into()), gain.as_ref());
+            let gain = gain.as_ref();
             let from_scales = FromScales {
-                runtime,
+                runtime: Some(runtime.into()),
                 best: gain.map(|gain| Distance::from(&gain.best)),
                 better: gain.map_or(0, |gain| gain.better),
                 channels: gain.map_or(0, |gain| gain.channels),
@@ -135,16 +135,7 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             };
             (None, Some(from_scales))
         }
-        Nearness::Unknown => (
-            None,
-            Some(FromScales {
-                runtime: None,
-                best: None,
-                better: 0,
-                channels: 0,
-                rounds_once: false,
-            }),
-        ),
+        Nearness::Unknown => (None, Some(FromScales::default())),
     }
 }
 
