@@ -44,7 +44,7 @@ pub(crate) fn outside(place: &Path, what: &str, help: &str) -> Result<(), Diagno
 }
 
 /// The finding for a file that cannot be written.
-pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Diagnostic {
+pub fn unwritten(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
 }
 
