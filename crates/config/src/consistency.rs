@@ -26,11 +26,7 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     checker.evaluation();
     checker.output();
     checker.lists();
-    if checker.findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(checker.findings))
-    }
+    Diagnostics(checker.findings).or(())
 }
 
 struct Checker<'a> {

@@ -80,7 +80,7 @@ impl Evaluation {
 /// average precision of these boxes and its confidence interval. The command prints a list that contains a list of boxes
 /// for each sample. A box is `[class, score, left, top, right, bottom]`. If `format` is given, the last four numbers have
 /// this format instead.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
@@ -146,25 +146,7 @@ impl MetricTable {
         MetricTable {
             name: metric.name().to_owned(),
             kind: Some(metric),
-            output: None,
-            labels: None,
-            ignore: None,
-            peak: None,
-            score: None,
-            group: None,
-            boxes: None,
-            scores: None,
-            classes: None,
-            format: None,
-            size: None,
-            overlap: None,
-            command: None,
-            value: None,
-            each: None,
-            better: None,
-            unit: None,
-            seconds: None,
-            expect_float: None,
+            ..MetricTable::default()
         }
     }
 

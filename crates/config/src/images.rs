@@ -7,10 +7,9 @@ use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 /// Reads an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels. An
 /// alpha channel is dropped. Of 16-bit channels the upper 8 bits are taken, and of several frames the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Decode {
     /// What to do if the Exif data say that the camera was turned.
-    #[serde(default)]
     pub orientation: Orientation,
 }
 
@@ -27,7 +26,7 @@ pub enum Orientation {
 
 /// Resizes an image. Exactly one of `size` and `short` is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Resize {
     /// Width and height.
     pub size: Option<Extent>,
@@ -36,11 +35,9 @@ pub struct Resize {
     #[schemars(range(min = 1, max = 16384))]
     pub short: Option<u32>,
     /// The interpolation filter. Not every library supports every filter.
-    #[serde(default)]
     pub filter: Filter,
     /// The library whose arithmetic the step reproduces. The levels of the pixels are equal to those of the library, or differ
     /// by at most one.
-    #[serde(default)]
     pub like: Like,
 }
 
@@ -85,10 +82,9 @@ pub struct Crop {
 
 /// Converts three channels to one: the luma of Recommendation BT.601.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Gray {
     /// The library whose weights the step uses.
-    #[serde(default)]
     pub like: Like,
 }
 

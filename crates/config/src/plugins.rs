@@ -84,11 +84,10 @@ impl Pin {
 
 /// What to do with plugins whose digest is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Trust {
     /// What to do with a plugin of `[[plugin]]` that has no `sha256` for this platform. Tables are data and do not need a
     /// digest.
-    #[serde(default)]
     pub unpinned: Unpinned,
 }
 

@@ -8,26 +8,19 @@ use super::leaf::{FilePath, Pattern};
 /// Which rules rewrite the float graph. The ranges of values are measured after these rules have run, so switching off a
 /// rule also changes which values are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rewrite {
     /// If false, no rule merges a layer into another one, for example a batch normalization into the convolution before it. The
     /// key has the same name in AMCT.
-    #[serde(default = "yes")]
     pub do_fusion: bool,
     /// Source names of layers that no rule merges into another layer, and into which no other layer is merged. The key has the
     /// same name in AMCT.
-    #[serde(default)]
     pub skip_fusion_layers: Vec<Pattern>,
     /// Names of rules that are switched off. [rules.md](rules.md) lists the rules.
-    #[serde(default)]
     pub off: Vec<String>,
     /// A switch file in ATC's format: lines `RULE:off`, or JSON `{"Switch": {"GraphFusion": {"ALL": "off", "RULE": "on"}}}`.
     /// `ALL` stands for every rule that merges a layer into another one. Rules that another key switches off stay off.
     pub switch_file: Option<FilePath>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Default for Rewrite {

@@ -150,13 +150,11 @@ pub struct Input {
 
 /// How stored samples are converted to inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Preprocess {
     /// The layout of the stored samples, before the first step.
-    #[serde(default)]
     pub stored: Stored,
     /// The steps, in the order in which they are applied. Each step has exactly one key.
-    #[serde(default)]
     pub steps: Vec<Step>,
 }
 
@@ -271,7 +269,7 @@ impl Target {
 
 /// The samples from which the ranges of activations are measured, or a record that already has the grids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// Arrays or images, or a number of random samples.
     ///
@@ -289,11 +287,9 @@ pub struct Calibration {
     /// not for deployment.
     pub data: Option<Data>,
     /// What to do with images that cannot be decoded.
-    #[serde(default)]
     pub unreadable: Unreadable,
     /// What to do if the model computes NaN on the samples, or a sample contains NaN. There is no choice for infinite numbers,
     /// which cannot be part of a range: the nodes that compute them stay on the host.
-    #[serde(default)]
     pub nan: NotANumber,
     /// A record in which a vendor's tool has written grids, for targets that can read one: AMCT's `record.txt` for `ascend`.
     /// The layers in the record get these grids, all other layers stay in float, and no ranges are measured.
@@ -303,19 +299,13 @@ pub struct Calibration {
     /// The observer, which determines a range from the measurements. Absent: the observer of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
     /// A quantization configuration in the format of a vendor's tool, for targets that can read it: AMCT's simple configuration
     /// (`.cfg`) for `ascend`. The settings in this file become rules. Rules of `[target.options]` and of `[quantize]` override
     /// them.
     pub config: Option<FilePath>,
     /// The folder where measurements are stored. They are reused if the model, the data and the preprocessing are the same.
-    #[serde(default = "default_cache")]
     pub cache: FilePath,
-}
-
-fn default_cache() -> FilePath {
-    FilePath::new(".strait/cache")
 }
 
 impl Default for Calibration {
@@ -329,14 +319,14 @@ impl Default for Calibration {
             observer: None,
             observer_options: ObserverOptions::default(),
             config: None,
-            cache: default_cache(),
+            cache: FilePath::new(".strait/cache"),
         }
     }
 }
 
 /// How much the result of a fusion may differ from the result of the separate operations that it replaces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Fusion {
     /// How much the result of a fusion may differ. Absent: the target's default.
     pub accept: Option<Accept>,
@@ -345,7 +335,6 @@ pub struct Fusion {
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
     /// no suitable form, because there is no proof, or because the difference is not accepted.
-    #[serde(default)]
     pub refused: Refused,
 }
 

@@ -135,6 +135,11 @@ impl Figure {
     /// The mean of numbers for each sample, as a figure. Its interval follows from how much the numbers vary.
     pub fn mean(numbers: &[f64]) -> Figure {
         let (value, spread) = Spread::of_mean(numbers);
+        Figure::spread(value, spread)
+    }
+
+    /// A figure whose interval is that of the spread.
+    pub(crate) fn spread(value: f64, spread: Spread) -> Figure {
         Figure {
             interval: spread.interval(value),
             ..Figure::plain(value)

@@ -10,7 +10,6 @@ use strait_core::{
     DataId, Graph, Module, Node, Op, Placement, Value, ValueId,
     shape::{element_count, fixed_dims},
 };
-use strait_requantize::Per;
 
 use super::{
     FiredReport, Grid, Layer, Report, Summary, ValueReport,
@@ -125,16 +124,9 @@ fn value_report(module: &Module, value: &Value) -> ValueReport {
         elem: value.ty.elem.name().to_owned(),
         shape: fixed_dims(&value.ty.shape).unwrap_or_default().to_vec(),
         grid: value.quant.as_deref().map(|quant| Grid {
-            scale: all(&quant.scale),
-            zero_point: all(&quant.zero_point),
+            scale: quant.scale.values().to_vec(),
+            zero_point: quant.zero_point.values().to_vec(),
         }),
-    }
-}
-
-fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
-    match per {
-        Per::Tensor(one) => vec![one.clone()],
-        Per::Channel(all) => all.to_vec(),
     }
 }
 

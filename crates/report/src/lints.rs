@@ -135,6 +135,16 @@ fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> 
     Some([canonical.name(layer), canonical.name(tensor)])
 }
 
+fn lint(code: &str, [layer, tensor]: [&str; 2], text: String) -> Lint {
+    Lint {
+        code: code.to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        ..Lint::default()
+    }
+}
+
 fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
     let codes = away.steps;
     let [layer, tensor] = names(canonical, away.node, away.value)?;
@@ -152,17 +162,13 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
         (codes as f64 / loss.codes.max(1.0)).log2()
     );
     Some(Lint {
-        code: "range-given-away".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         channel: loss.channel,
         taken: Some(Taken {
             value: loss.extreme,
             share: loss.share,
             steps: loss.codes,
         }),
-        ..Lint::default()
+        ..lint("range-given-away", [layer, tensor], text)
     })
 }
 
@@ -212,13 +218,9 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
         }
     };
     Some(Lint {
-        code: "range-unlike".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         part: Some(PartLoss { channels, steps, bits }),
         readers: if found.leaves { Vec::new() } else { readers },
-        ..Lint::default()
+        ..lint("range-unlike", [layer, tensor], text)
     })
 }
 
@@ -234,12 +236,8 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
         coarser.reason.text,
     );
     Some(Lint {
-        code: "grid-coarser".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         factor: Some(factor),
-        ..Lint::default()
+        ..lint("grid-coarser", [layer, tensor], text)
     })
 }
 
@@ -254,12 +252,8 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
         raised.channel, raised.reason.text,
     );
     Some(Lint {
-        code: "scale-raised".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         channel: Some(raised.channel),
-        ..Lint::default()
+        ..lint("scale-raised", [layer, tensor], text)
     })
 }
 
@@ -276,12 +270,8 @@ fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
         some(readers.iter().map(|name| format!("`{name}`")).collect())
     );
     Some(Lint {
-        code: "grid-imposed".to_owned(),
-        text,
-        layer: aligned.to_owned(),
-        tensor: tensor.to_owned(),
         readers,
-        ..Lint::default()
+        ..lint("grid-imposed", [aligned, tensor], text)
     })
 }
 
@@ -313,40 +303,23 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
         ),
     };
     Some(Lint {
-        code: code.to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         range: Some(RangeLoss {
             range: found.range,
             seen: found.seen,
             clipped,
         }),
-        ..Lint::default()
+        ..lint(code, [layer, tensor], text)
     })
 }
 
 fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     let [layer, tensor] = names(canonical, found.node, found.value)?;
-    let (loss, by) = match found.loss {
-        RequantizedLoss::Steps(steps) => (
-            format!("its steps are {steps:.2} times as large"),
-            RequantizedBy {
-                steps: Some(steps),
-                snr: None,
-            },
-        ),
-        RequantizedLoss::Noise(f64::INFINITY) => (
-            "its numbers are the same".to_owned(),
-            RequantizedBy { steps: None, snr: None },
-        ),
+    let (loss, steps, snr) = match found.loss {
+        RequantizedLoss::Steps(steps) => (format!("its steps are {steps:.2} times as large"), Some(steps), None),
+        RequantizedLoss::Noise(f64::INFINITY) => ("its numbers are the same".to_owned(), None, None),
         RequantizedLoss::Noise(ratio) => {
             let snr = 10.0 * ratio.log10();
-            let by = RequantizedBy {
-                steps: None,
-                snr: Some(snr),
-            };
-            (format!("its numbers have an SNR of {snr:.1} dB"), by)
+            (format!("its numbers have an SNR of {snr:.1} dB"), None, Some(snr))
         }
     };
     let text = format!(
@@ -356,12 +329,8 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
         found.reason.text,
     );
     Some(Lint {
-        code: "grid-requantized".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
-        requantized: Some(by),
-        ..Lint::default()
+        requantized: Some(RequantizedBy { steps, snr }),
+        ..lint("grid-requantized", [layer, tensor], text)
     })
 }
 

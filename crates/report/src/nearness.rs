@@ -51,7 +51,7 @@ pub struct FreeIntegers {
 /// The integers, or the scale, that the runtime computes from the scales in its file. They are compared with the ideal
 /// function and with the best integers that the form could have. The comparison is only reported; it does not change
 /// the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
@@ -126,9 +126,9 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             (Some(free), None)
         }
         Nearness::Derived { runtime, gain } => {
-            let (runtime, gain) = (Some(runtime.into()), gain.as_ref());
+            let gain = gain.as_ref();
             let from_scales = FromScales {
-                runtime,
+                runtime: Some(runtime.into()),
                 best: gain.map(|gain| Distance::from(&gain.best)),
                 better: gain.map_or(0, |gain| gain.better),
                 channels: gain.map_or(0, |gain| gain.channels),
@@ -136,16 +136,7 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             };
             (None, Some(from_scales))
         }
-        Nearness::Unknown => (
-            None,
-            Some(FromScales {
-                runtime: None,
-                best: None,
-                better: 0,
-                channels: 0,
-                rounds_once: false,
-            }),
-        ),
+        Nearness::Unknown => (None, Some(FromScales::default())),
     }
 }
 

@@ -280,7 +280,13 @@ impl InputSamples {
                 } else {
                     model.to_vec()
                 };
-                Source::Random(Random::new(count, input, shape, number_type, range))
+                Source::Random(Random {
+                    count,
+                    input,
+                    shape,
+                    number_type,
+                    range,
+                })
             }
         };
         let plan = if has_steps { plan } else { &Plan::default() };

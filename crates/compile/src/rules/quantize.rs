@@ -16,21 +16,17 @@ use super::leaf::{Pattern, Range};
 /// How values are quantized, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Quantize {
     /// How weights are quantized. Absent keys have the target's default.
-    #[serde(default)]
     pub weights: Weights,
     /// How activations are quantized. Absent keys have the target's default.
-    #[serde(default)]
     pub activations: Activations,
     /// Which operands and results of a layer share a grid. Absent keys have the target's default.
-    #[serde(default)]
     pub alignment: Alignment,
     /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
-    #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
@@ -143,22 +139,19 @@ pub struct Alignment {
 /// matches layers without weights. If the rule matches several layers, it is enough that one of them can use the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rule {
     /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
     /// The ids of the targets to which the rule applies. Empty: all.
-    #[serde(default)]
     pub target: Vec<String>,
     /// Source names of layers.
-    #[serde(default)]
     pub layers: Vec<Pattern>,
     /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
     /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
     /// weights is a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another layer no longer
     /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
     /// `"dense_conv"`.
-    #[serde(default)]
     pub op: Vec<Pattern>,
     /// Selects all layers on any path from one layer to another, including both.
     pub between: Option<Between>,
@@ -166,17 +159,13 @@ pub struct Rule {
     /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
     /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
     /// tensor is computed directly on this range.
-    #[serde(default)]
     pub operands: Vec<u32>,
     /// The rule applies only to these results of the layers, counted from 0. This has the same effect as naming the tensors of
     /// these results in `tensors`.
-    #[serde(default)]
     pub results: Vec<u32>,
     /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
-    #[serde(default)]
     pub tensors: Vec<Pattern>,
     /// If true, it is not an error if the rule matches nothing, or nothing that can use its keys.
-    #[serde(default)]
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
@@ -187,21 +176,18 @@ pub struct Rule {
     /// these are given.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
     /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
-    #[serde(default)]
     pub weights: Weights,
     /// How activations are quantized. In a rule for layers or `operands`, this applies to the operands on which the layers
     /// compute. All operands of a layer have the same type. The results of a layer get the type on which the readers of the
     /// results agree, if the target supports this type there. In a rule for `tensors` or `results`, this applies to the named
     /// values themselves. If operands and results have the same grid, as in a pool, `symmetric` and `scale` apply to all of
     /// them.
-    #[serde(default)]
     pub activations: Activations,
 }
 

@@ -140,10 +140,7 @@ impl Meter for Miou {
         let figure = |notes: &[Note]| {
             let value = value(notes, None);
             let spread = || resample::drawn(notes.len(), |weights| self::value(notes, Some(weights)));
-            value.is_finite().then(|| Figure {
-                interval: spread().interval(value),
-                ..Figure::plain(value)
-            })
+            value.is_finite().then(|| Figure::spread(value, spread()))
         };
         let change = runs.float.and_then(|float| {
             let change = value(runs.integer, None) - value(float, None);
