@@ -72,9 +72,9 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             };
             if targets.iter().any(|target| target == dependency) {
                 if package != "builtin" {
-                    findings.add(
+                    findings.at(
                         &manifest.path,
-                        Some(line),
+                        line,
                         format!("only `builtin` may depend on the target {dependency}"),
                     );
                 }
@@ -90,9 +90,9 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 allowed(&package)
             };
             if own.is_none_or(|own| own.split(' ').all(|allowed| allowed != dependency)) {
-                findings.add(
+                findings.at(
                     &manifest.path,
-                    Some(line),
+                    line,
                     format!("{package} may not depend on {dependency}"),
                 );
             }
@@ -100,7 +100,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if !is_target && !["builtin", "tests"].contains(&&*package) && allowed(&package).is_none() {
             findings.add(
                 &manifest.path,
-                None,
                 format!("{package} is not in the table of xtask/src/tidy/arrows.rs"),
             );
         }

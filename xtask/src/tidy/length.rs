@@ -18,7 +18,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if file.bytes > MOST_BYTES {
             findings.add(
                 &file.path,
-                None,
                 format!(
                     "{} kB; at most {} go into the repository",
                     file.bytes / 1000,
@@ -33,7 +32,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if is_prose_or_code && lines > MOST_LINES && !GENERATED.contains(&file.path.as_str()) && !excused(&file.path) {
             findings.add(
                 &file.path,
-                None,
                 format!("{lines} lines; split it, or say why not in xtask/src/tidy/length.rs"),
             );
         }
@@ -45,7 +43,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         {
             findings.add(
                 path,
-                None,
                 "is no longer long: take it out of the table in xtask/src/tidy/length.rs",
             );
         }

@@ -61,12 +61,14 @@ Usage: cargo xtask tidy
 pub(crate) struct Findings(Vec<String>);
 
 impl Findings {
-    /// Adds a finding about a file, or about one of its lines (counted from 1).
-    fn add(&mut self, path: &str, line: Option<usize>, text: impl std::fmt::Display) {
-        match line {
-            Some(line) => self.0.push(format!("{path}:{line}: {text}")),
-            None => self.0.push(format!("{path}: {text}")),
-        }
+    /// Adds a finding about a file.
+    fn add(&mut self, path: &str, text: impl std::fmt::Display) {
+        self.0.push(format!("{path}: {text}"));
+    }
+
+    /// Adds a finding about a line of a file (counted from 1).
+    fn at(&mut self, path: &str, line: usize, text: impl std::fmt::Display) {
+        self.0.push(format!("{path}:{line}: {text}"));
     }
 }
 
