@@ -40,7 +40,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   names       core names no target, format or dynamic library; nothing compares a target's id
   unsafe      unsafe code only where it is allowed
   leftovers   no todo!, unimplemented!, FIXME, ignored test without a reason
-  length      no file over 600 lines without a reason, no large file
+  length      no file over 600 lines that people write, no large file
   hash        no hash table in a library crate without a reason
   arrays      no reduction or product by ndarray, whose bits depend on the processor
   machine     no path of a machine, no other registry than the public one
