@@ -4,12 +4,11 @@
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
 use crate::placed::Placed;
-pub(crate) use crate::placed::decoded;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
     integer::{Activation, Addend, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
 };
-use strait_requantize::{IntType, Requantization};
+use strait_requantize::{IntType, OutsideDomain, Requantization};
 
 /// One call of one loop: its operands, and the accumulators that this module computes from the operands.
 pub(crate) struct Run {
@@ -449,6 +448,20 @@ impl Run {
     /// Channel and accumulator of a result.
     pub(crate) fn accumulator(&self, at: usize) -> (usize, i64) {
         self.accumulators[at]
+    }
+
+    /// The results for all accumulators, by the definition of the form.
+    pub(crate) fn expected(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Vec<i32>, OutsideDomain> {
+        let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
+        let channels: Vec<_> = (0..self.channels()).map(|channel| form.channel(channel).ok()).collect();
+        let of = |&(channel, accumulator): &(usize, i64)| {
+            let code = match channels.get(channel) {
+                Some(Some(channel)) => channel.eval(accumulator)?,
+                _ => form.eval(channel, accumulator)?,
+            };
+            Ok(code.min(high).max(low))
+        };
+        self.accumulators.iter().map(of).collect()
     }
 
     /// Calls the loop and returns its results.
