@@ -75,9 +75,7 @@ impl Part {
             self.accumulators.get(at).copied().unwrap_or(0),
         )
     }
-}
 
-impl Part {
     /// The tile with the same accumulators in reverse order, so that each accumulator is requantized with the
     /// parameters of another channel.
     pub(super) fn turned(&self) -> Part {
@@ -156,9 +154,5 @@ pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[V
 /// A tile with 64 accumulators for each channel. So the rows of the tile, and the tile itself, end where a cache line
 /// ends.
 pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
-    let its: Vec<Vec<i64>> = channels
-        .iter()
-        .map(|its| its.iter().cycle().take(64).copied().collect())
-        .collect();
-    Part::new(axis, wide, 0, &its)
+    Part::new(axis, wide, 0, &few(64, channels))
 }
