@@ -40,7 +40,16 @@ mod sidecar;
 mod target;
 mod trial;
 mod wire;
+#[cfg(unix)]
 pub mod worker;
+/// Workers are not supported on this system yet.
+#[cfg(not(unix))]
+pub mod worker {
+    /// Ends with an error.
+    pub fn main() -> std::process::ExitCode {
+        std::process::ExitCode::FAILURE
+    }
+}
 
 pub use allowance::Allowance;
 pub use conduct::{Misdeed, Traces, Trial};

@@ -124,6 +124,18 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
     }
 }
 
+/// The host struct with the versions of this program, and without functions.
+pub(super) fn this_host() -> c::Host {
+    c::Host {
+        interface_major: c::INTERFACE_MAJOR,
+        interface_minor: c::INTERFACE_MINOR,
+        table_schema: c::TABLE_SCHEMA,
+        ir_major: MAJOR.into(),
+        ir_minor: MINOR.into(),
+        ..c::Host::EMPTY
+    }
+}
+
 impl Reports {
     pub(super) fn new(package: &str) -> Reports {
         Reports {
@@ -139,14 +151,9 @@ impl Reports {
     /// Makes a call with a host struct whose `report` stores what the library reports in this value.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
-            interface_major: c::INTERFACE_MAJOR,
-            interface_minor: c::INTERFACE_MINOR,
-            table_schema: c::TABLE_SCHEMA,
-            ir_major: MAJOR.into(),
-            ir_minor: MINOR.into(),
             context: ptr::from_ref(&self).cast_mut().cast(),
             report: Some(report),
-            ..c::Host::EMPTY
+            ..this_host()
         };
         let status = call(&host);
         if status == c::OK {
