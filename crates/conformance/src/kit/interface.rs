@@ -32,10 +32,10 @@ impl Interface {
 /// is called.
 pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn ExaminationProgress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
-    let [major, minor] = library.interface();
+    let (package, [major, minor]) = (&library.description().package, library.description().interface);
     let mut its = Interface {
         lines: vec![
-            line("entry, versions and table").checked(format!("{}, interface {major}.{minor}", library.package())),
+            line("entry, versions and table").checked(format!("{package}, interface {major}.{minor}")),
             line("other versions"),
             line("smaller and larger structs"),
             line("no arguments"),
@@ -87,7 +87,7 @@ fn probed(
             About::Nulls => 3,
             About::Targets => 4,
             About::Garbage => {
-                its.garbage += usize::from(library.emits().is_some());
+                its.garbage += usize::from(library.description().emits.is_some());
                 let fault = fault.map(|fault| Fault::new(Subject::Garbage, fault).on(row, form, None));
                 its.faults.extend(fault);
                 continue;

@@ -86,7 +86,9 @@ pub(super) fn lines(
     let none = counts.requantizations == counts.left;
     let never = |subject: Subject| match subject {
         _ if none => Some("the library computes none of its forms"),
-        Subject::Garbage if library.emits().is_none() => Some("the library has no function that reads a model"),
+        Subject::Garbage if library.description().emits.is_none() => {
+            Some("the library has no function that reads a model")
+        }
         Subject::Processes if others.is_empty() => Some("no other process could be started"),
         _ => None,
     };
