@@ -2,7 +2,7 @@
 
 use super::observer::Observer;
 use super::pair::Pair;
-use super::words::{Evidence, Integer, Interval, WeightPer};
+use super::words::{Evidence, Integer, WeightPer};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,8 @@ pub struct ActivationScheme {
     #[serde(default)]
     pub scale: ScaleSet,
     /// The codes in use. Absent: all of the type.
-    pub range: Option<Interval>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
 /// Grids of weights.
@@ -127,7 +128,8 @@ pub struct WeightScheme {
     #[serde(default)]
     pub scale: ScaleSet,
     /// The codes in use. Absent: all of the type.
-    pub range: Option<Interval>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
 /// Width of sums.
@@ -240,19 +242,19 @@ impl Types {
 
     /// The range of codes that activations of a type use.
     pub fn activation_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.activation(t).range.as_ref())
+        codes(t.into(), self.activation(t).range)
     }
 
     /// The range of codes that weights of a type use.
     pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.weight(t).range.as_ref())
+        codes(t.into(), self.weight(t).range)
     }
 }
 
 /// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
 /// that the interval fits the type.
-fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
-    range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
+fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
+    range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }
 
 impl Quantize {
