@@ -393,13 +393,14 @@ impl Library {
         }
     }
 
-    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives.
+    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives. The inner error is
+    /// that of the sink.
     pub(crate) fn emit(
         &self,
         options: &Options,
         (ir, tensors, data): (&[u8], Vec<TensorHeader>, &[&[u8]]),
         sink: &mut Emitted<'_>,
-    ) -> Result<(), EmitError> {
+    ) -> Result<Result<(), TargetError>, PluginError> {
         let mut refused = None;
         let emitted = self.with("emit", options, self.patience.emit, |session, target, clock| {
             let ir_size = ir.len() as u64;
@@ -427,8 +428,8 @@ impl Library {
             }
         });
         match refused {
-            Some(error) => Err(EmitError::Refused(error)),
-            None => emitted.map_err(EmitError::Plugin),
+            Some(error) => Ok(Err(error)),
+            None => emitted.map(Ok),
         }
     }
 }
@@ -436,14 +437,6 @@ impl Library {
 fn refused(path: &Path, error: LoadError) -> PluginError {
     let path = path.display().to_string();
     PluginError::Load { path, error }
-}
-
-/// Why the files of a model were not written.
-pub(crate) enum EmitError {
-    /// The library failed.
-    Plugin(PluginError),
-    /// The sink refused a file.
-    Refused(TargetError),
 }
 
 /// The error for an answer that does not fit the request.

@@ -13,7 +13,7 @@ use strait_target::{
 };
 
 use crate::held;
-use crate::library::{EmitError, RegisteredForm};
+use crate::library::RegisteredForm;
 use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
@@ -163,10 +163,7 @@ impl Target for LibraryTarget {
         let model = (&encoded.ir[..], headers.collect(), &data[..]);
         let mut files = Emitted::new(sink, &id);
         let emitted = self.library.emit(&self.options, model, &mut files);
-        emitted.map_err(|error| match error {
-            EmitError::Plugin(error) => self.failed(named(error, module)),
-            EmitError::Refused(error) => error,
-        })?;
+        emitted.map_err(|error| self.failed(named(error, module)))??;
         files.finish()
     }
 }

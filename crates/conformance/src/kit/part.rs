@@ -4,6 +4,13 @@ use strait_kernels::integer::{Axis, Tile};
 use strait_plugin_host::{RegisteredForm, TileRequest};
 use strait_requantize::Requantization;
 
+/// A form, and the same form as it was sent to the library.
+#[derive(Clone, Copy)]
+pub(super) struct Registered<'a> {
+    pub(super) registered: &'a RegisteredForm,
+    pub(super) form: &'a Requantization,
+}
+
 /// A tile, and the accumulators in it.
 #[derive(Clone)]
 pub(super) struct Part {
@@ -48,10 +55,10 @@ impl Part {
         }
     }
 
-    pub(super) fn asked<'a>(&'a self, registered: &'a RegisteredForm, form: &'a Requantization) -> TileRequest<'a> {
+    pub(super) fn asked<'a>(&'a self, of: Registered<'a>) -> TileRequest<'a> {
         TileRequest {
-            registered,
-            form,
+            registered: of.registered,
+            form: of.form,
             tile: self.tile,
             wide: self.wide,
             accumulators: &self.bytes,
