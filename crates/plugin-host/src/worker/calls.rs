@@ -350,28 +350,19 @@ impl Plugin {
 }
 
 fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
-    let entry = c::OptionEntry {
+    let (kind, text, number) = match value {
+        OptionValue::String(text) => (c::OPTION_TEXT, Some(text), 0),
+        OptionValue::Integer(number) => (c::OPTION_INTEGER, None, *number),
+        OptionValue::Bool(flag) => (c::OPTION_BOOL, None, (*flag).into()),
+    };
+    c::OptionEntry {
+        kind,
         name: name.as_ptr(),
         name_size: name.len() as u64,
+        text: text.map_or(ptr::null(), |text| text.as_ptr()),
+        text_size: text.map_or(0, |text| text.len() as u64),
+        number,
         ..c::OptionEntry::EMPTY
-    };
-    match value {
-        OptionValue::String(text) => c::OptionEntry {
-            kind: c::OPTION_TEXT,
-            text: text.as_ptr(),
-            text_size: text.len() as u64,
-            ..entry
-        },
-        OptionValue::Integer(number) => c::OptionEntry {
-            kind: c::OPTION_INTEGER,
-            number: *number,
-            ..entry
-        },
-        OptionValue::Bool(flag) => c::OptionEntry {
-            kind: c::OPTION_BOOL,
-            number: (*flag).into(),
-            ..entry
-        },
     }
 }
 
