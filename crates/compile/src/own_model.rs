@@ -173,7 +173,7 @@ impl Layer<'_> {
                 let Ok(expected) = scalars.eval(accumulator) else {
                     continue;
                 };
-                let (expected, found) = (expected.min(high).max(low), code(self.form.out(), bytes));
+                let (expected, found) = (expected.min(high).max(low), self.form.out().decode(bytes).unwrap_or(0));
                 if found != expected {
                     return Ok(Some(Difference {
                         channel,
@@ -191,19 +191,6 @@ impl Layer<'_> {
 /// The number of accumulators that are compared in each channel, if the codes in `codes` are compared.
 fn each(codes: &[i64]) -> usize {
     3 * codes.len() + 2
-}
-
-/// Reads a code from its bytes.
-fn code(out: IntType, bytes: &[u8]) -> i32 {
-    let signed = out.min() < 0;
-    match *bytes {
-        [a] if signed => i8::from_ne_bytes([a]).into(),
-        [a] => a.into(),
-        [a, b] if signed => i16::from_ne_bytes([a, b]).into(),
-        [a, b] => u16::from_ne_bytes([a, b]).into(),
-        [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
-        _ => 0,
-    }
 }
 
 #[cfg(test)]

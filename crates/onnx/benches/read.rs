@@ -64,7 +64,7 @@ fn weights(folder: &Path, beside: bool) -> Result<usize, Box<dyn Error>> {
         last = result;
     }
     let nodes = model.nodes();
-    fs::write(folder.join(MODEL), model.written(&last, &[1, WIDTH]))?;
+    fs::write(folder.join(MODEL), model.written(&[(&last, &[1, WIDTH])]))?;
     fs::write(folder.join(WEIGHTS), data)?;
     Ok(nodes)
 }
@@ -106,7 +106,7 @@ fn activations(folder: &Path) -> Result<usize, Box<dyn Error>> {
         (last, block) = (sum, block + 1);
     }
     let nodes = model.nodes();
-    fs::write(folder.join(MODEL), model.written(&last, &IMAGE))?;
+    fs::write(folder.join(MODEL), model.written(&[(&last, &IMAGE)]))?;
     Ok(nodes)
 }
 
@@ -153,7 +153,7 @@ fn shapes(folder: &Path) -> Result<usize, Box<dyn Error>> {
         block += 1;
     }
     let nodes = model.nodes();
-    fs::write(folder.join(MODEL), model.written(&last, &IMAGE))?;
+    fs::write(folder.join(MODEL), model.written(&[(&last, &IMAGE)]))?;
     Ok(nodes)
 }
 

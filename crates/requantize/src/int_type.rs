@@ -79,6 +79,19 @@ impl IntType {
         x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
     }
 
+    /// The value of an element from its bytes, in the byte order of the machine. `None` if no type has so many bytes.
+    pub fn decode(self, bytes: &[u8]) -> Option<i32> {
+        let is_signed = self.min() < 0;
+        Some(match *bytes {
+            [a] if is_signed => i8::from_ne_bytes([a]).into(),
+            [a] => a.into(),
+            [a, b] if is_signed => i16::from_ne_bytes([a, b]).into(),
+            [a, b] => u16::from_ne_bytes([a, b]).into(),
+            [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
+            _ => return None,
+        })
+    }
+
     /// The name in text, JSON and tables: `i8`, `u8`, `i16`, `i32`, `u16`, `i4`, `u4`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,6 +120,16 @@ impl fmt::Display for IntType {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_codes_of_their_type() {
+        assert_eq!(IntType::I8.decode(&[0x80]), Some(-128));
+        assert_eq!(IntType::U8.decode(&[0x80]), Some(128));
+        assert_eq!(IntType::I16.decode(&(-2i16).to_ne_bytes()), Some(-2));
+        assert_eq!(IntType::U16.decode(&0xfffeu16.to_ne_bytes()), Some(0xfffe));
+        assert_eq!(IntType::I32.decode(&i32::MIN.to_ne_bytes()), Some(i32::MIN));
+        assert_eq!(IntType::I32.decode(&[0; 3]), None);
+    }
 
     #[test]
     fn ranges_are_those_of_the_width() {

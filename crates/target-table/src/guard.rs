@@ -78,12 +78,7 @@ impl Target for Guarded {
         };
         match probe(&loops, form, clamp) {
             Ok(None) => Ok(Box::new(loops)),
-            Ok(Some(Wrong {
-                channel,
-                accumulator,
-                expected,
-                found,
-            })) => Err(TargetError::Wrong {
+            Ok(Some((channel, accumulator, expected, found))) => Err(TargetError::Wrong {
                 target: self.target(),
                 form: name.to_owned(),
                 channel,
@@ -273,13 +268,9 @@ impl Loops for GuardedLoops {
     }
 }
 
-/// An accumulator for which a kernel computes a code that differs from the form's definition.
-struct Wrong {
-    channel: usize,
-    accumulator: i64,
-    expected: i32,
-    found: i32,
-}
+/// An accumulator for which a kernel computes a code that differs from the form's definition: its channel, the
+/// accumulator, the expected code, and the code that was found.
+type Wrong = (usize, i64, i32, i32);
 
 /// Number of accumulators that are compared in each channel.
 const PROBES: usize = 12;
@@ -353,31 +344,14 @@ fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], c
                 continue;
             };
             let expected = expected.min(high).max(low);
-            let found = code(form.out(), &codes[at * width..(at + 1) * width]);
+            let found = form
+                .out()
+                .decode(&codes[at * width..(at + 1) * width])
+                .unwrap_or(i32::MAX);
             if found != expected {
-                return Some(Wrong {
-                    channel,
-                    accumulator,
-                    expected,
-                    found,
-                });
+                return Some((channel, accumulator, expected, found));
             }
         }
     }
     None
-}
-
-/// Converts the bytes of one element to its value.
-fn code(elem: IntType, bytes: &[u8]) -> i32 {
-    match (elem, bytes) {
-        (IntType::I8 | IntType::I4, &[a]) => i8::from_ne_bytes([a]).into(),
-        (IntType::U8 | IntType::U4, &[a]) => a.into(),
-        (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
-        (IntType::U16, &[a, b]) => u16::from_ne_bytes([a, b]).into(),
-        (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]),
-        // The number of bytes does not fit the type.
-        (IntType::I8 | IntType::U8 | IntType::I16 | IntType::U16 | IntType::I32 | IntType::I4 | IntType::U4, _) => {
-            i32::MAX
-        }
-    }
 }

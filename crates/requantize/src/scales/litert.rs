@@ -89,7 +89,8 @@ pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -
     sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
 
-fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+/// The form of [`sixteen_by_eight`] for a factor.
+pub fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
     let form = Requantization::SixteenByEight(form::SixteenByEight {
         multiplier,
@@ -260,7 +261,8 @@ pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Ad
     })
 }
 
-fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+/// The form of LiteRT's int8 ops for a factor, by `QuantizeMultiplier`.
+pub fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
     let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier,

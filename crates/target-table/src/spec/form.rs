@@ -5,8 +5,7 @@ use super::words::{Evidence, Integer, Per};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_document::words;
-use strait_requantize::decide::{Limits, Wanted};
-use strait_requantize::form::MAX_SHIFT;
+use strait_requantize::decide::Wanted;
 use strait_requantize::{FormKind, Rounding, Roundings, quantize};
 
 /// One kind of requantization that the target computes: its arithmetic, the limits of its integers, and the rule that
@@ -348,18 +347,10 @@ impl FormRow {
 
     /// The form and its limits, in the shape that the search for a requantization of this form needs.
     pub fn wanted(&self) -> Wanted {
-        // Forms that are searched for never shift to the left, so a negative limit counts as 0.
-        let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
-        let shift = self
-            .shift()
-            .map_or(0..=MAX_SHIFT, |limits| end(limits.min)..=end(limits.max));
         Wanted {
             kind: self.form_kind(),
-            limits: Limits {
-                bits: self.multiplier_bits(),
-                normalized: self.is_normalized(),
-                shift,
-            },
+            // Forms that are searched for never shift to the left, so a negative limit counts as 0.
+            limits: self.limits(0, self.multiplier_bits()),
             rounding: self.rounding(),
         }
     }

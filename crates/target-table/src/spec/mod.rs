@@ -50,7 +50,7 @@ pub use types::{
     Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, ScaleSet, SumBlock, Types,
     WeightScheme,
 };
-pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
+pub use words::{Evidence, FloatRule, Integer, Per, WeightPer};
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -325,6 +325,11 @@ pub fn json_schema() -> serde_json::Value {
 }
 
 impl TargetSpec {
+    /// The forms with these names, of those that the table has.
+    fn forms_of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
+        names.iter().filter_map(|name| self.form.get(name))
+    }
+
     /// The rows for an op's term. There are several if it is computed in different ways for different types or limits, and
     /// none if it runs on the host because the table has no row for it.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {

@@ -2,7 +2,7 @@
 
 use super::words::Integer;
 #[cfg(feature = "schema")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_requantize::IntType;
@@ -93,21 +93,5 @@ impl fmt::Display for Activation {
 impl fmt::Display for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} with {}", self.activation, self.weight)
-    }
-}
-
-#[cfg(feature = "schema")]
-impl JsonSchema for Activation {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Activation".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<&str> = Integer::NAMES.iter().copied().chain([Activation::FLOAT32]).collect();
-        json_schema!({ "type": "string", "enum": words })
     }
 }

@@ -238,10 +238,7 @@ impl Lines {
 impl WeightGrid {
     /// True if the factor from sums to results is a power of two.
     pub fn leaves_a_shift(self) -> bool {
-        match self {
-            WeightGrid::MaxAbs => false,
-            WeightGrid::Shift | WeightGrid::MaxAbsThenShift => true,
-        }
+        self != WeightGrid::MaxAbs
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::observer::Observer;
 use super::pair::Pair;
-use super::words::{Evidence, Integer, Interval, WeightPer};
+use super::words::{Evidence, Integer, WeightPer};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,8 @@ pub struct ActivationScheme {
     #[serde(default)]
     pub scale: ScaleSet,
     /// The smallest and the largest code in use. Absent: all codes of the type are in use.
-    pub range: Option<Interval>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
 /// Which grids weights can have.
@@ -129,7 +130,8 @@ pub struct WeightScheme {
     #[serde(default)]
     pub scale: ScaleSet,
     /// The smallest and the largest code in use. Absent: all codes of the type are in use.
-    pub range: Option<Interval>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
 /// How wide sums of products are, and what happens if a sum does not fit.
@@ -244,19 +246,19 @@ impl Types {
 
     /// The range of codes that activations of a type use.
     pub fn activation_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.activation(t).range.as_ref())
+        codes(t.into(), self.activation(t).range)
     }
 
     /// The range of codes that weights of a type use.
     pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.weight(t).range.as_ref())
+        codes(t.into(), self.weight(t).range)
     }
 }
 
 /// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
 /// that the interval fits the type.
-fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
-    range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
+fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
+    range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }
 
 impl Quantize {

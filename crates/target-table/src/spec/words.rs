@@ -1,9 +1,5 @@
 //! The words of a table that several of its parts use.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use strait_document::words;
 use strait_requantize::IntType;
 
@@ -108,46 +104,10 @@ impl From<IntType> for Integer {
     }
 }
 
-/// The smallest and the largest value, both included. It is written `[min, max]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(from = "[i64; 2]", into = "[i64; 2]")]
-#[cfg_attr(feature = "schema", schemars(with = "schemas::Ends"))]
-pub struct Interval {
-    /// The smallest value.
-    pub min: i64,
-    /// The largest value.
-    pub max: i64,
-}
-
-impl Interval {
-    /// True if `value` lies in the interval.
-    pub fn contains(&self, value: i64) -> bool {
-        (self.min..=self.max).contains(&value)
-    }
-}
-
-impl From<[i64; 2]> for Interval {
-    fn from([min, max]: [i64; 2]) -> Interval {
-        Interval { min, max }
-    }
-}
-
-impl From<Interval> for [i64; 2] {
-    fn from(interval: Interval) -> [i64; 2] {
-        [interval.min, interval.max]
-    }
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}, {}]", self.min, self.max)
-    }
-}
-
 /// JSON schemas of types from crates that have none, and narrower schemas of types of this crate.
 #[cfg(feature = "schema")]
 pub(crate) mod schemas {
+    use crate::spec::{Activation, Integer};
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use strait_requantize::{Rounding, Roundings, function::Definition, quantize::ZeroPoint};
 
@@ -163,7 +123,7 @@ pub(crate) mod schemas {
     /// The schema of a [`Definition`].
     pub(crate) struct FunctionName;
 
-    /// The schema of an [`Interval`] that holds more than one value.
+    /// The schema of an interval of codes that holds more than one.
     pub(crate) struct Ends;
 
     macro_rules! schema {
@@ -187,6 +147,7 @@ pub(crate) mod schemas {
     schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
     schema!(RoundingsWord: { "type": "string", "enum": [Roundings::One.name(), Roundings::Two.name()] });
     schema!(ZeroPointWord: { "type": "string", "enum": ZeroPoint::ALL.map(ZeroPoint::name) });
+    schema!(Activation: { "type": "string", "enum": ([Integer::NAMES, &[Activation::FLOAT32]].concat()) });
     schema!(FunctionName: { "type": "string", "enum": Definition::ALL.map(Definition::name) });
     schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });
 }

@@ -93,9 +93,8 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
             (Some(hfmg), None) => found.hfmg(&at, hfmg, simple.activation_offset),
             _ => found.ifmr(&at, ifmr.unwrap_or(&by_default), simple.activation_offset),
         };
-        let mut keys = json!({ "layers": [tensor.layer_name], "operands": [tensor.input_index] });
-        extend(&mut keys, activations);
-        found.rule(at, keys);
+        let keys = json!({ "layers": [tensor.layer_name], "operands": [tensor.input_index] });
+        found.rule(at, joined(keys, activations));
     }
     for (index, layer_type) in simple.skip_layer_types.iter().enumerate() {
         let at = at("skip_layer_types").index(index);
@@ -138,20 +137,17 @@ impl Whose<'_> {
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
-            _ => {
-                let mut keys = self.layers();
-                extend(&mut keys, json!({ "operands": [0] }));
-                keys
-            }
+            _ => joined(self.layers(), json!({ "operands": [0] })),
         }
     }
 }
 
 /// Adds the keys of another table to `keys`.
-fn extend(keys: &mut Value, others: Value) {
+fn joined(mut keys: Value, others: Value) -> Value {
     if let (Some(keys), Value::Object(others)) = (keys.as_object_mut(), others) {
         keys.extend(others);
     }
+    keys
 }
 
 #[derive(Default)]
@@ -216,36 +212,32 @@ impl TranslatedSettings {
                 let message = "activations are quantized by IFMR or by HFMG, not by both";
                 return self.refuse(at.clone().key("hfmg_quantize"), message, "leave one of them out");
             }
-            (Some(ifmr), None) => Some((
-                "ifmr_quantize",
-                self.ifmr(&at.clone().key("ifmr_quantize"), ifmr, offset),
-            )),
-            (None, Some(hfmg)) => Some((
-                "hfmg_quantize",
-                self.hfmg(&at.clone().key("hfmg_quantize"), hfmg, offset),
-            )),
+            (Some(ifmr), None) => {
+                let at = at.clone().key("ifmr_quantize");
+                Some((self.ifmr(&at, ifmr, offset), at))
+            }
+            (None, Some(hfmg)) => {
+                let at = at.clone().key("hfmg_quantize");
+                Some((self.hfmg(&at, hfmg, offset), at))
+            }
             (None, None) => None,
         };
-        if let Some((key, mut activations)) = activations {
+        if let Some((mut activations, at)) = activations {
             // Whether a grid has an offset is a setting of layers, even if the message is for all values.
             if let (Whose::All, Some(keys)) = (whose, activations.as_object_mut())
                 && let Some(symmetric) = keys.remove("activations")
             {
-                let mut rule = whose.layers();
-                extend(&mut rule, json!({ "activations": symmetric }));
-                self.rule(at.clone().key(key), rule);
+                let rule = joined(whose.layers(), json!({ "activations": symmetric }));
+                self.rule(at.clone(), rule);
             }
-            let mut rule = whose.operands();
-            extend(&mut rule, activations);
-            self.rule(at.clone().key(key), rule);
+            self.rule(at, joined(whose.operands(), activations));
         }
         if config.weight_compress_only == Some(true) {
             let ops = match whose {
                 Whose::All => json!({ "op": ["conv", "gemm"] }),
                 _ => whose.layers(),
             };
-            let mut rule = ops;
-            extend(&mut rule, json!({ "run": "float", "weights": { "type": "int8" } }));
+            let rule = joined(ops, json!({ "run": "float", "weights": { "type": "int8" } }));
             self.rule(at.clone().key("weight_compress_only"), rule);
         }
         if let Some(arq) = &config.arq_quantize {
@@ -277,17 +269,18 @@ impl TranslatedSettings {
             let message = "weights with an offset are not possible: the cube unit takes none";
             self.refuse(at.clone().key("asymmetric"), message, "give false, or leave it out");
         }
-        let mut all = whose.layers();
-        extend(&mut all, json!({ "weights": { "observer": "arq" } }));
-        self.rule(at.clone(), all);
+        self.rule(
+            at.clone(),
+            joined(whose.layers(), json!({ "weights": { "observer": "arq" } })),
+        );
         // Layers other than convolutions always have a single scale.
         let per = match (arq.channel_wise, whose) {
             (Some(true), Whose::All) => Some((json!({ "op": ["conv"] }), "channel")),
             (Some(channel_wise), _) => Some((whose.layers(), if channel_wise { "channel" } else { "tensor" })),
             (None, _) => None,
         };
-        if let Some((mut rule, per)) = per {
-            extend(&mut rule, json!({ "weights": { "per": per } }));
+        if let Some((rule, per)) = per {
+            let rule = joined(rule, json!({ "weights": { "per": per } }));
             self.rule(at.clone().key("channel_wise"), rule);
         }
     }

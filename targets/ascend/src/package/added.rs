@@ -4,7 +4,7 @@
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
-use strait_plugin_sdk::graph::{Node, NodeId, TensorData, Term, ValueId};
+use strait_plugin_sdk::graph::{Foreign, Node, NodeId, TensorData, Term, ValueId};
 
 use super::walk::{Flavour, Walk, onnx, operand};
 
@@ -76,10 +76,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
             .constant(&format!("{layer}.bias"), self.flavour.bias(&codes)?);
         let shape = self.export.shape_of(result);
         let operands = [sum.value, bias];
-        sum.value = self.export.foreign(
-            onnx("Add", layer, Some(id), &operands, self.flavour.sum(), &shape),
-            None,
-        );
+        let made = onnx("Add", layer, Some(id), &operands, self.flavour.sum());
+        sum.value = self.export.foreign(Foreign { like: &shape, ..made }, None);
         self.sums.insert(added.sums, sum);
         self.dequantized.insert(added.sums, result);
         let real = self.sum_in_reals(added.sums)?;

@@ -94,6 +94,32 @@ pub(super) struct Sum {
     pub(super) of_activations: bool,
 }
 
+impl Layer {
+    /// A layer without weights, and the grid of its first operand.
+    pub(super) fn new(name: &str, grid: Grid) -> Layer {
+        Layer {
+            name: name.to_owned(),
+            grid,
+            weights: None,
+            folded: false,
+            operand: 0,
+        }
+    }
+}
+
+impl Sum {
+    /// The sum of a layer with weights, or of a pool that keeps its axes.
+    pub(super) fn new(value: ValueId, layer: &str, factor: Per<f32>) -> Sum {
+        Sum {
+            value,
+            layer: layer.to_owned(),
+            factor,
+            squeeze: Vec::new(),
+            of_activations: false,
+        }
+    }
+}
+
 pub(super) struct Walk<'m, F> {
     pub(super) module: &'m Module,
     pub(super) graph: &'m Graph,
@@ -134,7 +160,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
     /// Converts all nodes of the graph.
     pub(super) fn run(mut self) -> Result<(Module, Vec<Layer>, Vec<String>), TargetError> {
         let order = self.graph.topological_order();
-        let order = order.map_err(|_| unsupported("the lowered graph has a cycle".into()))?;
+        let order = order.map_err(|_| unsupported("the lowered graph has a cycle"))?;
         for id in order {
             if let Some(node) = self.graph.node(id) {
                 self.node(id, node)?;
@@ -233,15 +259,14 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
         let mut made = x;
         let above = max < i64::from(i8::MAX);
-        let step = |export: &mut Export<'m>, op, name: &str, operands: &[ValueId], result| {
-            let like = export.shape(x);
-            export.foreign(onnx(op, name, Some(id), operands, Elem::F32, &like), result)
+        let mut step = |op, name: &str, operands: &[ValueId], result| {
+            add(&mut self.export, onnx(op, name, Some(id), operands, Elem::F32), result)
         };
         if !above {
-            made = step(&mut self.export, "Relu", layer, &[made], Some(result));
+            made = step("Relu", layer, &[made], Some(result));
         } else if below {
             // The node that computes the layer's result gets the layer's name.
-            made = step(&mut self.export, "Relu", &format!("{layer}.relu"), &[made], None);
+            made = step("Relu", &format!("{layer}.relu"), &[made], None);
         }
         if above {
             // If the code of 6.0 is the upper end of the clamp, the end is written as exactly 6, because ATC recognizes
@@ -252,8 +277,10 @@ impl<'m, F: Flavour> Walk<'m, F> {
             } else {
                 (max - i64::from(grid.zero)) as f32 * grid.scale
             };
-            let end = self.export.constant(&format!("{layer}.max"), scalar(end)?);
-            step(&mut self.export, "Min", layer, &[made, end], Some(result));
+            let end = self.export.constant(&format!("{layer}.max"), TensorData::scalar(end));
+            let operands = [made, end];
+            let node = onnx("Min", layer, Some(id), &operands, Elem::F32);
+            add(&mut self.export, node, Some(result));
         }
         Ok(())
     }
@@ -296,10 +323,10 @@ impl<'m, F: Flavour> Walk<'m, F> {
         };
         let mut real = self.sum_in_reals(value)?;
         if relu {
-            let (name, like) = (format!("{layer}.relu"), self.export.shape(real));
+            let name = format!("{layer}.relu");
             let operands = [real];
-            let node = onnx("Relu", &name, Some(id), &operands, Elem::F32, &like);
-            real = self.export.foreign(node, Some(result));
+            let node = onnx("Relu", &name, Some(id), &operands, Elem::F32);
+            real = add(&mut self.export, node, Some(result));
         }
         self.export.set(result, real);
         Ok(())
@@ -311,7 +338,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             return Ok(made);
         }
         let Some(sum) = self.sums.get(&value).cloned() else {
-            return Err(unsupported("a sum was never made".into()));
+            return Err(unsupported("a sum was never made"));
         };
         let result = self.dequantized.get(&value).copied();
         let (export, flavour) = (&mut self.export, &self.flavour);
@@ -322,13 +349,15 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
         if !sum.squeeze.is_empty() {
             let axes = TensorData::from_values(&[sum.squeeze.len() as u64], &sum.squeeze);
-            let axes = axes.map_err(|error| unsupported(error.to_string()))?;
+            let axes = axes.map_err(unsupported)?;
             let axes = export.constant(&format!("{}.axes", sum.layer), axes);
             let kept = export.shape(made).into_iter().enumerate();
             let kept = kept.filter(|(axis, _)| !sum.squeeze.contains(&(*axis as i64)));
             let like: Vec<Dim> = kept.map(|(_, dim)| dim).collect();
             let name = format!("{}.squeeze", sum.layer);
-            made = export.foreign(onnx("Squeeze", &name, None, &[made, axes], Elem::F32, &like), result);
+            let operands = [made, axes];
+            let node = onnx("Squeeze", &name, None, &operands, Elem::F32);
+            made = export.foreign(Foreign { like: &like, ..node }, result);
         }
         self.reals.insert(value, made);
         Ok(made)
@@ -421,14 +450,13 @@ impl<'m, F: Flavour> Walk<'m, F> {
     }
 }
 
-/// A node with one of ONNX's own operators and no attributes.
+/// A node with one of ONNX's own operators, without attributes and without a shape.
 pub(super) fn onnx<'a>(
     op: &'a str,
     name: &'a str,
     of: Option<NodeId>,
     operands: &'a [ValueId],
     elem: Elem,
-    like: &'a [Dim],
 ) -> Foreign<'a> {
     Foreign {
         domain: "ai.onnx",
@@ -438,12 +466,14 @@ pub(super) fn onnx<'a>(
         of,
         operands,
         elem,
-        like,
+        like: &[],
     }
 }
 
-pub(super) fn scalar(value: f32) -> Result<TensorData, TargetError> {
-    TensorData::from_values(&[], &[value]).map_err(|error| unsupported(error.to_string()))
+/// Adds a node whose result has the shape of its first operand.
+pub(super) fn add(export: &mut Export<'_>, node: Foreign<'_>, result: Option<ValueId>) -> ValueId {
+    let like = node.operands.first().map(|&x| export.shape(x)).unwrap_or_default();
+    export.foreign(Foreign { like: &like, ..node }, result)
 }
 
 /// The code of a number: sat(rint(x·(1/s) + z)).

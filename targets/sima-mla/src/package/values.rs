@@ -31,18 +31,13 @@ impl<'a> Described<'a> {
         })
     }
 
-    /// The stored shape as a list for a document.
-    pub(super) fn shape_tree(&self) -> Tree {
-        let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
-        Tree::List(extents.collect())
-    }
-
     /// The value's entry in the network, with its type, shape, scale and zero point.
     pub(super) fn tree(&self) -> Tree {
+        let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
         let mut tree = map([
             ("name", self.name.into()),
             ("dtype", NumberType::from(self.elem).name().into()),
-            ("shape", self.shape_tree()),
+            ("shape", Tree::List(extents.collect())),
         ]);
         if let Some(quant) = self.quant {
             tree.put("scale", scales(quant));
