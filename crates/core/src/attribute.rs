@@ -277,9 +277,10 @@ macro_rules! named_fields {
 named_fields!(Rounding, Definition);
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. A
-/// family of ops states no kind here, because each of its members has a kind of its own.
+/// family of ops states no kind here, because each of its members has a kind of its own. `= value` after a field is the
+/// value that the field has if the attribute is absent ([`Field::implied`] is one for all fields of a type).
 macro_rules! op {
-    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $($(#[$fdoc])* pub $field: $t),* }
@@ -313,7 +314,7 @@ macro_rules! op {
 
             #[allow(unused_variables)]
             fn write(&self, put: &mut dyn FnMut(&'static str, $crate::Attribute)) {
-                $(if let Some(value) = $crate::attribute::written(&self.$field) {
+                $(if let Some(value) = $crate::attribute::written(&self.$field, $crate::attribute::implied!($($implied)?)) {
                     put(stringify!($field), value);
                 })*
             }
@@ -322,7 +323,9 @@ macro_rules! op {
             fn read(
                 get: &mut dyn FnMut(&'static str) -> Option<$crate::Attribute>,
             ) -> Result<Self, $crate::AttributeError> {
-                Ok($name { $($field: $crate::attribute::field($text, stringify!($field), get)?),* })
+                Ok($name { $(
+                    $field: $crate::attribute::field($text, stringify!($field), get, $crate::attribute::implied!($($implied)?))?
+                ),* })
             }
         }
     };
@@ -339,9 +342,20 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
+/// The value that an absent attribute stands for: the one that `op!` states for the field, or else that of its type.
+macro_rules! implied {
+    () => {
+        $crate::attribute::Field::implied()
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+pub(crate) use implied;
+
 /// The attribute of a field; `None` if the field has the value that an absent attribute stands for.
-pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
-    (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
+pub(crate) fn written<T: Field + PartialEq>(value: &T, implied: Option<T>) -> Option<Attribute> {
+    (implied.as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
 /// Reads one field. The expansion of `op!` calls it.
@@ -349,9 +363,10 @@ pub(crate) fn field<T: Field>(
     op: &'static str,
     key: &'static str,
     get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
+    implied: Option<T>,
 ) -> Result<T, AttributeError> {
     let Some(found) = get(key) else {
-        return T::implied().ok_or(AttributeError::Missing { op, key });
+        return implied.ok_or(AttributeError::Missing { op, key });
     };
     T::from_attribute(&found).ok_or_else(|| AttributeError::Value {
         op,

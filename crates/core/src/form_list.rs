@@ -120,14 +120,14 @@ macro_rules! spelled {
             const KEYS: &'static [&'static str] = &[$(stringify!($field),)* $($(stringify!($narrow),)*)?];
 
             fn values(&self) -> Vec<Option<Attribute>> {
-                vec![$(written(&self.$field),)* $($(written(&self.$narrowing.$narrow),)*)?]
+                vec![$(written(&self.$field, Field::implied()),)* $($(written(&self.$narrowing.$narrow, Field::implied()),)*)?]
             }
 
             fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
                 let op = Self::KIND.name();
                 Ok(form::$form {
-                    $($field: field(op, stringify!($field), get)?,)*
-                    $($narrowing: Narrowing { $($narrow: field(op, stringify!($narrow), get)?,)* },)?
+                    $($field: field(op, stringify!($field), get, Field::implied())?,)*
+                    $($narrowing: Narrowing { $($narrow: field(op, stringify!($narrow), get, Field::implied())?,)* },)?
                 })
             }
         }
@@ -145,15 +145,15 @@ impl Spelled for form::Steps {
             Some(Attribute::Ints(
                 self.thresholds.iter().map(|t| t.len() as i64).collect(),
             )),
-            written(&self.lowest),
-            written(&self.out),
+            Some(self.lowest.to_attribute()),
+            Some(self.out.to_attribute()),
         ]
     }
 
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
         let op = FormKind::Steps.name();
-        let Thresholds(flat) = field(op, "thresholds", get)?;
-        let lengths: Thresholds = field(op, "lengths", get)?;
+        let Thresholds(flat) = field(op, "thresholds", get, Field::implied())?;
+        let lengths: Thresholds = field(op, "lengths", get, Field::implied())?;
         let mut rest = flat.as_slice();
         let mut thresholds: Vec<Arc<[i32]>> = Vec::with_capacity(lengths.0.len());
         for &length in &lengths.0 {
@@ -169,8 +169,8 @@ impl Spelled for form::Steps {
         }
         Ok(form::Steps {
             thresholds: thresholds.into(),
-            lowest: field(op, "lowest", get)?,
-            out: field(op, "out", get)?,
+            lowest: field(op, "lowest", get, Field::implied())?,
+            out: field(op, "out", get, Field::implied())?,
         })
     }
 }

@@ -38,8 +38,8 @@ impl Attributes for Foreign {
 
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
         Ok(Foreign {
-            domain: crate::attribute::field("foreign", "domain", get)?,
-            name: crate::attribute::field("foreign", "name", get)?,
+            domain: crate::attribute::field("foreign", "domain", get, None)?,
+            name: crate::attribute::field("foreign", "name", get, None)?,
             attributes: Vec::new(),
         })
     }

@@ -105,33 +105,6 @@ impl Field for Activations {
     }
 }
 
-/// Clips numbers to the range from minus this bound to plus this bound. The default is infinity, which clips nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound(pub f32);
-
-impl Bound {
-    /// The bound that clips nothing.
-    pub const NONE: Bound = Bound(f32::INFINITY);
-}
-
-impl Field for Bound {
-    fn to_attribute(&self) -> Attribute {
-        self.0.to_attribute()
-    }
-
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        f32::from_attribute(attribute).map(Bound)
-    }
-
-    fn allowed() -> String {
-        <f32 as Field>::allowed()
-    }
-
-    fn implied() -> Option<Self> {
-        Some(Bound::NONE)
-    }
-}
-
 op! {
     /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
     ///
@@ -160,8 +133,9 @@ op! {
         clip: f32,
         /// True if an `lstm` computes its gate f as 1 − i.
         coupled: bool,
-        /// The bound to which an `lstm` clips its cell state after each step.
-        cell_clip: Bound,
+        /// An `lstm` clips its cell state after each step to the range from −cell_clip to cell_clip. Infinity means that
+        /// it is not clipped.
+        cell_clip: f32 = f32::INFINITY,
     }
 }
 
@@ -188,7 +162,7 @@ impl OpFacts for Recurrent {
             format!("states are cut off at {}, which is not positive", self.clip)
         })?;
         let of_lstm = self.cell == Cell::Lstm;
-        let Bound(bound) = self.cell_clip;
+        let bound = self.cell_clip;
         support::ensure(
             bound > 0.0 && (of_lstm || bound.is_infinite()),
             ReasonCode::Operands,

@@ -3,8 +3,8 @@
 use super::Choices;
 use strait_core::Op;
 use strait_core::op::{
-    Activation, Activations, ArgReduce, Binary, BinaryFunction, Bound, Cell, Combination, Compare, Cumulative, Det,
-    Dft, Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
+    Activation, Activations, ArgReduce, Binary, BinaryFunction, Cell, Combination, Compare, Cumulative, Det, Dft,
+    Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
     RmsNormalization, RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
 };
 
@@ -109,7 +109,7 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
                 beta: vec![f32::INFINITY; count],
                 clip: choices.pick(&[f32::INFINITY, 3.0, 0.0]),
                 coupled: choices.flip(),
-                cell_clip: Bound(choices.pick(&[f32::INFINITY, 3.0, 0.0])),
+                cell_clip: choices.pick(&[f32::INFINITY, 3.0, 0.0]),
             }
             .into()
         }

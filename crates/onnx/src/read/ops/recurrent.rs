@@ -3,7 +3,7 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{
-    Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
+    Activation, Activations, Add, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
 };
 use strait_core::{ReasonCode, TensorData};
 
@@ -118,7 +118,7 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
             _ => f32::INFINITY,
         },
         coupled: cell == Cell::Lstm && reader.flag("input_forget")?,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     };
     for word in words {
         // These lists have numbers only for the activations that have the parameter, in order. The defaults are those
