@@ -214,24 +214,7 @@ impl Field for Requantization {
 /// Declares a closed set of words that an op can have as an attribute.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? } $(implied $implied:ident)?) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant),* }
-
-        impl $name {
-            /// All members, in declaration order.
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The word that stands for the member in the text form, IR bytes and tables.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $word),* }
-            }
-
-            /// The member with this word; the inverse of `name`.
-            pub fn parse(word: &str) -> Option<$name> {
-                match word { $($word => Some($name::$variant),)* _ => None }
-            }
-        }
+        $crate::named::named! { $(#[$doc])* $name { $($(#[$vdoc])* $variant = $word),* } }
 
         impl $crate::attribute::Field for $name {
             fn to_attribute(&self) -> $crate::Attribute {

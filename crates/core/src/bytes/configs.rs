@@ -210,16 +210,13 @@ impl<'a> Decoder<'a> {
     fn standing(&self, r: &mut Reader<'a>, bound: usize) -> Read<Standing> {
         const STORED: [State; 4] = [State::Initial, State::Activated, State::Overlapped, State::Passive];
         let at = r.at();
-        let state = self.named(r, "a state that is stored", |word| {
-            STORED.into_iter().find(|state| state.name() == word)
-        })?;
+        let stored = |word: &str| State::parse(word).filter(|state| STORED.contains(state));
+        let state = self.named(r, "a state that is stored", stored)?;
         let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
         Ok(match state {
             State::Activated => {
                 let params = read_grid(r)?;
-                let origin = self.named(r, "an origin", |name| {
-                    Origin::ALL.into_iter().find(|origin| origin.name() == name)
-                })?;
+                let origin = self.named(r, "an origin", Origin::parse)?;
                 Standing::Own(Grid::new(params, origin))
             }
             State::Overlapped => Standing::Overlapped(other(r)?),

@@ -11,8 +11,8 @@ use strait_core::op::{
 pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
     match name {
         "resize" => Resize {
-            mode: choices.pick(ResizeMode::ALL),
-            coordinate: choices.pick(Coordinate::ALL),
+            mode: choices.pick(&ResizeMode::ALL),
+            coordinate: choices.pick(&Coordinate::ALL),
             nearest: Nearest::Floor,
             scales: vec![2.0, 1.0],
             sizes: choices.pick(&[smallvec![], smallvec![4, 3]]),
@@ -47,8 +47,8 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         }
         .into(),
         "grid_sample" => GridSample {
-            mode: choices.pick(Sampling::ALL),
-            border: choices.pick(Border::ALL),
+            mode: choices.pick(&Sampling::ALL),
+            border: choices.pick(&Border::ALL),
             align_corners: choices.flip(),
         }
         .into(),
