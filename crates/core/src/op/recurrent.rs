@@ -166,7 +166,7 @@ impl OpFacts for Recurrent {
         support::ensure(
             bound > 0.0 && (of_lstm || bound.is_infinite()),
             ReasonCode::Operands,
-            || format!("the cell of a {} is cut off at {bound}", self.cell.name()),
+            || format!("the cell of a {} is cut off at {bound}", self.cell),
         )?;
         let (Some(weights), [steps, batch, inner]) = (weight.dims(), &x.shape[..]) else {
             let text = format!("the pre-activations {x} have no three axes, or the weight {weight} is symbolic");
@@ -184,23 +184,14 @@ impl OpFacts for Recurrent {
             },
         )?;
         let state: Shape = smallvec![Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
-        let fixed = |numbers: &[u64]| -> Shape { numbers.iter().map(|&n| Dim::Fixed(n)).collect() };
+        let of_gru = self.cell == Cell::GruLinear;
+        let rows_of = |count: u64| -> Shape { smallvec![Dim::Fixed(directions), Dim::Fixed(count)] };
         let others: [(&str, Elem, Shape, bool); 5] = [
             ("lengths", Elem::I64, smallvec![*batch], true),
             ("state", x.elem, state.clone(), true),
             ("cell", x.elem, state.clone(), of_lstm),
-            (
-                "peepholes",
-                x.elem,
-                fixed(&[directions, hidden.saturating_mul(3)]),
-                of_lstm,
-            ),
-            (
-                "bias",
-                x.elem,
-                fixed(&[directions, hidden]),
-                self.cell == Cell::GruLinear,
-            ),
+            ("peepholes", x.elem, rows_of(hidden.saturating_mul(3)), of_lstm),
+            ("bias", x.elem, rows_of(hidden), of_gru),
         ];
         support::ensure(
             x.elem.is_float() && weight.elem == x.elem,
@@ -215,22 +206,14 @@ impl OpFacts for Recurrent {
                 || {
                     format!(
                         "the operand `{what}` is {operand}, which a {} does not take here",
-                        self.cell.name()
+                        self.cell
                     )
                 },
             )?;
         }
         let each = smallvec![*steps, Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
-        let mut results: Results = smallvec![TensorType {
-            elem: x.elem,
-            shape: each
-        }];
-        for _ in 0..=usize::from(of_lstm) {
-            results.push(TensorType {
-                elem: x.elem,
-                shape: state.clone(),
-            });
-        }
-        Ok(results)
+        let states = std::iter::repeat_n(state, 1 + usize::from(of_lstm));
+        let shapes = std::iter::once(each).chain(states);
+        Ok(shapes.map(|shape| TensorType { elem: x.elem, shape }).collect())
     }
 }
