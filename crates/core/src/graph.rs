@@ -272,14 +272,9 @@ impl Graph {
             links: SmallVec::from_elem(Link::default(), inputs.len()),
         }));
         for (operand, input) in inputs.iter().enumerate() {
+            let operand = operand as u16;
             if let Some(value) = *input {
-                self.link(
-                    value,
-                    Use {
-                        node: id,
-                        operand: operand as u16,
-                    },
-                );
+                self.link(value, Use { node: id, operand });
             }
         }
         id

@@ -471,14 +471,9 @@ impl Graph {
     fn remove(&mut self, id: NodeId) {
         let inputs = self.node(id).map(|n| n.inputs.clone()).unwrap_or_default();
         for (operand, input) in inputs.into_iter().enumerate() {
+            let operand = operand as u16;
             if let Some(value) = input {
-                self.unlink(
-                    value,
-                    Use {
-                        node: id,
-                        operand: operand as u16,
-                    },
-                );
+                self.unlink(value, Use { node: id, operand });
             }
         }
         if let Some(node) = self.nodes[id.index()].take() {
