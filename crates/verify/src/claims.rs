@@ -304,10 +304,7 @@ impl Claims {
         record: Option<&CertificateRecord>,
         (before, after): (FromFloat, FromFloat),
     ) {
-        let interval = Interval {
-            low: ordered(f32::NEG_INFINITY),
-            high: ordered(f32::INFINITY),
-        };
+        let interval = Interval::between(ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
         if site.fused.steps.len() > 1 {
             let text = "several steps stand behind a quantization";
             return self.fault(site, Fault::Structure(text.into()));
@@ -380,16 +377,13 @@ impl Claims {
             let claimed = claimed(channel);
             // A certificate must have a claim for every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
-                let claimed = claimed.cloned();
-                self.fault(
-                    site,
-                    Fault::Claim {
-                        channel,
-                        claimed,
-                        derived,
-                        interval,
-                    },
-                );
+                let fault = Fault::Claim {
+                    channel,
+                    claimed: claimed.cloned(),
+                    derived,
+                    interval,
+                };
+                self.fault(site, fault);
             }
         }
         self.count(site, record, largest);
@@ -437,10 +431,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
         (None, Base::Value(_)) => None,
     };
     // If nothing is known, any integer is possible. No form is defined for all integers, so this leads to a finding.
-    let any = Interval {
-        low: i64::MIN,
-        high: i64::MAX,
-    };
+    let any = Interval::between(i64::MIN, i64::MAX);
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 

@@ -390,11 +390,7 @@ impl<'a> Analysis<'a> {
 }
 
 fn clamped(range: &ValueRange, [low, high]: [i32; 2]) -> ValueRange {
-    let ends = Interval {
-        low: low.into(),
-        high: high.into(),
-    };
-    range.map(|i| i.clamped(ends))
+    range.map(|i| i.clamped(Interval::between(low, high)))
 }
 
 /// The bounds of a constant. If it is a vector along some axis, there is one interval for each index.

@@ -145,11 +145,7 @@ impl Analysis<'_> {
     /// can read both elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let extents = self.shape(x).zip(self.shape(y));
         let window = extents.and_then(|(x, y)| Window::new(attributes, size.iter().copied(), &x, &y));
         let any = Tap {
