@@ -9,9 +9,8 @@ use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
 use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
-use crate::intervals::picks::{self};
-use crate::intervals::{Interval, Intervals, ValueRange};
-use crate::structure::{Constants, FusedSite, SiteKind};
+use crate::intervals::{Interval, Intervals, ValueRange, picks};
+use crate::structure::{Constants, Correspondence, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_core::CertificateRecord;
@@ -74,19 +73,13 @@ impl Allowed {
     }
 }
 
-/// The bounds of the values in both graphs.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
-    pub(crate) fused: &'a Intervals,
-    pub(crate) lowered: &'a Intervals,
-}
-
-/// A fused graph, and the lowered graph that it corresponds to.
-pub(crate) struct Part<'a> {
-    pub(crate) lowered: &'a Graph,
-    pub(crate) fused: &'a Graph,
-    pub(crate) sites: &'a [FusedSite<'a>],
-    pub(crate) bounds: Bounds<'a>,
+/// A fused graph, and the lowered graph that has to correspond to it, with the bounds of the values in both.
+pub(crate) struct Pair<'a> {
+    pub(crate) fused_graph: &'a Graph,
+    pub(crate) lowered_graph: &'a Graph,
+    pub(crate) fused_bounds: Intervals,
+    pub(crate) lowered_bounds: Intervals,
+    pub(crate) correspondence: Correspondence<'a>,
 }
 
 /// The certificates, by the names of their values. Values of different graphs may have the same name.
@@ -101,8 +94,8 @@ struct Named {
     count: usize,
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` are the certificates that were assigned to sites of this part.
-    part: usize,
+    /// The last pair of graphs that had a site of this name. `own` are the certificates that were assigned to its sites.
+    pair: usize,
     own: Vec<usize>,
 }
 
@@ -122,19 +115,19 @@ impl<'a> Records<'a> {
     }
 
     /// Finds the certificate of a site. Only certificates with the site's name count, without those that belong to
-    /// sites of another part. Of these, it is the first one that was derived from this site, or else the first one. A
-    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same part may
+    /// sites of other graphs. Of these, it is the first one that was derived from this site, or else the first one. A
+    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same graphs may
     /// share a certificate.
     fn take(
         &mut self,
-        (part, graphs): (usize, [&Graph; 2]),
+        (pair, graphs): (usize, [&Graph; 2]),
         module: &Module,
         site: &FusedSite<'_>,
     ) -> Option<&'a CertificateRecord> {
         let all = self.all;
         let named = self.by_value.get_mut(site.value.as_str())?;
-        if named.part != part {
-            named.part = part;
+        if named.pair != pair {
+            named.pair = pair;
             named.own.clear();
         }
         let mut candidates = named.own.iter().chain(&named.open).copied().take(MOST_NAMESAKES);
@@ -161,14 +154,14 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first part is the pair
-/// of main graphs.
-pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair is that
+/// of the main graphs.
+pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
-    for (position, part) in parts.iter().enumerate() {
-        let graphs = [part.lowered, part.fused];
-        for site in part.sites {
+    for (position, pair) in pairs.iter().enumerate() {
+        let graphs = [pair.lowered_graph, pair.fused_graph];
+        for site in &pair.correspondence.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
                 // If a constant selects the channels, they have no axis, and the largest bound is used for all
@@ -184,7 +177,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                     for fault in grounds::check(module, graphs, site, certificate) {
                         claims.fault(site, fault);
                     }
-                    for fault in facts::check(part.lowered, site, part.bounds.fused, &certificate.because) {
+                    for fault in facts::check(pair.lowered_graph, site, &pair.fused_bounds, &certificate.because) {
                         claims.fault(site, fault);
                     }
                 }
@@ -192,7 +185,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                 None => claims.fault(site, Fault::NoCertificate),
             }
             match site.kind {
-                SiteKind::Accumulators => claims.check_accumulators(part.lowered, site, record, part.bounds),
+                SiteKind::Accumulators => claims.check_accumulators(pair, site, record),
                 SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
                 SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
             }
@@ -334,16 +327,10 @@ impl Claims {
         self.count(site, record, max_lsb);
     }
 
-    fn check_accumulators(
-        &mut self,
-        graph: &Graph,
-        site: &FusedSite<'_>,
-        record: Option<&CertificateRecord>,
-        bounds: Bounds<'_>,
-    ) {
-        let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
-        let [own, intervals] =
-            picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
+    fn check_accumulators(&mut self, pair: &Pair<'_>, site: &FusedSite<'_>, record: Option<&CertificateRecord>) {
+        let fused = range(&site.fused, &pair.fused_bounds);
+        let lowered = range(&site.lowered, &pair.lowered_bounds);
+        let [own, intervals] = picked(pair, site).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
             // If a fusion in front of this one is not exact, the accumulators of the two graphs may differ a little.
             // The certificate's interval was derived in the fused graph, so it only has to cover the accumulators of
@@ -367,7 +354,7 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
-            if !keeps_empty_windows(graph, site, channel, interval) {
+            if !keeps_empty_windows(pair.lowered_graph, site, channel, interval) {
                 let fault = Fault::Argument {
                     claimed: Argument::Commutes.name(),
                     term: "max_pool",
@@ -483,14 +470,14 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 
 /// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
 /// the operand's bounds in the fused graph, the second those in either graph.
-fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
+fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;
     };
     let Op::SumPool(op) = &lowered.op else { return None };
     let operand = |node: &Node| node.inputs.first().copied().flatten();
-    let own = bounds.fused.value(operand(fused)?)?.hull();
-    let either = own.hull(bounds.lowered.value(operand(lowered)?)?.hull());
-    let found = picked_elements(graph, site)?;
+    let own = pair.fused_bounds.value(operand(fused)?)?.hull();
+    let either = own.hull(pair.lowered_bounds.value(operand(lowered)?)?.hull());
+    let found = picked_elements(pair.lowered_graph, site)?;
     Some([own, either].map(|x| picks::sums(op, x, &found)))
 }

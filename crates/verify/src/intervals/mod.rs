@@ -18,6 +18,7 @@ mod windows;
 
 pub use range::{Interval, ValueRange};
 
+use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
@@ -410,13 +411,5 @@ fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
             }
         }
     }
-    match tensor.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(tensor),
-        Elem::U8 | Elem::U4 => of::<u8>(tensor),
-        Elem::I16 => of::<i16>(tensor),
-        Elem::U16 => of::<u16>(tensor),
-        Elem::I32 => of::<i32>(tensor),
-        Elem::I64 => of::<i64>(tensor),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(tensor.elem(), of(tensor))
 }
