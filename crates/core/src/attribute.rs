@@ -3,10 +3,13 @@
 //! Every op is a struct declared by the `op!` macro, which derives one list of (key, tag, value) from the fields. The
 //! text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that list.
 
+use crate::elem::Elem;
 use crate::ids::DataId;
 use smallvec::{Array, SmallVec};
+use strait_requantize::form::TosaInput;
 use strait_requantize::function::Definition;
-use strait_requantize::{Requantization, Rounding};
+use strait_requantize::quantize::ZeroPoint;
+use strait_requantize::{IntType, Requantization, Rounding, Roundings};
 
 /// The value of one attribute. The tags of the variants are part of the IR bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,14 @@ impl Attribute {
             Attribute::Text(_) => 4,
             Attribute::Data(_) => 5,
             Attribute::Form(_) => 6,
+        }
+    }
+
+    /// The text, if the attribute is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Attribute::Text(text) => Some(text),
+            _ => None,
         }
     }
 }
@@ -221,7 +232,7 @@ macro_rules! words {
                 $crate::Attribute::Text(self.name().into())
             }
             fn from_attribute(attribute: &$crate::Attribute) -> Option<Self> {
-                match attribute { $crate::Attribute::Text(word) => $name::parse(word), _ => None }
+                attribute.text().and_then($name::parse)
             }
             fn allowed() -> String {
                 concat!("one of", $(" ", $word),*, " is expected").into()
@@ -237,27 +248,40 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Makes attributes of enums from crate `requantize`. The text form has their names.
+/// Makes attributes of enums whose members have names. First stands what is allowed, then the words that limits may name
+/// and the value of an absent attribute, if there are any.
 macro_rules! named_fields {
-    ($($t:ident),*) => { $(impl Field for $t {
+    ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
             Attribute::Text(self.name().into())
         }
         fn from_attribute(attribute: &Attribute) -> Option<Self> {
-            match attribute {
-                Attribute::Text(word) => $t::parse(word),
-                _ => None,
-            }
+            attribute.text().and_then($t::parse)
         }
         fn allowed() -> String {
-            format!("one of {} is expected", Self::words().join(", "))
+            $allowed
         }
-        fn words() -> Vec<&'static str> {
-            $t::ALL.map($t::name).to_vec()
-        }
+        $(fn words() -> Vec<&'static str> {
+            $words.to_vec()
+        })?
+        $(fn implied() -> Option<Self> {
+            Some($value)
+        })?
     })* };
 }
-named_fields!(Rounding, Definition);
+named_fields! {
+    Elem: "an element type is expected".into(), words Elem::ALL.map(Elem::name);
+    Rounding: one_of(&Rounding::ALL.map(Rounding::name)), words Rounding::ALL.map(Rounding::name);
+    Definition: one_of(&Definition::ALL.map(Definition::name)), words Definition::ALL.map(Definition::name);
+    IntType: one_of(&IntType::ALL.map(IntType::name));
+    TosaInput: one_of(&TosaInput::ALL.map(TosaInput::name));
+    Roundings: one_of(&[Roundings::One, Roundings::Two].map(Roundings::name)), implied Roundings::Two;
+    ZeroPoint: one_of(&ZeroPoint::ALL.map(ZeroPoint::name)), implied ZeroPoint::After;
+}
+
+fn one_of(words: &[&str]) -> String {
+    format!("one of {} is expected", words.join(", "))
+}
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. A
 /// family of ops states no kind here, because each of its members has a kind of its own. `= value` after a field is the
@@ -364,30 +388,9 @@ impl Field for String {
         Attribute::Text(self.clone())
     }
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(text) => Some(text.clone()),
-            _ => None,
-        }
+        attribute.text().map(str::to_owned)
     }
     fn allowed() -> String {
         "a text is expected".into()
-    }
-}
-
-impl Field for crate::Elem {
-    fn to_attribute(&self) -> Attribute {
-        Attribute::Text(self.name().into())
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(word) => crate::Elem::parse(word),
-            _ => None,
-        }
-    }
-    fn allowed() -> String {
-        "an element type is expected".into()
-    }
-    fn words() -> Vec<&'static str> {
-        crate::Elem::ALL.map(crate::Elem::name).to_vec()
     }
 }

@@ -3,11 +3,7 @@
 
 use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;
-use strait_requantize::{
-    FormKind, IntType, Narrowing, Per, Requantization, Roundings,
-    form::{self, TosaInput},
-    quantize::ZeroPoint,
-};
+use strait_requantize::{FormKind, Narrowing, Per, Requantization, form};
 
 macro_rules! per_fields {
     ($($t:ty),*) => { $(impl Field for Per<$t> {
@@ -48,34 +44,6 @@ impl Field for Per<f32> {
     fn allowed() -> String {
         "a float, or a list with one per channel, is expected".into()
     }
-}
-
-/// Makes attributes of types whose values are written as words. The value after `implied` is the default, which is not
-/// written.
-macro_rules! word_fields {
-    ($($t:ty: $all:expr $(, implied $value:expr)?;)*) => { $(impl Field for $t {
-        fn to_attribute(&self) -> Attribute {
-            Attribute::Text(self.name().into())
-        }
-        fn from_attribute(attribute: &Attribute) -> Option<Self> {
-            match attribute {
-                Attribute::Text(word) => <$t>::parse(word),
-                _ => None,
-            }
-        }
-        fn allowed() -> String {
-            format!("one of {} is expected", $all.map(<$t>::name).join(", "))
-        }
-        $(fn implied() -> Option<Self> {
-            Some($value)
-        })?
-    })* };
-}
-word_fields! {
-    IntType: IntType::ALL;
-    TosaInput: TosaInput::ALL;
-    Roundings: [Roundings::One, Roundings::Two], implied Roundings::Two;
-    ZeroPoint: ZeroPoint::ALL, implied ZeroPoint::After;
 }
 
 /// The thresholds of all channels in one list, one channel after the other. `lengths` says how many thresholds each

@@ -92,9 +92,8 @@ impl Field for Activations {
     }
 
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        let Attribute::Text(text) = attribute else { return None };
-        let words: Option<_> = text.split_whitespace().map(Activation::parse).collect();
-        words.map(Activations)
+        let words = attribute.text()?.split_whitespace();
+        words.map(Activation::parse).collect::<Option<_>>().map(Activations)
     }
 
     fn allowed() -> String {

@@ -182,10 +182,7 @@ impl Field for Scheme {
         Attribute::Text(scheme_text(self))
     }
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(text) => scheme_from_text(text),
-            _ => None,
-        }
+        attribute.text().and_then(scheme_from_text)
     }
     fn allowed() -> String {
         "a scheme is expected, as configs have them".into()
