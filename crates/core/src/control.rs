@@ -49,6 +49,16 @@ impl Op {
     }
 }
 
+impl Graph {
+    /// Lets the nodes run other graphs; see [`Op::with_graphs`].
+    pub(crate) fn rename_graphs(&mut self, of: impl Fn(GraphId) -> GraphId) {
+        let nodes = self.nodes.iter_mut().flatten();
+        for node in nodes.filter(|node| !node.op.graphs().is_empty()) {
+            node.op = node.op.with_graphs(&of);
+        }
+    }
+}
+
 impl Module {
     /// The types of the results of an op that runs graphs; `None` for every other op.
     ///

@@ -142,7 +142,7 @@ impl<'a> Decoder<'a> {
 
     fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
         const WHAT: &str = "the place of a config";
-        let at = r.at();
+        let at = r.at;
         let node = match r.u32(WHAT)? {
             ABSENT => NodeId::OUTSIDE,
             node => NodeId::new(node as usize),
@@ -171,7 +171,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn parameter(&self, r: &mut Reader<'a>) -> Read<Parameter> {
-        let (at, what) = (r.at(), "whether a config is baked");
+        let (at, what) = (r.at, "whether a config is baked");
         Ok(match r.u8(what)? {
             0 => Parameter::Real,
             1 => Parameter::Given(self.data(r)?),
@@ -185,7 +185,7 @@ impl<'a> Decoder<'a> {
 
     fn scheme(&self, r: &mut Reader<'a>) -> Read<Scheme> {
         const WHAT: &str = "the scheme of a config";
-        let at = r.at();
+        let at = r.at;
         if r.flag(WHAT)? {
             let (exponent, mantissa) = (r.u8(WHAT)?, r.u8(WHAT)?);
             let format = FloatFormat::new(exponent, mantissa);
@@ -209,7 +209,7 @@ impl<'a> Decoder<'a> {
 
     fn standing(&self, r: &mut Reader<'a>, bound: usize) -> Read<Standing> {
         const STORED: [State; 4] = [State::Initial, State::Activated, State::Overlapped, State::Passive];
-        let at = r.at();
+        let at = r.at;
         let stored = |word: &str| State::parse(word).filter(|state| STORED.contains(state));
         let state = self.named(r, "a state that is stored", stored)?;
         let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
@@ -240,14 +240,14 @@ impl<'a> Decoder<'a> {
 
     /// Reads an item that is stored as a word, the same word as in the text form.
     fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
-        let at = r.at();
+        let at = r.at;
         let index = self.index(r, self.strings.len(), what)?;
         parse(self.strings[index]).ok_or_else(|| BytesError::malformed(what, at, index as u64))
     }
 }
 
 fn granularity(r: &mut Reader<'_>) -> Read<Granularity> {
-    let (at, what) = (r.at(), "a granularity");
+    let (at, what) = (r.at, "a granularity");
     match r.u8(what)? {
         0 => Ok(Granularity::Tensor),
         1 => Ok(Granularity::Channel { axis: r.u8(what)? }),

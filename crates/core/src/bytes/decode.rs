@@ -40,10 +40,10 @@ pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Mod
     if major != MAJOR {
         return Err(BytesError::Version(major, minor));
     }
-    r.set_newer(minor > MINOR);
+    r.newer = minor > MINOR;
     let mut decoder = Decoder::new(&mut r)?;
     let pool = decoder.pool(&mut r, tensors)?;
-    let at = r.at();
+    let at = r.at;
     let main = r.u32("the main graph")? as usize;
     let graphs = r.list(4, "the graphs", |r| r.record("a graph", |r| decoder.graph(r)))?;
     r.finish("the module")?;
@@ -75,7 +75,7 @@ impl<'a> Decoder<'a> {
     /// Reads the tables of strings and ops.
     fn new(r: &mut Reader<'a>) -> Read<Decoder<'a>> {
         let strings = r.list(4, "the strings", |r| {
-            let at = r.at();
+            let at = r.at;
             let length = r.u32("a string")? as usize;
             let text = std::str::from_utf8(r.take(length, "a string")?);
             text.map_err(|error| BytesError::malformed("UTF-8", at, error.valid_up_to() as u64))
@@ -125,7 +125,7 @@ impl<'a> Decoder<'a> {
     // ---- items that refer to the tables ----
 
     pub(super) fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
-        let at = r.at();
+        let at = r.at;
         let index = r.u32(what)? as usize;
         match index < bound {
             true => Ok(index),
@@ -156,7 +156,7 @@ impl<'a> Decoder<'a> {
 
     fn graph(&mut self, r: &mut Reader<'a>) -> Read<Graph> {
         let name = self.symbol(r, "the name of a graph")?;
-        let at = r.at();
+        let at = r.at;
         let tag = r.u8("the stage of a graph")?;
         let stage = Stage::ALL.into_iter().find(|s| s.tag() == tag);
         let stage = stage.ok_or(BytesError::malformed("a stage", at, tag))?;
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
             let mut shape = Shape::new();
             for _ in 0..rank {
                 let named = r.flag("a dimension")?;
-                let at = r.at();
+                let at = r.at;
                 let extent = r.u64("a dimension")?;
                 shape.push(if named {
                     let index = usize::try_from(extent).ok().filter(|&i| i < self.strings.len());
@@ -211,7 +211,7 @@ impl<'a> Decoder<'a> {
         let name = self.symbol(r, "the name of a node")?;
         let sources = r.list(4, "the sources of a node", |r| self.symbol(r, "the name of a source"))?;
         let inputs = r.list(4, "the operands of a node", |r| {
-            let at = r.at();
+            let at = r.at;
             match r.u32("an operand")? {
                 ABSENT => Ok(None),
                 number => match values.get(number as usize) {
@@ -220,7 +220,7 @@ impl<'a> Decoder<'a> {
                 },
             }
         })?;
-        let at = r.at();
+        let at = r.at;
         let count = r.count(VALUE_SIZE, "the results of a node")?;
         if count > MAX_RESULTS || inputs.len() > MAX_OPERANDS {
             let what = "a number of operands and results that a node can have";
@@ -235,7 +235,7 @@ impl<'a> Decoder<'a> {
         let fused = r.optional("a fused requantization", |r| {
             let requant = self.form(r)?;
             let clamp = r.optional("a clamp", |r| Ok([r.i32("a clamp")?, r.i32("a clamp")?]))?;
-            let at = r.at();
+            let at = r.at;
             let addend = match r.u32("the run-time addends of a fused form")? {
                 0 => None,
                 1 => {
@@ -283,7 +283,7 @@ impl<'a> Decoder<'a> {
                 let (of, key) = (of.into(), key.into());
                 return Err(BytesError::UnknownAttribute { of, key });
             }
-            let size_at = r.at();
+            let size_at = r.at;
             if understood {
                 let value = r.record("an attribute", |r| self.attribute(r, tag, size_at))?;
                 list.push((key.into(), value));
@@ -311,7 +311,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads a form. The fields of a form are neither forms nor constants, so the bytes cannot nest any deeper.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
-        let at = r.at();
+        let at = r.at;
         let name = self.text(r, "the kind of a form")?;
         let kind = FormKind::parse(name).ok_or(BytesError::UnknownAttribute {
             of: "a requantization".into(),

@@ -46,7 +46,7 @@ pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
 }
 
 pub(super) fn block(r: &mut Reader<'_>) -> Read<NonZeroU32> {
-    let at = r.at();
+    let at = r.at;
     let what = "a size of blocks";
     NonZeroU32::new(r.u32(what)?).ok_or(BytesError::malformed(what, at, 0u64))
 }

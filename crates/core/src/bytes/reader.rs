@@ -6,9 +6,9 @@ use super::BytesError;
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     /// True if the bytes have a later minor version, so that anything after the known fields of a record is skipped.
-    newer: bool,
+    pub(super) newer: bool,
 }
 
 pub(super) type Read<T> = Result<T, BytesError>;
@@ -20,14 +20,6 @@ impl<'a> Reader<'a> {
             at: 0,
             newer: false,
         }
-    }
-
-    pub(super) fn set_newer(&mut self, newer: bool) {
-        self.newer = newer;
-    }
-
-    pub(super) fn at(&self) -> usize {
-        self.at
     }
 
     pub(super) fn take(&mut self, count: usize, what: &'static str) -> Read<&'a [u8]> {

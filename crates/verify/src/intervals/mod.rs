@@ -238,7 +238,7 @@ impl<'a> Analysis<'a> {
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
-            Op::GlobalAveragePool(_) => one(self.global_average_pool([x, y])?),
+            Op::GlobalAveragePool(_) => one(self.per_channel([x, y])?),
             Op::Reduce(op) => one(self.reduce(op, [x, y])?),
             _ => self.moved(node),
         }

@@ -7,7 +7,7 @@ use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
     /// The bounds of `x` for each image and each channel, for an op that combines elements along the other axes.
-    fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
+    pub(super) fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         self.shape(x)?;
         Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
     }
@@ -61,10 +61,6 @@ impl Analysis<'_> {
         }
         let zero = self.zero_point(values[0])?;
         Some(range.map(|i| i.hull(zero)))
-    }
-
-    pub(super) fn global_average_pool(&self, values: [ValueId; 2]) -> Option<ValueRange> {
-        self.per_channel(values)
     }
 
     /// The bounds of a reduction. The bounds of a sum grow with the number of elements. A maximum or minimum is one of
