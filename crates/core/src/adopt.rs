@@ -28,9 +28,7 @@ impl Module {
                     value.def = Def::Data(own.unwrap_or(data));
                 }
             }
-            for node in copy.nodes.iter_mut().flatten() {
-                node.op = node.op.with_graphs(|id| GraphId::new(offset + id.index()));
-            }
+            copy.rename_graphs(|id| GraphId::new(offset + id.index()));
             self.graphs.push(copy);
         }
         offset

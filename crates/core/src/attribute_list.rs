@@ -95,10 +95,11 @@ impl Op {
                 return Err(OpError::Twice(key));
             }
         }
-        let read = Op::read(op, &mut |key| own.remove(key)).ok_or_else(|| OpError::UnknownOp(name.into()))??;
-        Ok(match read {
-            Op::Foreign(foreign) => foreign.with_attributes(theirs).into(),
-            other => other,
-        })
+        let read = Op::read(op, &mut |key| own.remove(key));
+        let mut read = read.ok_or_else(|| OpError::UnknownOp(name.into()))??;
+        if let Op::Foreign(foreign) = &mut read {
+            foreign.attributes = theirs;
+        }
+        Ok(read)
     }
 }

@@ -26,6 +26,7 @@ pub mod ids;
 mod kind;
 mod late;
 pub mod module;
+mod named;
 pub mod names;
 mod node;
 pub mod op;

@@ -140,14 +140,7 @@ impl Module {
             }
         }
         for graph in &mut self.graphs {
-            for node in graph
-                .nodes
-                .iter_mut()
-                .flatten()
-                .filter(|node| !node.op.graphs().is_empty())
-            {
-                node.op = node.op.with_graphs(of);
-            }
+            graph.rename_graphs(of);
             for value in graph.values.iter_mut().flatten() {
                 if let Def::Data(data) = &mut value.def {
                     *data = read.get(data).copied().unwrap_or(*data);

@@ -60,7 +60,13 @@ impl Names {
 
     /// The text of a symbol; empty if the symbol belongs to another table.
     pub fn text(&self, symbol: Symbol) -> &str {
-        slice(&self.texts, &self.ends, symbol)
+        let index = symbol.index();
+        let before = index.checked_sub(1).and_then(|before| self.ends.get(before));
+        let text = self
+            .ends
+            .get(index)
+            .and_then(|end| self.texts.get(*before.unwrap_or(&0)..*end));
+        text.unwrap_or("")
     }
 
     /// All names, in the order of their symbols.
@@ -97,12 +103,6 @@ impl Names {
             }
         }
     }
-}
-
-fn slice<'a>(texts: &'a str, ends: &[usize], symbol: Symbol) -> &'a str {
-    let index = symbol.index();
-    let begin = index.checked_sub(1).and_then(|before| ends.get(before)).unwrap_or(&0);
-    ends.get(index).and_then(|end| texts.get(*begin..*end)).unwrap_or("")
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// What a patch uses as an operand of a new node, or as the replacement of a value.
@@ -205,12 +206,8 @@ impl Module {
         }
         for (old, name, new) in renamed {
             let has_gone = g.value(old).is_none();
-            if let Some(value) = g
-                .values
-                .get_mut(new.index())
-                .and_then(Option::as_mut)
-                .filter(|value| has_gone && !given(&value.name))
-            {
+            let new = g.value_mut(new).filter(|value| has_gone && !given(&value.name));
+            if let Some(value) = new {
                 value.name = name;
             }
         }
@@ -226,9 +223,8 @@ impl Module {
 
     /// Checks that the patch fits, and returns the result types of the new nodes.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
-        let g = self
-            .graph(graph)
-            .ok_or_else(|| PatchError::Missing(graph.to_string()))?;
+        let missing = |what: &dyn fmt::Display| PatchError::Missing(what.to_string());
+        let g = self.graph(graph).ok_or_else(|| missing(&graph))?;
         let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
         let mut open = 0;
         let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
@@ -250,7 +246,7 @@ impl Module {
         for (position, new) in patch.add.iter().enumerate() {
             let origin = new.origins.first().ok_or(PatchError::NoOrigin(position))?;
             if g.node(*origin).is_none() {
-                return Err(PatchError::Missing(origin.to_string()));
+                return Err(missing(origin));
             }
             let operands = new
                 .inputs
@@ -265,11 +261,8 @@ impl Module {
                     op: new.op.name(),
                     reason,
                 })?;
-            for dim in results
-                .iter_mut()
-                .flat_map(|ty| &mut ty.shape)
-                .filter(|dim| **dim == Dim::OPEN)
-            {
+            let dims = results.iter_mut().flat_map(|ty| &mut ty.shape);
+            for dim in dims.filter(|dim| **dim == Dim::OPEN) {
                 *dim = Dim::Named(Symbol::placeholder(open));
                 open += 1;
             }
@@ -278,11 +271,7 @@ impl Module {
         let mut known: BTreeMap<Symbol, Symbol> = BTreeMap::new();
         let mut replaced = BTreeSet::new();
         for &(old, source) in &patch.replace {
-            let from = g
-                .value(old)
-                .ok_or_else(|| PatchError::Missing(old.to_string()))?
-                .ty
-                .clone();
+            let from = g.value(old).ok_or_else(|| missing(&old))?.ty.clone();
             let to = type_of(&types, source)?;
             if !takes_the_place(&to, &from, &mut known) {
                 return Err(PatchError::Replaced {
@@ -301,7 +290,7 @@ impl Module {
             .filter_map(|s| if let Source::Old(v) = s { Some(*v) } else { None })
             .collect();
         for &id in &patch.remove {
-            let node = g.node(id).ok_or_else(|| PatchError::Missing(id.to_string()))?;
+            let node = g.node(id).ok_or_else(|| missing(&id))?;
             for &output in &node.outputs {
                 let moved = replaced.contains(&output);
                 let free = !g.is_output(output) && g.uses(output).all(|u| removed.contains(&u.node));
@@ -441,17 +430,16 @@ impl Graph {
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
-        let Some((def, name, quant, positions)) = self.values[old.index()]
-            .as_mut()
-            .map(|v| (v.def, v.name, v.quant.clone(), std::mem::take(&mut v.output_positions)))
-        else {
+        let Some(value) = self.value_mut(old) else {
             return Vec::new();
         };
+        let (def, name, quant) = (value.def, value.name, value.quant.clone());
+        let positions = std::mem::take(&mut value.output_positions);
         let mut given_up = name;
         for &position in &positions {
             self.outputs[position as usize] = new;
         }
-        if let Some(value) = self.values[new.index()].as_mut() {
+        if let Some(value) = self.value_mut(new) {
             // Inputs, constants and outputs keep their names, because programs outside of the graph know these names.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
@@ -464,7 +452,7 @@ impl Graph {
             }
         }
         // Two values must never have the same name, so the replaced value gives up its name even if it stays.
-        if let Some(value) = self.values[old.index()].as_mut() {
+        if let Some(value) = self.value_mut(old) {
             value.name = given_up;
         }
         uses.into_iter().map(|u| u.node).collect()
@@ -473,14 +461,9 @@ impl Graph {
     fn remove(&mut self, id: NodeId) {
         let inputs = self.node(id).map(|n| n.inputs.clone()).unwrap_or_default();
         for (operand, input) in inputs.into_iter().enumerate() {
+            let operand = operand as u16;
             if let Some(value) = input {
-                self.unlink(
-                    value,
-                    Use {
-                        node: id,
-                        operand: operand as u16,
-                    },
-                );
+                self.unlink(value, Use { node: id, operand });
             }
         }
         if let Some(node) = self.nodes[id.index()].take() {

@@ -80,10 +80,9 @@ elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = 
 impl TensorData {
     /// A tensor with these bytes, which are not copied. Their number has to match the type and the shape.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
-        let count = count_of(shape)
-            .filter(|_| shape.len() <= MAX_RANK)
-            .ok_or_else(|| TensorError::Limit { shape: shape.to_vec() })?;
         let limit = || TensorError::Limit { shape: shape.to_vec() };
+        let count = count_of(shape).filter(|_| shape.len() <= MAX_RANK);
+        let count = count.ok_or_else(limit)?;
         let expected = elem.packed_bytes(count).ok_or_else(limit)?;
         if expected != bytes.len() as u64 {
             return Err(TensorError::Size {

@@ -234,10 +234,10 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// A TensorFlow graph does no outputs. Without `outputs` in the options they are the results that no node reads. A
-    /// node named in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need
-    /// are read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`. The batch are the free
-    /// dimension that are the first one of every input.
+    /// A TensorFlow graph does not state its outputs. If the options do not name outputs either, the outputs are the
+    /// results that no node reads. The name of a node in the options stands for the node's first result, as everywhere
+    /// in TensorFlow. Only the nodes that the outputs need are read. Extents of inputs that the file does not state
+    /// have the keys `<tensor>.<axis>`. If `is_single` is true, the batch is bound to 1.
     ///
     /// # Errors
     /// There are unknown operators or variables, the graph contradicts itself, or the options do not fit the graph.

@@ -9,9 +9,8 @@ use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
 use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
-use crate::intervals::picks::{self};
-use crate::intervals::{Interval, Intervals, ValueRange};
-use crate::structure::{Constants, FusedSite, SiteKind};
+use crate::intervals::{Interval, Intervals, ValueRange, picks};
+use crate::structure::{Constants, Correspondence, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_core::CertificateRecord;
@@ -73,19 +72,13 @@ impl Allowed {
     }
 }
 
-/// The bounds of the values in both graphs.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
-    pub(crate) fused: &'a Intervals,
-    pub(crate) lowered: &'a Intervals,
-}
-
-/// A fused graph, and the lowered graph that it corresponds to.
-pub(crate) struct Part<'a> {
-    pub(crate) lowered: &'a Graph,
-    pub(crate) fused: &'a Graph,
-    pub(crate) sites: &'a [FusedSite<'a>],
-    pub(crate) bounds: Bounds<'a>,
+/// A fused graph, and the lowered graph that has to correspond to it, with the bounds of the values in both.
+pub(crate) struct Pair<'a> {
+    pub(crate) fused_graph: &'a Graph,
+    pub(crate) lowered_graph: &'a Graph,
+    pub(crate) fused_bounds: Intervals,
+    pub(crate) lowered_bounds: Intervals,
+    pub(crate) correspondence: Correspondence<'a>,
 }
 
 /// The certificates, by the names of their values. Values of different graphs may have the same name.
@@ -101,7 +94,7 @@ struct Named {
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
     /// The last part that had a site of this name. `own` has the certificates that were assigned to sites of this part.
-    part: usize,
+    pair: usize,
     own: Vec<usize>,
 }
 
@@ -120,20 +113,20 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site among the certificates with the site's name, except those that were assigned to
-    /// sites of another part. The result is the first one that was derived from this site; if there is none, the first
-    /// one of all. A value of the fused graph may stand for several equal values of the lowered graph, so sites of the
-    /// same part may share a certificate.
+    /// Finds the certificate of a site. Only certificates with the site's name count, except those that belong to
+    /// sites of other graphs. The these, it is the first one that was derived from this site, or else the first one. A
+    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same graphs may
+    /// share a certificate.
     fn take(
         &mut self,
-        (part, graphs): (usize, [&Graph; 2]),
+        (pair, graphs): (usize, [&Graph; 2]),
         module: &Module,
         site: &FusedSite<'_>,
     ) -> Option<&'a CertificateRecord> {
         let all = self.all;
         let named = self.by_value.get_mut(site.value.as_str())?;
-        if named.part != part {
-            named.part = part;
+        if named.pair != pair {
+            named.pair = pair;
             named.own.clear();
         }
         let mut candidates = named.own.iter().chain(&named.open).copied().take(MOST_NAMESAKES);
@@ -160,14 +153,14 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first part has the
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair has the
 /// main graph and the lowered graph that corresponds to it.
-pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
+pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
-    for (position, part) in parts.iter().enumerate() {
-        let graphs = [part.lowered, part.fused];
-        for site in part.sites {
+    for (position, pair) in pairs.iter().enumerate() {
+        let graphs = [pair.lowered_graph, pair.fused_graph];
+        for site in &pair.correspondence.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
                 // If a constant selects the channels, they do not lie along an axis, and the largest bound is used for
@@ -183,7 +176,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                     for fault in grounds::check(module, graphs, site, certificate) {
                         claims.fault(site, fault);
                     }
-                    for fault in facts::check(part.lowered, site, part.bounds.fused, &certificate.because) {
+                    for fault in facts::check(pair.lowered_graph, site, &pair.fused_bounds, &certificate.because) {
                         claims.fault(site, fault);
                     }
                 }
@@ -191,7 +184,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                 None => claims.fault(site, Fault::NoCertificate),
             }
             match site.kind {
-                SiteKind::Accumulators => claims.check_accumulators(part.lowered, site, record, part.bounds),
+                SiteKind::Accumulators => claims.check_accumulators(pair, site, record),
                 SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
                 SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
             }
@@ -303,10 +296,7 @@ impl Claims {
         record: Option<&CertificateRecord>,
         (before, after): (FromFloat, FromFloat),
     ) {
-        let interval = Interval {
-            low: ordered(f32::NEG_INFINITY),
-            high: ordered(f32::INFINITY),
-        };
+        let interval = Interval::between(ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
         if site.fused.steps.len() > 1 {
             let text = "several steps stand behind a quantization";
             return self.fault(site, Fault::Structure(text.into()));
@@ -336,16 +326,10 @@ impl Claims {
         self.count(site, record, max_lsb);
     }
 
-    fn check_accumulators(
-        &mut self,
-        graph: &Graph,
-        site: &FusedSite<'_>,
-        record: Option<&CertificateRecord>,
-        bounds: Bounds<'_>,
-    ) {
-        let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
-        let [own, intervals] =
-            picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
+    fn check_accumulators(&mut self, pair: &Pair<'_>, site: &FusedSite<'_>, record: Option<&CertificateRecord>) {
+        let fused = range(&site.fused, &pair.fused_bounds);
+        let lowered = range(&site.lowered, &pair.lowered_bounds);
+        let [own, intervals] = picked(pair, site).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
             // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
             // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
@@ -369,7 +353,7 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
-            if !keeps_empty_windows(graph, site, channel, interval) {
+            if !keeps_empty_windows(pair.lowered_graph, site, channel, interval) {
                 let fault = Fault::Argument {
                     claimed: Argument::Commutes.name(),
                     term: "max_pool",
@@ -379,16 +363,13 @@ impl Claims {
             let claimed = claimed(channel);
             // A certificate must have a claim for every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
-                let claimed = claimed.cloned();
-                self.fault(
-                    site,
-                    Fault::Claim {
-                        channel,
-                        claimed,
-                        derived,
-                        interval,
-                    },
-                );
+                let fault = Fault::Claim {
+                    channel,
+                    claimed: claimed.cloned(),
+                    derived,
+                    interval,
+                };
+                self.fault(site, fault);
             }
         }
         self.count(site, record, largest);
@@ -437,10 +418,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     };
     // If nothing is known about the numbers, they can be any integers. No form is defined for all integers, so this
     // leads to a finding.
-    let any = Interval {
-        low: i64::MIN,
-        high: i64::MAX,
-    };
+    let any = Interval::between(i64::MIN, i64::MAX);
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
@@ -492,14 +470,14 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 
 /// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
 /// the operand's bounds in the fused graph, the second list its bounds in both graphs together.
-fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
+fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;
     };
     let Op::SumPool(op) = &lowered.op else { return None };
     let operand = |node: &Node| node.inputs.first().copied().flatten();
-    let own = bounds.fused.value(operand(fused)?)?.hull();
-    let either = own.hull(bounds.lowered.value(operand(lowered)?)?.hull());
-    let found = picked_elements(graph, site)?;
+    let own = pair.fused_bounds.value(operand(fused)?)?.hull();
+    let either = own.hull(pair.lowered_bounds.value(operand(lowered)?)?.hull());
+    let found = picked_elements(pair.lowered_graph, site)?;
     Some([own, either].map(|x| picks::sums(op, x, &found)))
 }

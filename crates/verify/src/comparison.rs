@@ -5,10 +5,11 @@
 
 use crate::LOWERED;
 use crate::analysis::Analysis;
+use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
 use crate::intervals::{Interval, Intervals, ValueRange};
-use crate::layers::{Deviation, Layers, deviation};
+use crate::layers::{Layers, deviation};
 use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, ValueId};
@@ -140,8 +141,12 @@ impl<'a> Comparison<'a> {
             let counterparts = self.layers.of(id);
             for lowered in counterparts {
                 let expected = kept.get(&lowered.value).map(Tensor::view);
-                let deviation = expected.and_then(|expected| deviation(expected, found, &lowered.allowed));
-                merge(&mut findings, deviation.map(|found| self.differs(id, found, sample)));
+                let fault = expected.and_then(|expected| deviation(expected, found, &lowered.allowed, sample));
+                let finding = fault.map(|fault| Finding {
+                    value: analysis.name(id),
+                    fault,
+                });
+                merge(&mut findings, finding);
             }
             let first = kept.get(&counterparts.first()?.value)?;
             (first.view().bytes() != found.bytes()).then(|| first.clone())
@@ -159,20 +164,6 @@ impl<'a> Comparison<'a> {
         }
         merge(&mut findings, escaped);
         Ok(findings)
-    }
-
-    /// The finding for a layer that differs by more than is allowed.
-    fn differs(&self, value: ValueId, found: Deviation, sample: &str) -> Finding {
-        Finding {
-            value: self.analysis.name(value),
-            fault: Fault::Layer {
-                sample: sample.to_owned(),
-                element: found.element,
-                expected: found.expected,
-                found: found.found,
-                max_lsb: found.max_lsb,
-            },
-        }
     }
 
     /// Findings for the outputs that are not equal, bit for bit.
@@ -237,13 +228,5 @@ fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Inte
         }
         None
     }
-    match tensor.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(range, tensor),
-        Elem::U8 | Elem::U4 => of::<u8>(range, tensor),
-        Elem::I16 => of::<i16>(range, tensor),
-        Elem::U16 => of::<u16>(range, tensor),
-        Elem::I32 => of::<i32>(range, tensor),
-        Elem::I64 => of::<i64>(range, tensor),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(tensor.elem(), of(range, tensor))
 }

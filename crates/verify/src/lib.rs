@@ -29,6 +29,7 @@ mod chain;
 mod claims;
 mod comparison;
 mod contradiction;
+mod elements;
 mod error;
 mod facts;
 mod finding;
@@ -114,13 +115,18 @@ impl VerifyReport {
 ///
 /// Returns the bodies of the main graph.
 pub fn lay_open(module: &mut Module) -> Bodies {
-    let mut graphs = module.graphs.iter();
-    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
-    let Some(lowered) = lowered.map(GraphId::new).filter(|&lowered| lowered != module.main) else {
+    let Some(lowered) = lowered_graph(module).filter(|&lowered| lowered != module.main) else {
         return Bodies::default();
     };
     let bodies = module.lay_open(lowered);
     module.lay_open_like(module.main, &bodies)
+}
+
+/// The graph before fusion.
+fn lowered_graph(module: &Module) -> Option<GraphId> {
+    let mut graphs = module.graphs.iter();
+    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
+    lowered.map(GraphId::new)
 }
 
 /// Verifies a module that contains the graph [`LOWERED`], and the fused graph as its main graph. Samples run one after

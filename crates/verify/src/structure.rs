@@ -135,13 +135,12 @@ impl<'a> Walk<'a> {
         match (fused.def, lowered.def) {
             (Def::Input(a), Def::Input(b)) if a == b => {}
             (Def::Data(a), Def::Data(b)) if a == b || self.module.data(a) == self.module.data(b) => {}
-            (Def::Node(a, i), Def::Node(b, j))
-                if i == j && self.are_calls(self.fused.node(a), self.lowered.node(b)) =>
-            {
-                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
-            }
-            (Def::Node(a, i), Def::Node(b, j)) if i == j && self.is_same(self.fused.node(a), self.lowered.node(b)) => {
-                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
+            (Def::Node(a, i), Def::Node(b, j)) => {
+                let (a, b) = (self.fused.node(a), self.lowered.node(b));
+                match i == j && (self.are_calls(a, b) || self.is_same(a, b)) {
+                    true => self.expect_operands(f, a, b),
+                    false => self.compare_chains(f, l),
+                }
             }
             _ => self.compare_chains(f, l),
         }

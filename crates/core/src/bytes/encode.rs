@@ -174,13 +174,8 @@ impl<'a> Encoder<'a> {
             }
             // A value of real numbers can have a grid that the model gives. Only passes use such a grid, so it is not
             // written.
-            match value.quant.as_ref().filter(|grid| grid.codes.is_none()) {
-                None => w.u8(0),
-                Some(quant) => {
-                    w.u8(1);
-                    write_grid(w, quant);
-                }
-            }
+            let grid = value.quant.as_deref().filter(|grid| grid.codes.is_none());
+            w.optional(grid, write_grid);
             Ok(())
         })
     }

@@ -124,6 +124,14 @@ pub enum BytesError {
     Broken(String, String),
 }
 
+impl BytesError {
+    /// The error for a number that is not what was expected at this position.
+    fn malformed(what: &'static str, at: usize, found: impl Into<u64>) -> BytesError {
+        let found = found.into();
+        BytesError::Malformed { what, at, found }
+    }
+}
+
 /// What the user can do about bytes of another major version.
 fn remedy(major: u16) -> &'static str {
     if major < MAJOR {

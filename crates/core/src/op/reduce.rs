@@ -61,20 +61,9 @@ impl OpFacts for Reduce {
 impl Reduce {
     /// The reduced axes as ascending positions. An empty list of `axes` means all axes.
     pub fn reduced(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
-        if self.axes.is_empty() {
-            return Ok((0..rank).collect());
+        match self.axes.is_empty() {
+            true => Ok((0..rank).collect()),
+            false => support::ascending_axes(&self.axes, rank),
         }
-        let mut axes = self
-            .axes
-            .iter()
-            .map(|&a| support::axis(a, rank))
-            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
-        axes.sort_unstable();
-        let count = axes.len();
-        axes.dedup();
-        support::ensure(axes.len() == count, ReasonCode::Axes, || {
-            format!("{:?} names an axis twice", self.axes)
-        })?;
-        Ok(axes)
     }
 }

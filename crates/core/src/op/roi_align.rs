@@ -40,11 +40,8 @@ op! {
 
 impl OpFacts for RoiAlign {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let [x, regions, images] = [
-            support::operand(operands, 0)?,
-            support::operand(operands, 1)?,
-            support::operand(operands, 2)?,
-        ];
+        let (x, regions) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let images = support::operand(operands, 2)?;
         support::all_float(&operands[..2])?;
         let count = regions.shape.first().copied().unwrap_or(Dim::Fixed(0));
         let fits = x.shape.len() == 4

@@ -50,11 +50,8 @@ op! {
 
 impl OpFacts for Scatter {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let [x, indices, updates] = [
-            support::operand(operands, 0)?,
-            support::operand(operands, 1)?,
-            support::operand(operands, 2)?,
-        ];
+        let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let updates = support::operand(operands, 2)?;
         support::ensure(
             indices.elem == Elem::I64 && updates.elem == x.elem,
             ReasonCode::ElementTypes,

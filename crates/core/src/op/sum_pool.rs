@@ -30,28 +30,14 @@ impl SumPool {
     /// For each position of the result, in row-major order, how many taps of the window are on elements of an operand
     /// with these spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
-        let lists = support::Lists {
-            size: &self.size,
-            stride: &self.stride,
-            pad: &self.pad,
-            dilation: &self.dilation,
-        };
-        lists.all_inside(extents, positions, false)
+        self.window().all_inside(extents, positions, false)
     }
 }
 
 impl OpFacts for SumPool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::accumulator(support::operand(operands, 0)?.elem, self.accumulator)?;
-        let results = support::pool(
-            operands,
-            &self.size,
-            &self.stride,
-            &self.pad,
-            &self.dilation,
-            self.ceil,
-            |_| elem,
-        )?;
+        let results = support::pool(operands, self.window(), self.ceil, |_| elem)?;
         if operands.get(1).is_some_and(Option::is_some) {
             results
                 .iter()

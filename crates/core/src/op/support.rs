@@ -167,6 +167,21 @@ pub(super) struct Window {
     pub(super) ceil: bool,
 }
 
+impl Window {
+    /// The window along one axis, if the extents of its windows are not rounded up. `lists` are the strides, the
+    /// dilations and the padding of all axes, as [`Lists`] has them.
+    pub(super) fn along(axis: usize, size: u64, lists: [&[u32]; 3]) -> Window {
+        let [stride, dilation, pad] = lists;
+        Window {
+            size,
+            stride: stride[axis],
+            dilation: dilation[axis],
+            pad: (pad[axis], pad[axis + stride.len()]),
+            ceil: false,
+        }
+    }
+}
+
 /// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at
 /// both ends. With `ceil`, the quotient is rounded up, but a last window that would start in the trailing padding is
 /// dropped, as in ONNX and PyTorch.
@@ -230,6 +245,21 @@ pub(super) struct Lists<'a> {
     pub(super) dilation: &'a [u32],
 }
 
+/// Gives each op that has these attributes a function that returns them.
+macro_rules! windows {
+    ($($op:ident),*) => { $(impl super::$op {
+        pub(super) fn window(&self) -> Lists<'_> {
+            Lists {
+                size: &self.size,
+                stride: &self.stride,
+                pad: &self.pad,
+                dilation: &self.dilation,
+            }
+        }
+    })* };
+}
+windows!(MaxPool, AveragePool, SumPool);
+
 impl Lists<'_> {
     /// For each position along a spatial axis, how many taps of the window are on elements of an operand with this
     /// extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
@@ -284,6 +314,29 @@ pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
         format!("axis {axis} is outside rank {rank}")
     })?;
     Ok(normal as usize)
+}
+
+/// The positions of several axes, in the same order; see [`axis`].
+pub(super) fn axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
+    axes.iter().map(|&own| axis(own, rank)).collect()
+}
+
+/// The positions of several axes in ascending order. No axis may be named twice.
+pub(super) fn ascending_axes(own: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
+    let mut sorted = axes(own, rank)?;
+    sorted.sort_unstable();
+    let distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+    ensure(distinct, ReasonCode::Axes, || format!("{own:?} names an axis twice"))?;
+    Ok(sorted)
+}
+
+/// Checks the operand at `index`, if it is present: it is a bias with one number for each output.
+pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Result<(), Reason> {
+    let bias = operands.get(index).copied().flatten();
+    let fits = bias.is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(outputs)]);
+    ensure(fits, ReasonCode::ConvBias, || {
+        format!("the bias must have shape [{outputs}]")
+    })
 }
 
 /// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other is larger than 1,
@@ -359,14 +412,17 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
 /// Infers an op with a sliding window over the spatial axes of [N, C, spatial…].
 pub(super) fn pool(
     operands: &Operands<'_>,
-    size: &[u32],
-    stride: &[u32],
-    pad: &[u32],
-    dilation: &[u32],
+    window: Lists<'_>,
     ceil: bool,
     elem: impl Fn(Elem) -> Elem,
 ) -> Result<Results, Reason> {
     let x = operand(operands, 0)?;
+    let Lists {
+        size,
+        stride,
+        pad,
+        dilation,
+    } = window;
     let spatial = size.len();
     let lists = [stride.len(), dilation.len(), pad.len() / 2];
     ensure(
@@ -381,13 +437,8 @@ pub(super) fn pool(
     )?;
     let mut shape: Shape = x.shape[..2].into();
     for axis in 0..spatial {
-        let window = Window {
-            size: u64::from(size[axis]),
-            stride: stride[axis],
-            dilation: dilation[axis],
-            pad: (pad[axis], pad[axis + spatial]),
-            ceil,
-        };
+        let window = Window::along(axis, size[axis].into(), [stride, dilation, pad]);
+        let window = Window { ceil, ..window };
         // A window that lies entirely in the padding would have no elements.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
         ensure(

@@ -76,6 +76,27 @@ impl Policy {
         }
     }
 
+    /// The words that stand for the policy in texts; none for small floats.
+    pub(crate) fn words(self) -> Vec<&'static str> {
+        let Policy::Linear {
+            symmetric,
+            power_of_two,
+            dynamic,
+            ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let words = [
+            (symmetric, "symmetric"),
+            (!symmetric, "asymmetric"),
+            (power_of_two, "power_of_two"),
+            (dynamic, "dynamic"),
+        ];
+        let holding = words.into_iter().filter(|(holds, _)| *holds);
+        holding.map(|(_, word)| word).collect()
+    }
+
     /// True if scales are powers of two.
     pub fn has_powers_of_two(self) -> bool {
         match self {

@@ -182,21 +182,8 @@ impl fmt::Display for Scheme {
             // `integers` always gives a linear policy a type and a range, so this case does not occur.
             (Policy::Linear { .. }, None) => {}
         }
-        if let Policy::Linear {
-            symmetric,
-            power_of_two,
-            dynamic,
-            ..
-        } = self.policy
-        {
-            let words = [
-                (true, if symmetric { "symmetric" } else { "asymmetric" }),
-                (power_of_two, "power_of_two"),
-                (dynamic, "dynamic"),
-            ];
-            for (_, word) in words.into_iter().filter(|(holds, _)| *holds) {
-                write!(f, " {word}")?;
-            }
+        for word in self.policy.words() {
+            write!(f, " {word}")?;
         }
         write!(f, " per {} {}", self.policy.per(), self.rounding.name())
     }

@@ -78,25 +78,15 @@ impl Ports {
         }
     }
 
-    fn clear(&mut self, port: Port) {
-        let slot = match port {
-            Port::Operand(index) | Port::Output(index) => self.operands.get_mut(index),
-            Port::Result(index) | Port::Input(index) => self.results.get_mut(index),
-        };
-        if let Some(slot) = slot {
-            *slot = None;
-        }
-    }
-
-    fn set(&mut self, port: Port, id: ConfigId) {
-        fn put<const N: usize>(list: &mut SmallVec<[Option<ConfigId>; N]>, index: usize, id: ConfigId)
+    fn set(&mut self, port: Port, id: Option<ConfigId>) {
+        fn put<const N: usize>(list: &mut SmallVec<[Option<ConfigId>; N]>, index: usize, id: Option<ConfigId>)
         where
             [Option<ConfigId>; N]: smallvec::Array<Item = Option<ConfigId>>,
         {
             if list.len() <= index {
                 list.resize(index + 1, None);
             }
-            list[index] = Some(id);
+            list[index] = id;
         }
         match port {
             Port::Operand(index) | Port::Output(index) => put(&mut self.operands, index, id),
@@ -129,7 +119,7 @@ impl QuantTable {
             self.of.push(Ports::default());
         }
         if let Some(ports) = self.ports_mut(node, port) {
-            ports.set(port, id);
+            ports.set(port, Some(id));
         }
         id
     }
@@ -166,7 +156,7 @@ impl QuantTable {
             });
             self.withdrawn += 1;
             if let Some(ports) = self.ports_mut(node, port) {
-                ports.clear(port);
+                ports.set(port, None);
             }
         }
     }
@@ -260,16 +250,6 @@ impl QuantTable {
         Some(config.codes.filter(|_| baked)?.data)
     }
 
-    /// The configs of all parameters with codes that depend on the grid of a config, including the config itself if it
-    /// has codes.
-    pub fn dependents(&self, id: ConfigId) -> Vec<ConfigId> {
-        if self.config(id).is_none_or(|config| config.held == 0) {
-            return Vec::new();
-        }
-        let resting = self.iter().filter(|(_, config)| config.holds.contains(&id));
-        resting.map(|(id, _)| id).collect()
-    }
-
     /// Reads the grid of a config. `masters` is increased by the number of grids that are read to compute it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
@@ -340,24 +320,15 @@ impl QuantTable {
     /// The transition is not allowed. In that case nothing is changed.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
-        let Some(config) = self.config(id) else {
-            return Err(IllegalMove {
-                node: NodeId::new(0),
-                port: Port::Operand(0),
-                from: State::Initial,
-                to,
-                why: Some("there is no such config"),
-            });
-        };
-        let (node, port) = (config.node, config.port);
-        let illegal = |table: &QuantTable, why| IllegalMove {
+        let place = self.config(id).map(|config| (config.node, config.port));
+        let (node, port) = place.unwrap_or((NodeId::new(0), Port::Operand(0)));
+        self.allowed(id, &request).map_err(|why| IllegalMove {
             node,
             port,
-            from: table.state(id).unwrap_or(State::Initial),
+            from: self.state(id).unwrap_or(State::Initial),
             to,
             why,
-        };
-        self.allowed(id, &request).map_err(|why| illegal(self, why))?;
+        })?;
         let root = self.root(id);
         match request {
             Move::Activate(grid) => self.write(id, |config| {
@@ -425,7 +396,7 @@ impl QuantTable {
     /// Checks whether a transition is allowed. The error says why not, unless the state of the config already explains
     /// it.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
-        let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
+        let (state, root) = (self.state(id).ok_or(NO_CONFIG)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
         let held = |id: ConfigId| self.config(id).is_some_and(|config| config.held > 0);
         let pinned = |id: ConfigId| {
@@ -550,6 +521,7 @@ impl QuantTable {
     }
 }
 
+const NO_CONFIG: Option<&str> = Some("there is no such config");
 const PINNED: Option<&str> = Some("its grid was given");
 const GIVEN: Option<&str> = Some("its codes were given");
 const HELD: Option<&str> = Some("codes of a parameter rest on its grid");

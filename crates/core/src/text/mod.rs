@@ -96,15 +96,6 @@ pub trait BlobSource {
     fn blob(&self, index: usize, digest: Option<&str>) -> Option<bytes::Bytes>;
 }
 
-/// A source without blobs, for a text without a container.
-struct NoBlobs;
-
-impl BlobSource for NoBlobs {
-    fn blob(&self, _: usize, _: Option<&str>) -> Option<bytes::Bytes> {
-        None
-    }
-}
-
 /// Takes blobs from the constants of another module: `blob 3` is the fourth constant of its pool. Digests are not
 /// checked.
 impl BlobSource for [TensorData] {
@@ -116,7 +107,7 @@ impl BlobSource for [TensorData] {
 /// Reads a module from a text without blobs. The module is not verified, because tests of the verifier need broken
 /// modules.
 pub fn parse(text: &str) -> Result<Module, TextError> {
-    parse_beside(text, &NoBlobs)
+    parse_beside::<[TensorData]>(text, &[])
 }
 
 /// Reads a module from a text and the container beside it. The module is not verified.

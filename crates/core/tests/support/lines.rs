@@ -15,7 +15,7 @@ pub(super) fn op(choices: &mut Choices<'_>) -> Op {
     }
     IntegerResize {
         sizes: choices.pick(&[smallvec![1, 2, 4, 6], smallvec![-1], smallvec![i64::MAX; 4]]),
-        coordinate: choices.pick(Coordinate::ALL),
+        coordinate: choices.pick(&Coordinate::ALL),
         fraction: choices.pick(&[0, 11, 255]),
         rounding,
     }

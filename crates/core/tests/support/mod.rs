@@ -241,7 +241,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             dilation: smallvec![1, 1],
             groups: 1,
             pad_value: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
             weight_zero: WeightZero::default(),
         }
         .into(),
@@ -253,7 +253,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "matmul" => MatMul {
             a_zero: 0,
             b_zero: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "add" => Add {}.into(),
@@ -261,7 +261,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "mul" => Mul {
             a_zero: 0,
             b_zero: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "relu" => Relu {}.into(),
@@ -271,7 +271,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         .into(),
         "unary" => Unary {
-            function: choices.pick(Function::ALL),
+            function: choices.pick(&Function::ALL),
         }
         .into(),
         "elu" => Elu { alpha: choices.float() }.into(),
@@ -300,10 +300,10 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         "global_average_pool" => GlobalAveragePool {}.into(),
         "reduce" => Reduce {
-            reduction: choices.pick(Reduction::ALL),
+            reduction: choices.pick(&Reduction::ALL),
             axes: smallvec![-1],
             keep_dims: choices.flip(),
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "softmax" => Softmax { axis: -1 }.into(),
@@ -362,7 +362,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "shift_left" => ShiftLeft {
             zero: -1,
             bits: 20,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
@@ -397,7 +397,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
                 dilation,
                 ceil: choices.flip(),
                 pad_value: 0,
-                accumulator: choices.pick(Carrier::ALL),
+                accumulator: choices.pick(&Carrier::ALL),
             }
             .into()
         }

@@ -58,11 +58,8 @@ pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i
     let scale = op.scales.get(axis).copied().unwrap_or(extent / from);
     let to = made(scale, [from, extent]);
     let region = |end: usize| {
-        op.region
-            .0
-            .get(end * (op.region.0.len() / 2) + axis)
-            .copied()
-            .unwrap_or(0.0)
+        let at = end * (op.region.len() / 2) + axis;
+        op.region.get(at).copied().unwrap_or(0.0)
     };
     match op.coordinate {
         Coordinate::PytorchHalfPixel if to <= 1.0 => 0.0,

@@ -1,6 +1,6 @@
 //! Reads resizes of images, which have channels last.
 
-use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Resize, ResizeMode, Switch};
+use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Elem, ReasonCode};
 use strait_import::{Arg, Refusal};
 
@@ -41,8 +41,8 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         nearest,
         // If centres are aligned, TensorFlow uses the cubic filter with the coefficient −½, and excludes elements
         // outside of the image.
-        exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
-        cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
+        exclude_outside: mode == ResizeMode::Cubic && centers,
+        cubic: if centers { -0.5 } else { -0.75 },
         ..Resize::to_sizes(mode, coordinate, &sizes)
     };
     let mut x = to_first(reader, Layout::Last, Arg::Operand(0))?;

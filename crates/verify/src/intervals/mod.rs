@@ -18,6 +18,7 @@ mod windows;
 
 pub use range::{Interval, ValueRange};
 
+use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
@@ -237,7 +238,7 @@ impl<'a> Analysis<'a> {
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
-            Op::GlobalAveragePool(_) => one(self.global_average_pool([x, y])?),
+            Op::GlobalAveragePool(_) => one(self.per_channel([x, y])?),
             Op::Reduce(op) => one(self.reduce(op, [x, y])?),
             _ => self.moved(node),
         }
@@ -391,11 +392,7 @@ impl<'a> Analysis<'a> {
 }
 
 fn clamped(range: &ValueRange, [low, high]: [i32; 2]) -> ValueRange {
-    let ends = Interval {
-        low: low.into(),
-        high: high.into(),
-    };
-    range.map(|i| i.clamped(ends))
+    range.map(|i| i.clamped(Interval::between(low, high)))
 }
 
 /// The bounds of a constant. If only one of its axes has more than one element, there is one interval for each index
@@ -416,13 +413,5 @@ fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
             }
         }
     }
-    match tensor.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(tensor),
-        Elem::U8 | Elem::U4 => of::<u8>(tensor),
-        Elem::I16 => of::<i16>(tensor),
-        Elem::U16 => of::<u16>(tensor),
-        Elem::I32 => of::<i32>(tensor),
-        Elem::I64 => of::<i64>(tensor),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(tensor.elem(), of(tensor))
 }

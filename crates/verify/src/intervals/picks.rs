@@ -21,11 +21,7 @@ pub(crate) fn elements(
     (operand, result): (&[u64], &[u64]),
     channels: usize,
 ) -> Option<Vec<Option<Elements>>> {
-    let attributes = Attributes {
-        stride: &op.stride,
-        dilation: &op.dilation,
-        pad: &op.pad,
-    };
+    let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
     let size = op.size.iter().map(|&extent| u64::from(extent));
     let along = Window::new(attributes, size, operand, result)?.elements()?;
     let (values, shape) = (picks.to_i64().ok()?, picks.shape());

@@ -2,6 +2,7 @@
 
 use super::taps::{Attributes, Tap, Window};
 use super::{Analysis, Interval, ValueRange};
+use crate::elements::for_integers;
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
@@ -82,15 +83,7 @@ fn sums(
         }
         Some(sums)
     }
-    match given.0.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(given, [outputs, per_group], index, inputs),
-        Elem::U8 | Elem::U4 => of::<u8>(given, [outputs, per_group], index, inputs),
-        Elem::I16 => of::<i16>(given, [outputs, per_group], index, inputs),
-        Elem::U16 => of::<u16>(given, [outputs, per_group], index, inputs),
-        Elem::I32 => of::<i32>(given, [outputs, per_group], index, inputs),
-        Elem::I64 => of::<i64>(given, [outputs, per_group], index, inputs),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(given.0.elem(), of(given, [outputs, per_group], index, inputs))
 }
 
 impl Analysis<'_> {
@@ -145,11 +138,7 @@ impl Analysis<'_> {
     /// is taken to read both elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let extents = self.shape(x).zip(self.shape(y));
         let window = extents.and_then(|(x, y)| Window::new(attributes, size.iter().copied(), &x, &y));
         let any = Tap {

@@ -1,6 +1,6 @@
 //! Bounds of integers: for all elements of a value, and for each index along an axis.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
@@ -14,21 +14,27 @@ pub struct Interval {
     pub high: i64,
 }
 
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}, {}]", self.low, self.high)
+    }
+}
+
 impl Interval {
     /// The interval of a single integer.
     pub fn point(value: i64) -> Interval {
-        Interval {
-            low: value,
-            high: value,
-        }
+        Interval::between(value, value)
     }
 
     /// The range of a type.
     pub fn of_type(t: IntType) -> Interval {
-        Interval {
-            low: t.min().into(),
-            high: t.max().into(),
-        }
+        Interval::between(t.min(), t.max())
+    }
+
+    /// The interval between two integers.
+    pub(crate) fn between(low: impl Into<i64>, high: impl Into<i64>) -> Interval {
+        let (low, high) = (low.into(), high.into());
+        Interval { low, high }
     }
 
     /// True if this interval contains all of `other`.
@@ -38,19 +44,13 @@ impl Interval {
 
     /// The smallest interval that contains both intervals.
     pub fn hull(self, other: Interval) -> Interval {
-        Interval {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-        }
+        Interval::between(self.low.min(other.low), self.high.max(other.high))
     }
 
     /// The interval of the integers in this interval after each of them is clamped to `other`.
     pub fn clamped(self, other: Interval) -> Interval {
         let clamp = |x: i64| x.min(other.high).max(other.low);
-        Interval {
-            low: clamp(self.low),
-            high: clamp(self.high),
-        }
+        Interval::between(clamp(self.low), clamp(self.high))
     }
 
     /// The interval of x + y.
@@ -70,9 +70,10 @@ impl Interval {
     pub fn times(self, other: Interval) -> Interval {
         let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
+        let ends = (i128::MAX, i128::MIN);
         let (low, high) = corners
             .into_iter()
-            .fold((i128::MAX, i128::MIN), |(low, high), x| (low.min(x), high.max(x)));
+            .fold(ends, |(low, high), x| (low.min(x), high.max(x)));
         Interval::around(low, high)
     }
 
@@ -94,10 +95,7 @@ impl Interval {
     /// The interval between two numbers, limited to i64.
     fn around(low: i128, high: i128) -> Interval {
         let end = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
-        Interval {
-            low: end(low),
-            high: end(high),
-        }
+        Interval::between(end(low), end(high))
     }
 }
 

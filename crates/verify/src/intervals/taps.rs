@@ -87,6 +87,12 @@ pub(super) struct Attributes<'a> {
     pub(super) pad: &'a [u32],
 }
 
+impl<'a> Attributes<'a> {
+    pub(super) fn new(stride: &'a [u32], dilation: &'a [u32], pad: &'a [u32]) -> Attributes<'a> {
+        Attributes { stride, dilation, pad }
+    }
+}
+
 impl Window {
     /// Makes a window from the extents of the window, the operand and the result. The first two axes of operand and
     /// result are batch and channels. `None` if the extents do not fit together.

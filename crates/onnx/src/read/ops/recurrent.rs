@@ -3,7 +3,7 @@
 
 use crate::activations::{ACTIVATIONS, Parameter};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
+use strait_core::op::{Activations, Add, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -111,7 +111,7 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
             _ => f32::INFINITY,
         },
         coupled: cell == Cell::Lstm && reader.flag("input_forget")?,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     };
     for word in words {
         let found = ACTIVATIONS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word));

@@ -1,7 +1,7 @@
 //! Reads the resizing of images and other tensors.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Switch};
+use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Dim, ReasonCode, Shape};
 
 pub(super) const ROWS: &[Row] = &[
@@ -84,9 +84,9 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut op = Resize {
         nearest,
-        antialias: Switch(antialias),
-        exclude_outside: Switch(reader.flag("exclude_outside")?),
-        cubic: reader.float("cubic_coeff_a")?.map(CubicCoefficient).unwrap_or_default(),
+        antialias,
+        exclude_outside: reader.flag("exclude_outside")?,
+        cubic: reader.float("cubic_coeff_a")?.unwrap_or(Resize::CUBIC),
         ..Resize::to_sizes(mode, coordinate, &[])
     };
     let beside = reader.float("extrapolation_value")?.unwrap_or(0.0);
@@ -168,7 +168,7 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
 
 /// The part of the operand that is resized, for an operand with `rank` axes. Another operand has its begins and ends
 /// for `axes`; along all other axes, the part is the whole axis.
-fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
+fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
         let text = format!("{} numbers of a region, for {} axes", given.len(), axes.len());
@@ -178,7 +178,7 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     let mut all = spread(axes, begins.to_vec(), vec![0.0; rank])?;
     all.extend(spread(axes, ends.to_vec(), vec![1.0; rank])?);
     all.push(beside);
-    Ok(Region(all))
+    Ok(all)
 }
 
 /// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of those that the sizes ask for.

@@ -6,7 +6,7 @@ use super::operator::{At, Emitter, Operator, WriteError};
 use crate::activations::{ACTIVATIONS, Parameter};
 use crate::write::attributes::{float, floats, int, text, texts};
 use strait_core::TensorData;
-use strait_core::op::{Activation, Bound, Cell, Recurrent};
+use strait_core::op::{Activation, Cell, Recurrent};
 
 impl Operator for Recurrent {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
@@ -16,7 +16,7 @@ impl Operator for Recurrent {
         let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
             return Err(at.unwritable("its weights have no fixed extents"));
         };
-        if self.cell_clip != Bound::NONE {
+        if self.cell_clip != f32::INFINITY {
             return Err(at.unwritable("the state of its cell is cut off, which no LSTM of ONNX does"));
         }
         let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);

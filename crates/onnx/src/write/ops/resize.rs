@@ -80,16 +80,16 @@ impl Operator for Resize {
             text("nearest_mode", self.nearest.name()),
         ];
         if self.mode == ResizeMode::Cubic {
-            attributes.push(float("cubic_coeff_a", self.cubic.0));
+            attributes.push(float("cubic_coeff_a", self.cubic));
         }
-        if self.exclude_outside.0 {
+        if self.exclude_outside {
             attributes.push(int("exclude_outside", true));
         }
-        if self.antialias.0 {
+        if self.antialias {
             attributes.push(int("antialias", true));
         }
         let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
-        let region = match self.region.0.split_last() {
+        let region = match self.region.split_last() {
             Some((&beside, region)) if self.coordinate == Coordinate::Crop => {
                 attributes.push(float("extrapolation_value", beside));
                 floats(emitter, at, "roi", region)?
@@ -122,7 +122,7 @@ impl Operator for Resize {
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let keeps = |shape: &[Dim]| matches!(lists(self, shape), Some(Lists::Kept { .. }));
-        let is_young = self.antialias.0
+        let is_young = self.antialias
             || self.coordinate == Coordinate::HalfPixelSymmetric
             || operand.is_some_and(|operand| keeps(&operand.ty.shape));
         if is_young { 18 } else { 1 }

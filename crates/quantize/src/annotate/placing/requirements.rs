@@ -31,7 +31,7 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
 /// these axes.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
-        !resize.antialias.0 && resize.coordinate != Coordinate::Crop,
+        !resize.antialias && resize.coordinate != Coordinate::Crop,
         ReasonCode::ResizeMode,
         "it takes more elements than two along an axis, or a part of its operand",
     )?;

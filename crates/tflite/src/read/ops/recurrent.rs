@@ -8,7 +8,7 @@ use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
 use strait_core::ReasonCode;
-use strait_core::op::{self, Activations, Bound, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
+use strait_core::op::{self, Activations, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("UNIDIRECTIONAL_SEQUENCE_LSTM", 3, lstm).with_states(),
@@ -109,7 +109,7 @@ fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<()
 struct OfLstm {
     inner: op::Activation,
     parameter: f32,
-    bound: Bound,
+    bound: f32,
 }
 
 fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
@@ -121,7 +121,7 @@ fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
         ));
     }
     let (inner, parameter) = function(activation)?;
-    let bound = if clip > 0.0 { Bound(clip) } else { Bound::NONE };
+    let bound = if clip > 0.0 { clip } else { f32::INFINITY };
     Ok(OfLstm {
         inner,
         parameter,
@@ -230,7 +230,7 @@ fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op
         beta: vec![0.0; N],
         clip: f32::INFINITY,
         coupled: false,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     }
 }
 
