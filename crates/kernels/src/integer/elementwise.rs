@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
-    finish::{Finish, check_channels},
+    loops::Loops,
     sums::{Carrier, Room, Sums},
     tiles::{Array, PIECE},
 };
@@ -93,9 +93,9 @@ impl Broadcast {
 pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
 /// Computes an accumulator from each pair of codes of two 8-bit operands with `combine`, and passes the accumulators to
-/// `finish`.
+/// `loops`.
 pub(super) fn binary(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     cx: &Context,
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -107,13 +107,13 @@ pub(super) fn binary(
         check_8_bits(what, elements[o])?;
         expect_len(what, operands[o].len(), Some(shape.elements[o]))?;
     }
-    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
+    each_piece(loops, shape, Carrier::I32, out, |from, strides, place| {
         let pairs = Pairs {
             operands: [0, 1].map(|o| &operands[o][from[o]..]),
             strides,
             combine,
         };
-        fill_and_finish(finish, cx, &pairs, place)
+        fill_and_finish(loops, cx, &pairs, place)
     })
 }
 
@@ -134,17 +134,17 @@ pub(super) fn check_operands(
 /// Runs `task` on pieces of the result. The task gets the position of the first element in each operand, the distances
 /// to the next elements, and where the results are written.
 pub(super) fn each_piece(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     shape: &Broadcast,
     carrier: Carrier,
     out: &mut [u8],
     task: impl Fn([usize; 2], [usize; 2], &OutputTile<'_>) -> Result<(), KernelError> + Sync,
 ) -> Result<(), KernelError> {
-    check_channels(finish, 1)?;
+    loops.check_channels(1)?;
     expect_len(
         "the output",
         out.len(),
-        product(&[shape.elements(), finish.width(carrier)]),
+        product(&[shape.elements(), loops.width(carrier)]),
     )?;
     if out.is_empty() {
         return Ok(());
@@ -322,7 +322,7 @@ impl<A: Source> Job for Fill<'_, A> {
 
 /// Computes and finishes one row, or several rows that follow each other without a gap.
 fn fill_and_finish(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     cx: &Context,
     source: &impl Source,
     place: &OutputTile<'_>,
@@ -332,7 +332,7 @@ fn fill_and_finish(
         source,
         accumulators: &mut accumulators[..place.rows * place.columns],
     });
-    finish.finish(*cx, Sums::I32(&accumulators), place.columns, place)
+    loops.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
 /// Views the elements as accumulators, without copying. `None` if they are not i32, or not aligned like i32.
@@ -347,81 +347,82 @@ fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     }
 }
 
-pub(crate) fn multiply(
-    finish: &dyn Finish,
-    cx: &Context,
-    shape: &Broadcast,
-    elements: [IntType; 2],
-    zeros: [i32; 2],
-    carrier: Carrier,
-    operands: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
-        check_operands(shape, elements, operands)?;
-        return each_piece(finish, shape, carrier, out, |from, strides, place| {
-            let mut sums = Room::new(carrier);
-            let operand = |o: usize| Operand {
-                element: elements[o],
-                data: operands[o],
-                stride: strides[o],
-            };
-            cx.run(Products {
-                operands: [operand(0), operand(1)],
-                from,
-                zeros,
-                sums: &mut sums,
-                count: place.columns,
+impl dyn Loops + '_ {
+    /// The elementwise product of elements of 8 or 16 bits. The accumulator is `(a − zeros[0])·(b − zeros[1])`.
+    pub fn multiply(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        zeros: [i32; 2],
+        carrier: Carrier,
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
+            check_operands(shape, elements, operands)?;
+            return each_piece(self, shape, carrier, out, |from, strides, place| {
+                let mut sums = Room::new(carrier);
+                let operand = |o: usize| Operand {
+                    element: elements[o],
+                    data: operands[o],
+                    stride: strides[o],
+                };
+                cx.run(Products {
+                    operands: [operand(0), operand(1)],
+                    from,
+                    zeros,
+                    sums: &mut sums,
+                    count: place.columns,
+                });
+                self.finish(*cx, sums.sums(), place.columns, place)
             });
-            finish.finish(*cx, sums.sums(), place.columns, place)
-        });
-    }
-    let flips = elements.map(flip);
-    // x = (x ^ flip) + the smallest code of the type
-    let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
-    binary(finish, cx, shape, elements, operands, out, Product { flips, offsets })
-}
-
-pub(crate) fn requantize(
-    finish: &dyn Finish,
-    cx: &Context,
-    extents: [usize; 3],
-    element: IntType,
-    input: &[u8],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let array = Array::new(extents, finish.channels())?;
-    let from = width(element);
-    expect_len("the input", input.len(), product(&[array.elements(), from]))?;
-    expect_len(
-        "the output",
-        out.len(),
-        product(&[array.elements(), width(finish.out())]),
-    )?;
-    let accumulators = accumulators(element, input);
-    let piece = if accumulators.is_some() { finish.piece() } else { PIECE };
-    array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
-        Some(accumulators) => finish.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
-        None => {
-            let data = &input[start * from..];
-            fill_and_finish(finish, cx, &Elements { element, data }, place)
         }
-    })
-}
+        let flips = elements.map(flip);
+        // x = (x ^ flip) + the smallest code of the type
+        let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
+        binary(self, cx, shape, elements, operands, out, Product { flips, offsets })
+    }
 
-pub(crate) fn requantize_wide(
-    finish: &dyn Finish,
-    cx: &Context,
-    extents: [usize; 3],
-    accumulators: &[i64],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let array = Array::new(extents, finish.channels())?;
-    expect_len("the input", accumulators.len(), Some(array.elements()))?;
-    let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
-    expect_len("the output", out.len(), bytes)?;
-    // Accumulators of 64 bits have twice as many bytes, so a tile has half as many elements.
-    array.for_each_tile(finish.piece() / 2, &Shared::new(out), |start, place| {
-        finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
-    })
+    /// Requantizes an array `[outer, channels, inner]`. Its elements, of type `element`, are the accumulators.
+    pub fn requantize(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        element: IntType,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels())?;
+        let from = width(element);
+        expect_len("the input", input.len(), product(&[array.elements(), from]))?;
+        expect_len("the output", out.len(), product(&[array.elements(), width(self.out())]))?;
+        let accumulators = accumulators(element, input);
+        let piece = if accumulators.is_some() { self.piece() } else { PIECE };
+        array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
+            Some(accumulators) => self.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
+            None => {
+                let data = &input[start * from..];
+                fill_and_finish(self, cx, &Elements { element, data }, place)
+            }
+        })
+    }
+
+    /// Requantizes an array `[outer, channels, inner]` of 64-bit accumulators.
+    pub fn requantize_wide(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels())?;
+        expect_len("the input", accumulators.len(), Some(array.elements()))?;
+        let bytes = product(&[array.elements(), self.width(Carrier::I64)]);
+        expect_len("the output", out.len(), bytes)?;
+        // Accumulators of 64 bits have twice as many bytes, so a tile has half as many elements.
+        array.for_each_tile(self.piece() / 2, &Shared::new(out), |start, place| {
+            self.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
+        })
+    }
 }

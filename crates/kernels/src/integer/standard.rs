@@ -3,7 +3,7 @@
 use super::{
     batch::Batch,
     epilogue::{Affine, Double, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
-    finish::InRegisters,
+    in_registers::InRegisters,
     loops::Loops,
 };
 use crate::error::KernelError;

@@ -3,7 +3,7 @@
 use super::{
     bytes::{clamp, width},
     epilogue::bounds,
-    finish::Finish,
+    loops::Loops,
     sums::Sums,
     tiles::LONG_PIECE,
 };
@@ -113,7 +113,7 @@ impl<K: TileKernel> ThroughTile<K> {
     }
 }
 
-impl<K: TileKernel> Finish for ThroughTile<K> {
+impl<K: TileKernel> Loops for ThroughTile<K> {
     fn out(&self) -> IntType {
         self.form.out()
     }
