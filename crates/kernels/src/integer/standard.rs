@@ -17,8 +17,8 @@ use strait_requantize::{Requantization, form::Arithmetic};
 pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let clamp = Some(bounds(form, clamp)?);
     let batch = Batch::new(form)?;
-    match form.channel(0).map(|channel| channel.arithmetic()) {
-        Ok(Arithmetic::Affine(_) | Arithmetic::Doubling(_)) => {
+    match form.channel(0)?.arithmetic() {
+        Arithmetic::Affine(_) | Arithmetic::Doubling(_) => {
             // `Shift` cannot compute the form if it has a factor, an addend, a zero point, or a shift above 30.
             if let Ok(shifts) = per_channel(form, Shift::of) {
                 return Ok(loops(shifts, form, clamp, batch));
@@ -28,17 +28,16 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
                 Err(_) => Ok(loops(per_channel(form, MultiplyShift::<true>::of)?, form, clamp, batch)),
             }
         }
-        Ok(Arithmetic::Float(_)) => Ok(loops(per_channel(form, Float::of)?, form, clamp, batch)),
-        Ok(Arithmetic::Double(_)) => Ok(loops(per_channel(form, Double::of)?, form, clamp, batch)),
-        Ok(Arithmetic::FloatAffine(_)) => Ok(loops(per_channel(form, FloatAffine::of)?, form, clamp, batch)),
-        Ok(Arithmetic::Steps(_)) => Ok(loops(per_channel(form, Steps::of)?, form, clamp, batch)),
-        Err(error) => Err(KernelError::Requantization(error.to_string())),
+        Arithmetic::Float(_) => Ok(loops(per_channel(form, Float::of)?, form, clamp, batch)),
+        Arithmetic::Double(_) => Ok(loops(per_channel(form, Double::of)?, form, clamp, batch)),
+        Arithmetic::FloatAffine(_) => Ok(loops(per_channel(form, FloatAffine::of)?, form, clamp, batch)),
+        Arithmetic::Steps(_) => Ok(loops(per_channel(form, Steps::of)?, form, clamp, batch)),
     }
 }
 
 /// The smallest and the largest result of a legal form after the clamp. The bounds of the clamp are codes.
 pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[i32; 2], KernelError> {
-    form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
+    form.check()?;
     if let Some([low, high]) = clamp
         && low > high
     {

@@ -75,12 +75,10 @@ impl Batch {
     /// # Errors
     /// [`KernelError::Requantization`] if the parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Batch, KernelError> {
-        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
-        form.check().map_err(|e| refused(&e))?;
+        form.check()?;
         let channels: Vec<Channel<'_>> = (0..form.channels().unwrap_or(1))
             .map(|c| form.channel(c))
-            .collect::<Result<_, _>>()
-            .map_err(|e| refused(&e))?;
+            .collect::<Result<_, _>>()?;
         let tensor = form.channels().is_none();
         let (out, range) = (form.out(), form.range());
         let kind = match channels.first().map(Channel::arithmetic) {

@@ -107,10 +107,7 @@ pub fn per_channel<T>(
     constant: impl Fn(&Channel<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {
     let of = |channel| {
-        let channel = form
-            .channel(channel)
-            .map_err(|e| KernelError::Requantization(e.to_string()))?;
-        constant(&channel)
+        constant(&form.channel(channel)?)
             .ok_or_else(|| KernelError::Requantization(format!("{} is not of this family of arithmetic", form.kind())))
     };
     match form.channels() {
