@@ -2,7 +2,7 @@
 
 use super::{
     bytes::flip,
-    elementwise::{Broadcast, Combine, Operand, binary, check_operands, each_piece},
+    elementwise::{Broadcast, Operand, binary, check_operands, each_piece},
     loops::{Addend, Loops},
     sums::{Carrier, Sums},
     tiles::PIECE,
@@ -64,21 +64,6 @@ impl Addend<'_> {
     }
 }
 
-/// Adds the entries of two tables: `tables[0][a] + tables[1][b]`.
-#[derive(Clone, Copy)]
-struct Tables<'a> {
-    tables: [&'a [i32; 256]; 2],
-    flips: [u8; 2],
-}
-
-impl Combine for Tables<'_> {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
-        self.tables[0][a].wrapping_add(self.tables[1][b])
-    }
-}
-
 impl dyn Loops + '_ {
     /// The elementwise sum of codes of up to 16 bits, in 32 bits. `addends` says how an accumulator is computed from
     /// the code of each operand; the two accumulators are added.
@@ -92,11 +77,9 @@ impl dyn Loops + '_ {
         out: &mut [u8],
     ) -> Result<(), KernelError> {
         if let [Addend::Table(a), Addend::Table(b)] = addends {
-            let tables = Tables {
-                tables: [a, b],
-                flips: elements.map(flip),
-            };
-            return binary(self, cx, shape, elements, operands, out, tables);
+            let [flip_a, flip_b] = elements.map(flip);
+            let sum = move |x: u8, y: u8| a[usize::from(x ^ flip_a)].wrapping_add(b[usize::from(y ^ flip_b)]);
+            return binary(self, cx, shape, elements, operands, out, sum);
         }
         check_operands(shape, elements, operands)?;
         for (addend, element) in addends.iter().zip(elements) {

@@ -101,19 +101,21 @@ pub(super) fn binary(
     elements: [IntType; 2],
     operands: [&[u8]; 2],
     out: &mut [u8],
-    combine: impl Combine,
+    combine: impl Fn(u8, u8) -> i32 + Copy + Sync,
 ) -> Result<(), KernelError> {
     for (o, what) in OPERANDS.into_iter().enumerate() {
         check_8_bits(what, elements[o])?;
         expect_len(what, operands[o].len(), Some(shape.elements[o]))?;
     }
     each_piece(loops, shape, Carrier::I32, out, |from, strides, place| {
-        let pairs = Pairs {
+        let mut accumulators = [0; PIECE];
+        cx.run(Pairs {
             operands: [0, 1].map(|o| &operands[o][from[o]..]),
             strides,
             combine,
-        };
-        fill_and_finish(loops, cx, &pairs, place)
+            accumulators: &mut accumulators[..place.columns],
+        });
+        loops.finish(*cx, Sums::I32(&accumulators), place.columns, place)
     })
 }
 
@@ -159,7 +161,15 @@ pub(super) fn each_piece(
     try_for_each(rows * pieces, shape.elements(), &|index| {
         let (row, first) = (index / pieces, index % pieces * PIECE);
         let starts = shape.row(row);
-        let place = line(&out, row * extent + first, PIECE.min(extent - first), Axis::Rows, 0);
+        let place = OutputTile {
+            out: &out,
+            at: row * extent + first,
+            row_stride: 0,
+            rows: 1,
+            columns: PIECE.min(extent - first),
+            axis: Axis::Rows,
+            first_channel: 0,
+        };
         task([0, 1].map(|o| starts[o] + first * strides[o]), strides, &place)
     })
 }
@@ -224,115 +234,56 @@ impl Job for Products<'_> {
     }
 }
 
-/// A tile that has a single row.
-fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> OutputTile<'a> {
-    OutputTile {
-        out,
-        at,
-        row_stride: 0,
-        rows: 1,
-        columns,
-        axis,
-        first_channel,
-    }
-}
-
-/// How an accumulator is computed from the codes of two elements.
-pub(super) trait Combine: Copy + Send + Sync {
-    fn combine(self, a: u8, b: u8) -> i32;
-}
-
-/// Computes `(a − zeros[0])·(b − zeros[1])`, with x − zero = (x ^ flip) + offset for each operand.
-#[derive(Clone, Copy)]
-struct Product {
-    flips: [u8; 2],
-    offsets: [i32; 2],
-}
-
-impl Combine for Product {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let a = i32::from(a ^ self.flips[0]).wrapping_add(self.offsets[0]);
-        let b = i32::from(b ^ self.flips[1]).wrapping_add(self.offsets[1]);
-        a.wrapping_mul(b)
-    }
-}
-
-/// What computes the accumulators of a row.
-trait Source: Sync {
-    /// Computes the accumulators of a whole row.
-    fn fill(&self, accumulators: &mut [i32]);
-}
-
-/// Computes accumulators from two operands.
+/// Computes the accumulators of a row from two operands.
 struct Pairs<'a, C> {
     operands: [&'a [u8]; 2],
     strides: [usize; 2],
     combine: C,
+    accumulators: &'a mut [i32],
 }
 
-impl<C: Combine> Source for Pairs<'_, C> {
+impl<C: Fn(u8, u8) -> i32> Job for Pairs<'_, C> {
+    type Output = ();
+
     #[inline(always)]
-    fn fill(&self, accumulators: &mut [i32]) {
-        // A copy in a local variable. No store to an accumulator can change it, so the loops read it only once.
-        let combine = self.combine;
-        let [a, b] = self.operands;
-        match self.strides {
+    fn run<S: Simd>(self) {
+        // `combine` is a local variable with all it needs. No store to an accumulator can change it, so the loops read
+        // it only once.
+        let Pairs {
+            operands: [a, b],
+            strides,
+            combine,
+            accumulators,
+        } = self;
+        match strides {
             [1, 1] => {
                 for ((to, &a), &b) in accumulators.iter_mut().zip(a).zip(b) {
-                    *to = combine.combine(a, b);
+                    *to = combine(a, b);
                 }
             }
             [strides_a, strides_b] => {
                 for (i, to) in accumulators.iter_mut().enumerate() {
-                    *to = combine.combine(a[i * strides_a], b[i * strides_b]);
+                    *to = combine(a[i * strides_a], b[i * strides_b]);
                 }
             }
         }
     }
 }
 
-/// Widens the elements of one array to accumulators.
-struct Elements<'a> {
+/// Widens the elements of an array to accumulators.
+struct Widen<'a> {
     element: IntType,
     data: &'a [u8],
-}
-
-impl Source for Elements<'_> {
-    #[inline(always)]
-    fn fill(&self, accumulators: &mut [i32]) {
-        widen(self.element, self.data, accumulators);
-    }
-}
-
-/// A job that computes the accumulators of a row.
-struct Fill<'a, A> {
-    source: &'a A,
     accumulators: &'a mut [i32],
 }
 
-impl<A: Source> Job for Fill<'_, A> {
+impl Job for Widen<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        self.source.fill(self.accumulators);
+        widen(self.element, self.data, self.accumulators);
     }
-}
-
-/// Computes and finishes one row, or several rows that follow each other without a gap.
-fn fill_and_finish(
-    loops: &dyn Loops,
-    cx: &Context,
-    source: &impl Source,
-    place: &OutputTile<'_>,
-) -> Result<(), KernelError> {
-    let mut accumulators = [0; PIECE];
-    cx.run(Fill {
-        source,
-        accumulators: &mut accumulators[..place.rows * place.columns],
-    });
-    loops.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
 /// Views the elements as accumulators, without copying. `None` if they are not i32, or not aligned like i32.
@@ -381,7 +332,9 @@ impl dyn Loops + '_ {
         let flips = elements.map(flip);
         // x = (x ^ flip) + the smallest code of the type
         let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
-        binary(self, cx, shape, elements, operands, out, Product { flips, offsets })
+        let factor = move |o: usize, code: u8| i32::from(code ^ flips[o]).wrapping_add(offsets[o]);
+        let product = move |a, b| factor(0, a).wrapping_mul(factor(1, b));
+        binary(self, cx, shape, elements, operands, out, product)
     }
 
     /// Requantizes an array `[outer, channels, inner]`. Its elements, of type `element`, are the accumulators.
@@ -402,8 +355,13 @@ impl dyn Loops + '_ {
         array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
             Some(accumulators) => self.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
             None => {
-                let data = &input[start * from..];
-                fill_and_finish(self, cx, &Elements { element, data }, place)
+                let mut accumulators = [0; PIECE];
+                cx.run(Widen {
+                    element,
+                    data: &input[start * from..],
+                    accumulators: &mut accumulators[..place.rows * place.columns],
+                });
+                self.finish(*cx, Sums::I32(&accumulators), place.columns, place)
             }
         })
     }
