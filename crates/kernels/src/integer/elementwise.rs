@@ -77,8 +77,15 @@ impl Broadcast {
         self.elements[2]
     }
 
+    /// The last axis of the result: its extent, and for each operand the distance to the next element, which is 0 if the
+    /// operand is repeated.
+    pub fn last(&self) -> (usize, [usize; 2]) {
+        let last = self.axes.last();
+        last.map_or((1, [0; 2]), |axis| (axis.extent, axis.strides))
+    }
+
     /// Where a row of the result starts in each operand. `index` numbers the rows over all axes but the last.
-    fn row(&self, mut index: usize) -> [usize; 2] {
+    pub fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
             let at = index % axis.extent;
@@ -152,9 +159,7 @@ pub(super) fn each_piece(
         return Ok(());
     }
     // There is at least one axis; see the field.
-    let Some(&BroadcastAxis { extent, strides }) = shape.axes.last() else {
-        return Ok(());
-    };
+    let (extent, strides) = shape.last();
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;
     let out = Shared::new(out);
