@@ -16,7 +16,7 @@ use strait_requantize::{IntType, Requantization};
 /// Requantizes in registers, with an epilogue: a tile of accumulators that have just been computed becomes the bytes of
 /// the results in one pass. The code is compiled for the epilogue on each instruction set, without a function call per
 /// element and without a buffer in between.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,

@@ -1,4 +1,4 @@
-use super::{ALL, Constants, Kernel, Kind, ends};
+use super::{ALL, Kernel, Prepared, ends, prepared};
 use crate::{
     integer::epilogue::{FixedPoint, NEGATIVE_TWICE},
     simd::I32s,
@@ -52,7 +52,7 @@ impl FixedPoint {
 }
 
 /// The fastest kernel that gives the right result for all channels.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let points: Vec<FixedPoint> = channels
         .iter()
         .map(|c| FixedPoint::new(&c.arithmetic(), i32::BITS))
@@ -64,13 +64,13 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
         let high = |twice| {
             let constant = |p: &FixedPoint| Some([p.factor, p.high_addend(twice)?, p.shift as i32 - 32]);
             let values: Vec<_> = points.iter().map(constant).collect::<Option<_>>()?;
-            Some(Constants::new(&values, tensor))
+            Some(values)
         };
-        if let Some(constants) = high(false) {
-            return Some(Kind::HighHalf(constants));
+        if let Some(values) = high(false) {
+            return Some(prepared(HighHalf, &values, tensor));
         }
-        if let Some(constants) = high(true) {
-            return Some(Kind::HighHalfTwice(constants));
+        if let Some(values) = high(true) {
+            return Some(prepared(HighHalfTwice, &values, tensor));
         }
     }
     let values: Vec<_> = points
@@ -83,11 +83,10 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             Some(constants)
         })
         .collect::<Option<_>>()?;
-    let constants = Constants::new(&values, tensor);
     Some(match Corrections::of(&points)? {
-        Corrections::None => Kind::Wide(constants),
-        Corrections::Signed => Kind::WideSigned(constants),
-        Corrections::Even => Kind::WideEven(constants),
+        Corrections::None => prepared(Wide::<false, false>, &values, tensor),
+        Corrections::Signed => prepared(Wide::<true, false>, &values, tensor),
+        Corrections::Even => prepared(Wide::<false, true>, &values, tensor),
     })
 }
 
