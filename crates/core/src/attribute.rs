@@ -249,8 +249,8 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Implements attributes for enums whose members have names. First stands what is allowed, then the words that limits may name
-/// and the value for an absent attribute, if there are any.
+/// Implements attributes for enums whose members have names. The first argument is the text that says what is allowed.
+/// The words that limits may name and the value for an absent attribute follow, if there are any.
 macro_rules! named_fields {
     ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -284,9 +284,10 @@ fn one_of(words: &[&str]) -> String {
     format!("one of {} is expected", words.join(", "))
 }
 
-/// Declares an op: the struct, the name, version, kind and numbers of operands, and one attribute for each field. A
-/// family of ops states no kind here, because each of the family has a kind of the own. `= value` after a field is the
-/// value that the field has if the attribute is absent ([`Field::implied`] is one for all fields of a type).
+/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own.
+/// `= value` after a field is the value that the field has if the attribute is absent ([`Field::implied`] has this value
+/// for all fields of a type).
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*

@@ -2,6 +2,8 @@
 //!
 //! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or with 8 and 7.
 
+use crate::small_float::power;
+
 /// A format of 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HalfFloat {
@@ -63,11 +65,6 @@ impl HalfFloat {
         let code = f64::from((own + self.bias() - 1) << self.mantissa) + whole;
         sign | code.min(f64::from(self.infinity())) as u16
     }
-}
-
-/// 2^n, if n is the exponent of a normal f64.
-fn power(n: i32) -> f64 {
-    f64::from_bits(((n + 1023) as u64) << 52)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ fn bias(exponent: u8) -> i32 {
 }
 
 /// 2^n, if f64 has normal numbers with exponent n.
-fn power(n: i32) -> f64 {
+pub(crate) fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }
 

@@ -113,10 +113,10 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site. Only certificates with the site's name count, except those that belong to
-    /// sites of other graphs. The these, it is the first one that was derived from this site, or else the first one. A
-    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same graphs may
-    /// share a certificate.
+    /// Finds the certificate of a site among the certificates with the site's name, except those that were assigned to
+    /// sites of other graphs. The result is the first one that was derived from this site; if there is none, the first
+    /// one of all. A value of the fused graph may stand for several equal values of the lowered graph, so sites of the
+    /// same graphs may share a certificate.
     fn take(
         &mut self,
         (pair, graphs): (usize, [&Graph; 2]),
@@ -153,8 +153,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair has the
-/// main graph and the lowered graph that corresponds to it.
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair is the pair
+/// of the main graphs.
 pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);

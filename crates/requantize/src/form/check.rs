@@ -27,6 +27,15 @@ pub(crate) fn in_range(
     })
 }
 
+/// Checks that a factor is finite and positive.
+pub(crate) fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
+    if scale.is_finite() && scale > 0.0 {
+        Ok(())
+    } else {
+        Err(FormError::Scale { channel, scale })
+    }
+}
+
 /// The reason why the parameters of a form are not legal. The parameters may come from a file, a target or a recipe.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormError {

@@ -1,7 +1,4 @@
-use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, Requantization, Roundings, Scalars, Shift, at,
-    check::in_range,
-};
+use super::{Affine, Arithmetic, Doubling, Fields, Form, FormError, Roundings, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
@@ -41,13 +38,9 @@ impl Form for Gemmlowp {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = Gemmlowp {
-            multiplier: self.multiplier.select(channels)?,
-            exponent: self.exponent.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.exponent.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, Shift, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -51,13 +51,9 @@ impl Form for SixteenByEight {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = SixteenByEight {
-            multiplier: self.multiplier.select(channels)?,
-            exponent: self.exponent.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.exponent.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

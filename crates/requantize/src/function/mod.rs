@@ -41,67 +41,34 @@ pub use real::Real;
 pub use resampled::{Neighbours, Resampled, Sampling, resampled};
 pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
-use crate::{IntType, scales::ScaleError};
-use serde::{Deserialize, Serialize};
-use std::{fmt, ops::RangeInclusive};
+use crate::{IntType, scales::ScaleError, words::words};
+use std::ops::RangeInclusive;
 
-macro_rules! definitions {
-    ($($name:ident $text:literal $doc:literal,)*) => {
-        /// The names of all functions, with their versions. The set is closed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Definition {
-            $(#[doc = $doc] #[serde(rename = $text)] $name,)*
-        }
-
-        impl Definition {
-            /// Every definition, in the order of the declaration.
-            pub const ALL: [Definition; [$($text),*].len()] = [$(Definition::$name),*];
-
-            /// The name, which ends in the version.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Definition::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-definitions! {
-    LitertSoftmaxInt8 "litert.softmax.int8.v1"
-        "LiteRT's SOFTMAX from int8 to int8: fixed point of 32 bits.",
-    LitertSoftmaxInt16 "litert.softmax.int16.v1"
-        "LiteRT's SOFTMAX from int16 to int16: two interpolated tables.",
-    LitertLogisticInt8 "litert.logistic.int8.v1"
-        "LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.",
-    LitertTanhInt8 "litert.tanh.int8.v1"
-        "LiteRT's TANH from int8 to int8: a function in `f32`, made a table.",
-    LitertLogisticInt16 "litert.logistic.int16.v1"
-        "LiteRT's LOGISTIC from int16 to int16: an interpolated table.",
-    LitertTanhInt16 "litert.tanh.int16.v1"
-        "LiteRT's TANH from int16 to int16: the table of the logistic function.",
-    LitertHardSwishInt8 "litert.hard_swish.int8.v1"
-        "LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.",
-    Nearest "nearest.v1"
-        "A function of real numbers between two grids, correctly rounded.",
-    LitertLeakyRelu "litert.leaky_relu.v1"
-        "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
-    LayerNorm "strait.layer_norm.v1"
-        "A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.",
-    RmsNorm "strait.rms_norm.v1"
-        "The same without the mean: a normalization by the root of the mean square. Ours, too.",
-}
-
-impl Definition {
-    /// The inverse of [`Definition::name`].
-    pub fn parse(name: &str) -> Option<Definition> {
-        Definition::ALL.into_iter().find(|d| d.name() == name)
-    }
-}
-
-impl fmt::Display for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+words! {
+    /// The names of all functions. Each name ends in the version. The set is closed.
+    Definition {
+        /// LiteRT's SOFTMAX from int8 to int8: fixed point of 32 bits.
+        LitertSoftmaxInt8 = "litert.softmax.int8.v1",
+        /// LiteRT's SOFTMAX from int16 to int16: two interpolated tables.
+        LitertSoftmaxInt16 = "litert.softmax.int16.v1",
+        /// LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.
+        LitertLogisticInt8 = "litert.logistic.int8.v1",
+        /// LiteRT's TANH from int8 to int8: a function in `f32`, made a table.
+        LitertTanhInt8 = "litert.tanh.int8.v1",
+        /// LiteRT's LOGISTIC from int16 to int16: an interpolated table.
+        LitertLogisticInt16 = "litert.logistic.int16.v1",
+        /// LiteRT's TANH from int16 to int16: the table of the logistic function.
+        LitertTanhInt16 = "litert.tanh.int16.v1",
+        /// LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.
+        LitertHardSwishInt8 = "litert.hard_swish.int8.v1",
+        /// A function of real numbers between two grids, correctly rounded.
+        Nearest = "nearest.v1",
+        /// LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.
+        LitertLeakyRelu = "litert.leaky_relu.v1",
+        /// A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.
+        LayerNorm = "strait.layer_norm.v1",
+        /// The same without the mean: a normalization by the root of the mean square. Ours, too.
+        RmsNorm = "strait.rms_norm.v1",
     }
 }
 

@@ -6,10 +6,10 @@
 //! dequantization and the quantization. The chip's cube unit keeps 19 bits of a factor
 //! ([`packed_float`](super::packed_float)).
 
-use super::{ScaleError, packed_float::truncate, positive};
+use super::{ScaleError, checked, packed_float::truncate, positive};
 use crate::{
     IntType, Per, Requantization, Step,
-    form::{self, AscendDequantS16, DequantQuant, FormError},
+    form::{self, AscendDequantS16, DequantQuant},
 };
 
 /// The scales of operands and result of a convolution or a matrix product.
@@ -110,11 +110,6 @@ pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[R
     let back = 2f32.powi(shift.into());
     let scale = scales.requantization()?.map(|scale| scale * back);
     Ok([first, checked(form::AscendRequantS16 { scale, offset })?])
-}
-
-fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
-    let form = form.into();
-    form.check().map_err(|e: FormError| e.into()).map(|()| form)
 }
 
 #[cfg(test)]

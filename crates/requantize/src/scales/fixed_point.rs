@@ -1,6 +1,6 @@
 //! Converts real factors to `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
 
-use super::{ScaleError, positive, unzip};
+use super::{ScaleError, checked, positive, unzip};
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
 /// Splits `x` into a fraction with a magnitude in [0.5, 1) and an exponent of two. For zero, infinities and NaN, the
@@ -95,13 +95,11 @@ pub fn tf_lite(
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
     let (sc, shift) = unzip(&factor.try_map(|f| multiplier_and_shift(*f, bits))?);
-    let form = Requantization::TfLite(form::TfLite {
+    checked(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! 2.3.0.
 
 use super::{
-    ScaleError,
+    ScaleError, checked,
     fixed_point::{FixedPoint, frexp, ldexp},
-    positive, unzip,
+    positive, positive_all, unzip,
 };
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
@@ -92,14 +92,12 @@ pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -
 /// The form of [`sixteen_by_eight`] for a factor.
 pub fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
-    let form = Requantization::SixteenByEight(form::SixteenByEight {
+    checked(form::SixteenByEight {
         multiplier,
         exponent,
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
@@ -155,14 +153,12 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
         }
     };
     let (multiplier, exponent) = unzip(&factor.try_map(parts)?);
-    let form = Requantization::Float64(form::Float64 {
+    checked(form::Float64 {
         multiplier,
         exponent,
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// The form with LiteRT's multiplier and a single rounding. A target's table may use it for fully connected layers,
@@ -176,13 +172,11 @@ pub fn one_rounding(
     // The exponent is -31 ..= 30, so the shift is 1 ..= 62.
     let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
     let (sc, shift) = unzip(&factor.try_map(parts)?);
-    let form = Requantization::TfLite(form::TfLite {
+    checked(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// BATCH_MATMUL of two activations: two roundings. The product of their scales is rounded to `f32`.
@@ -191,9 +185,8 @@ pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 }
 
 fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    Ok(f64::from(a * b) / positive("output scale", output.into())?)
+    positive_all(a, b, output)?;
+    Ok(f64::from(a * b) / f64::from(output))
 }
 
 /// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. The
@@ -213,23 +206,13 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
         Ok::<_, ScaleError>((multiplier, exponent - bits as i8))
     })?;
-    let form = Requantization::Gemmlowp(form::Gemmlowp {
-        multiplier: divided.map(|(multiplier, _)| *multiplier),
-        exponent: divided.map(|(_, exponent)| *exponent),
-        zp,
-        roundings: Roundings::Two,
-        out,
-    });
-    form.check()?;
-    Ok(form)
+    two_roundings(&divided, zp, out)
 }
 
 /// MUL: the product of the operands' integers, with their zero points subtracted, is requantized with two roundings.
 /// The factor is computed in `f32`.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    positive("output scale", output.into())?;
+    positive_all(a, b, output)?;
     gemmlowp(&Per::Tensor(f64::from(a * b / output)), zp, out)
 }
 
@@ -263,16 +246,19 @@ pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Ad
 
 /// The form of LiteRT's int8 ops for a factor, by `QuantizeMultiplier`.
 pub fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
-    let form = Requantization::Gemmlowp(form::Gemmlowp {
+    two_roundings(&factor.try_map(|f| quantize_multiplier(*f))?, zp, out)
+}
+
+/// The form with these multipliers and exponents.
+fn two_roundings(parts: &Per<(i32, i8)>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let (multiplier, exponent) = unzip(parts);
+    checked(form::Gemmlowp {
         multiplier,
         exponent,
         zp,
         roundings: Roundings::Two,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! folded into the weights, or is a multiplier with few bits.
 
 use super::{
-    ScaleError,
+    ScaleError, checked,
     fixed_point::{frexp, ldexp},
     positive, unzip,
 };
@@ -78,13 +78,11 @@ pub fn fractional_zero(
     let integers = corrections.try_map(|c| c.integers(bits))?;
     let (sc, rest) = unzip(&integers.map(|(sc, zp, shift)| (*sc, (*zp, *shift))));
     let (zp, shift) = unzip(&rest);
-    let form = Requantization::FractionalZero(form::FractionalZero {
+    checked(form::FractionalZero {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// The largest shift with which weights can be quantized so that the requantization is only a shift. This is the
