@@ -88,7 +88,7 @@ pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(Valu
             return Some((value, axis));
         }
         let rearranges = node.op.term().kind() == strait_core::Kind::Rearranges;
-        value = node.inputs.first().copied().flatten().filter(|_| rearranges)?;
+        value = node.input(0).filter(|_| rearranges)?;
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId,
     let Some(graph) = module.graph(graph) else { return axes };
     for (_, node) in graph.nodes() {
         if let Op::Softmax(softmax) = &node.op
-            && let Some(x) = node.inputs.first().copied().flatten()
+            && let Some(x) = node.input(0)
         {
             let rank = graph.value(x).map_or(0, |x| x.ty.shape.len());
             axes.entry(x).or_default().extend(from_first(softmax.axis, rank));

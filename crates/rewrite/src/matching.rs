@@ -36,7 +36,7 @@ impl<'a> GraphNode<'a> {
 
     /// Operand `index`, or `None` if it is not present.
     pub(crate) fn input(&self, index: usize) -> Option<ValueId> {
-        self.node.inputs.get(index).copied().flatten()
+        self.node.input(index)
     }
 
     /// Operand `index`. If it is not present, the rule does not match.
@@ -46,7 +46,7 @@ impl<'a> GraphNode<'a> {
 
     /// The first result.
     pub(crate) fn output(&self) -> Option<ValueId> {
-        self.node.outputs.first().copied()
+        self.node.result()
     }
 
     /// The first result. If there is none, the rule does not match.

@@ -1,7 +1,7 @@
 //! Why a rule returns no patch.
 
 pub(crate) use Miss::NoMatch;
-use strait_core::{Outcome, PassError, Patch, Reason, ReasonCode};
+use strait_core::{Outcome, PassError, Patch, Reason};
 
 /// Why a rule returns no patch for a node.
 pub(crate) enum Miss {
@@ -19,16 +19,10 @@ impl From<PassError> for Miss {
     }
 }
 
-impl Miss {
-    /// The refusal for a precondition that is not met.
-    pub(crate) fn refused(code: ReasonCode, text: impl Into<String>) -> Miss {
-        Miss::Refused(Reason::new(code, text))
+impl From<Reason> for Miss {
+    fn from(reason: Reason) -> Miss {
+        Miss::Refused(reason)
     }
-}
-
-/// The result of a rule that refuses because a precondition is not met.
-pub(crate) fn refused<T>(code: ReasonCode, text: impl Into<String>) -> Result<T, Miss> {
-    Err(Miss::refused(code, text))
 }
 
 /// The answer of a rule.

@@ -18,7 +18,7 @@
 use crate::matching::GraphNode;
 use crate::miss::Miss;
 use smallvec::SmallVec;
-use strait_core::{Dim, Node, NodeId, Op, ReasonCode, Shape, Term, ValueId};
+use strait_core::{Dim, Node, NodeId, Op, Reason, ReasonCode, Shape, Term, ValueId};
 
 /// The number of a place in which a match stores a value, below [`Slot::COUNT`]. If a slot occurs several times in a
 /// pattern, all occurrences must have the same value.
@@ -136,7 +136,7 @@ fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Miss {
         true => format!("the result of `{name}` is an output of the graph too"),
         false => format!("the result of `{name}` is used elsewhere too"),
     };
-    Miss::refused(ReasonCode::SeveralUses, text)
+    Reason::new(ReasonCode::SeveralUses, text).into()
 }
 
 /// A match of a pattern.
@@ -287,7 +287,7 @@ impl Search<'_> {
     /// The identity or cast that makes a value, and its operand.
     fn passed(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
         let (id, node) = self.found.site.graph.producer(value)?;
-        let operand = node.inputs.first().copied().flatten()?;
+        let operand = node.input(0)?;
         let is_float = |id| {
             self.found
                 .site
@@ -307,7 +307,7 @@ impl Search<'_> {
     fn reshaped(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
         let graph = self.found.site.graph;
         let (id, node) = graph.producer(value)?;
-        let operand = node.inputs.first().copied().flatten()?;
+        let operand = node.input(0)?;
         let term = node.op.term();
         let extents = |value| {
             let shape = graph.value(value).map(|value| value.ty.shape.iter().copied());
@@ -371,7 +371,7 @@ impl Search<'_> {
             let Some(node) = graph.node(id).filter(|_| self.found.nodes.contains(&id)) else {
                 return false;
             };
-            let result = node.outputs.first().copied().filter(|_| id != self.found.site.id);
+            let result = node.result().filter(|_| id != self.found.site.id);
             let passed = result.filter(|&result| self.passed(result).or_else(|| self.reshaped(result)).is_some());
             passed.is_none_or(|result| self.reads_alone(result))
         };

@@ -8,12 +8,12 @@ mod channels;
 
 use crate::blocks::{MOST_MOVES, moves};
 use crate::matching::{GraphNode, push};
-use crate::miss::{Miss, refused};
+use crate::miss::Miss;
 use crate::rounding::rounded;
 use crate::view::View;
 use channels::Channels;
 use std::borrow::Cow;
-use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId};
+use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
 /// The largest number of moves and maps of channels that are skipped.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;

@@ -2,7 +2,7 @@
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::{Histogram, Leaders};
-use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 
 /// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
 /// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
@@ -54,7 +54,7 @@ impl Observer for Isotone {
         let leaders = seen.leaders.and_then(|leaders| Some((leaders, leaders.ends?)));
         let Some((leaders, [least, largest])) = leaders else {
             let text = "no row has a largest element that is larger than all others";
-            return Err(Reason::new(ReasonCode::NotObserved, text));
+            return refused(ReasonCode::NotObserved, text);
         };
         let (low, top) = (f64::from(least.min(0.0)), f64::from(largest.max(0.0)));
         let steps = (grid.codes[1] - grid.codes[0]).max(1) as f64;

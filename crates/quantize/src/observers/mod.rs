@@ -34,7 +34,7 @@ pub use percentile::Percentile;
 
 use crate::requests::from_first;
 use crate::statistics::{Kind, Leaders, Observation, Statistics};
-use strait_core::{Reason, ReasonCode};
+use strait_core::{Reason, ReasonCode, refused};
 use strait_target::spec::{CodeKind, Observed, Observer as Word, ObserverOptions};
 
 /// The kind of grid for which an observer makes a range.
@@ -194,7 +194,7 @@ impl ObserverChoice {
         let codes = grid.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);
         match self.observer.refusal(observed, codes) {
             None => self.make().range(seen, grid),
-            Some(text) => Err(Reason::new(ReasonCode::Range, text)),
+            Some(text) => refused(ReasonCode::Range, text),
         }
     }
 }
@@ -224,10 +224,7 @@ pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     statistics.add(0, elements);
     match statistics.nan() {
         0 => Ok(statistics),
-        nan => Err(Reason::new(
-            ReasonCode::NotFinite,
-            format!("{nan} of its elements are NaN"),
-        )),
+        nan => refused(ReasonCode::NotFinite, format!("{nan} of its elements are NaN")),
     }
 }
 
@@ -236,23 +233,18 @@ fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     let [below, above] = statistics.infinite;
     let infinite = below.saturating_add(above);
     if infinite > 0 {
-        return Err(Reason::new(
-            ReasonCode::NotFinite,
-            format!("{infinite} of its elements are infinite in the calibration data"),
-        ));
+        let text = format!("{infinite} of its elements are infinite in the calibration data");
+        return refused(ReasonCode::NotFinite, text);
     }
     match (statistics.min(), statistics.max()) {
         (Some(min), Some(max)) => Ok([min, max]),
         // Without elements, any grid is fine.
         _ if statistics.is_empty() => Ok([0.0; 2]),
-        _ if statistics.nan() > 0 => Err(Reason::new(
+        _ if statistics.nan() > 0 => refused(
             ReasonCode::NotFinite,
             "all of its elements are NaN in the calibration data",
-        )),
-        _ => Err(Reason::new(
-            ReasonCode::NotObserved,
-            "the calibration data never reached it",
-        )),
+        ),
+        _ => refused(ReasonCode::NotObserved, "the calibration data never reached it"),
     }
 }
 

@@ -7,10 +7,10 @@
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::{GraphNode, push};
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
-use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
 /// mean square.

@@ -7,11 +7,11 @@
 //! **Exactness**: exact in real numbers. The reciprocal of the count is rounded to f32 once.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::op::Conv;
-use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term};
+use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, refused};
 
 /// The rule that replaces an average pool by a depthwise convolution.
 pub const RULE: NodeRule = NodeRule {

@@ -6,11 +6,11 @@
 //! **Exactness**: exact: the same factors and summands for the same channels.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, MOST_BRANCHES};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
-use strait_core::{NewNode, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{NewNode, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that folds a batch normalization behind a concat into the products that the concat joins.
 pub const RULE: NodeRule = NodeRule {
@@ -48,7 +48,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     let parameter = |index: usize| Some(site.exact(site.input(index)?)?.1);
     let parameters: Option<Vec<_>> = (1..5).map(parameter).collect();
     let parameters =
-        parameters.ok_or_else(|| Miss::refused(ReasonCode::NotConstant, "its parameters are not constants"))?;
+        parameters.ok_or_else(|| Reason::new(ReasonCode::NotConstant, "its parameters are not constants"))?;
     let mut patch = Patch::default();
     let mut first = 0;
     for (value, channels) in &branches {

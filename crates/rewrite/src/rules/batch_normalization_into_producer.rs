@@ -12,7 +12,7 @@ use crate::matching::GraphNode;
 use crate::miss::{Miss, NoMatch};
 use crate::product::{Affine, DEPTH, InFront};
 use crate::rule::NodeRule;
-use strait_core::{Op, Patch, ReasonCode, Term};
+use strait_core::{Op, Patch, Reason, ReasonCode, Term};
 
 /// The rule that folds a batch normalization into the product in front of it.
 pub const RULE: NodeRule = NodeRule {
@@ -44,12 +44,12 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     let (x, y) = (site.operand(0)?, site.result()?);
     let product = InFront::product(site, x).ok_or(NoMatch)?;
-    let not_constant = || Miss::refused(ReasonCode::NotConstant, "its parameters are not constants");
+    let not_constant = || Reason::new(ReasonCode::NotConstant, "its parameters are not constants");
     let affine = affine(site).ok_or_else(not_constant)?;
     let text = "its channels are not those of the product in front";
     let affine = product.spread(1, &affine);
     product.folded(
-        &affine.ok_or_else(|| Miss::refused(ReasonCode::NotPerChannel, text))?,
+        &affine.ok_or_else(|| Reason::new(ReasonCode::NotPerChannel, text))?,
         &[site.id],
         y,
     )

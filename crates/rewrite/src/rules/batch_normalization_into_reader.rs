@@ -7,11 +7,11 @@
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::product::{MOST_MAPS, is_taken};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
-use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term};
+use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, refused};
 
 /// The rule that folds a batch normalization into the product behind it.
 pub const RULE: NodeRule = NodeRule {

@@ -8,10 +8,10 @@
 //! **Exactness**: a new bias is exact. Adding to an existing one rounds the sum once in f32.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, numbers};
 use crate::rule::NodeRule;
-use strait_core::{Patch, ReasonCode, Term};
+use strait_core::{Patch, ReasonCode, Term, refused};
 
 /// The rule that folds the addition of a constant into the bias of the product in front of it.
 pub const RULE: NodeRule = NodeRule {

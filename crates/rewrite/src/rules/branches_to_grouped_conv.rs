@@ -7,12 +7,12 @@
 //! **Exactness**: exact. The same products are summed in the same order.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::product::MOST_BRANCHES;
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::op::Conv;
-use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that turns parallel convolutions between a split and a concat into one grouped convolution.
 pub const RULE: NodeRule = NodeRule {
@@ -71,7 +71,7 @@ fn joined(site: &GraphNode<'_>, branches: &Branches<'_>) -> Result<Conv, &'stati
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     let is_of_channels = matches!(&site.node.op, Op::Concat(concat) if concat.axis == 1);
     let branches = branches(site).filter(|_| is_of_channels).ok_or(NoMatch)?;
-    let conv = joined(site, &branches).map_err(|text| Miss::refused(ReasonCode::Branches, text))?;
+    let conv = joined(site, &branches).map_err(|text| Reason::new(ReasonCode::Branches, text))?;
     let results = site.node.inputs.iter().flatten();
     let mut between = results.chain(&branches.split.node.outputs);
     if !between.all(|&value| site.used_once(value)) {

@@ -12,7 +12,7 @@ use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::op::{Add, Gemm, MatMul, Mul, Transpose};
-use strait_core::{Carrier, NewNode, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{Carrier, NewNode, Op, Patch, Reason, ReasonCode, Source, Term, ValueId};
 
 /// The rule that gives every gemm the same form: a·bᵀ + bias, with constant weights and bias.
 pub const RULE: NodeRule = NodeRule {
@@ -110,7 +110,8 @@ impl<'a> Parts<'a> {
 
     fn constant(&mut self, name: &str, shape: &[u64], numbers: Vec<f64>) -> Result<Source, Miss> {
         let text = "a weight or bias times alpha or beta is not finite";
-        rounded(&mut self.patch, name, shape, numbers)?.ok_or_else(|| Miss::refused(ReasonCode::NotFinite, text))
+        let made = rounded(&mut self.patch, name, shape, numbers)?;
+        Ok(made.ok_or_else(|| Reason::new(ReasonCode::NotFinite, text))?)
     }
 
     fn times(&mut self, source: Source, factor: f32) -> Result<Source, Miss> {

@@ -7,11 +7,11 @@
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, MOST_MAPS, is_taken, numbers};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
-use strait_core::{NewNode, Patch, ReasonCode, Source, Term};
+use strait_core::{NewNode, Patch, ReasonCode, Source, Term, refused};
 
 /// The rule that folds a constant factor or summand into the batch normalization in front of it.
 pub const RULE: NodeRule = NodeRule {
@@ -40,19 +40,15 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     }
     let own = [1, 2].map(|index| normalization.input(index).and_then(|value| site.exact(value)));
     let [Some((_, scale)), Some((_, bias))] = own else {
-        return refused(
-            ReasonCode::NotConstant,
-            "the parameters of the normalization are not constants",
-        );
+        let text = "the parameters of the normalization are not constants";
+        return refused(ReasonCode::NotConstant, text);
     };
     let constant = front
         .constant(site, x, constant)
         .filter(|constant| constant.len() == scale.len());
     let Some(constant) = constant else {
-        return refused(
-            ReasonCode::NotPerChannel,
-            "the constant varies along other axes than the channels",
-        );
+        let text = "the constant varies along other axes than the channels";
+        return refused(ReasonCode::NotPerChannel, text);
     };
     let is_product = site.node.op.term() == Term::Mul;
     let map = |own: &[f64], with: fn(f64, f64) -> f64| -> Vec<f64> {

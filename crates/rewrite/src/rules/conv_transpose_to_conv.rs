@@ -225,7 +225,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     };
     let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
         let mut node = NewNode::new(op, operands, &[of]);
-        let made = site.graph.node(of).and_then(|node| node.outputs.first().copied());
+        let made = site.graph.node(of).and_then(|node| node.result());
         node.quant.push(grid(made).cloned());
         node
     };

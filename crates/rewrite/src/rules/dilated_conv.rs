@@ -8,13 +8,13 @@
 
 use crate::blocks::{Image, MOST_MOVES, moves};
 use crate::matching::{GraphNode, is_function};
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::permute::is_identity;
 use crate::rule::NodeRule;
 use crate::view::View;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, PadMode, Reshape, Transpose};
-use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that recognises a dilated convolution written as a convolution on blocks in the batch.
 pub const RULE: NodeRule = NodeRule {
@@ -40,7 +40,7 @@ impl Back {
     /// there is one. It is no match if no node reads the convolution's result.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Back, Miss> {
         let text = "its results are not put back in the places of what they are from";
-        let other = || Miss::refused(ReasonCode::BlockOrder, text);
+        let other = || Miss::from(Reason::new(ReasonCode::BlockOrder, text));
         let dims = site.dims(result).ok_or_else(other)?;
         let (mut value, mut view) = (result, View::of(&dims));
         let (mut functions, mut nodes) = (Vec::new(), Vec::new());

@@ -9,11 +9,11 @@
 
 use super::function;
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::op::{BinaryFunction, Function, Mul};
-use strait_core::{Kind, NewNode, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{Kind, NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that replaces a division by a constant with a multiplication.
 pub const RULE: NodeRule = NodeRule {
@@ -49,7 +49,7 @@ fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
                 return true;
             }
             let is_inside = matches!(node.op.term(), Term::Add | Term::Mul | Term::Erf);
-            next.extend(node.outputs.first().copied().filter(|_| is_inside));
+            next.extend(node.result().filter(|_| is_inside));
         }
         behind = next;
     }

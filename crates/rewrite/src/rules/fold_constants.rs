@@ -9,12 +9,12 @@
 //! moved as well.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, outcome, refused};
+use crate::miss::{Miss, NoMatch, outcome};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use strait_core::rule::ANY;
 use strait_core::{
     Elem, GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, ReasonCode, Rule, Source, TensorData, TensorType,
-    Term, ValueId,
+    Term, ValueId, refused,
 };
 use strait_execute::{evaluate, operations};
 
@@ -76,26 +76,20 @@ impl FoldConstants {
             .map(|ty| Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64))
             .sum();
         let Some(bytes) = bytes.filter(|&bytes| bytes <= LARGEST) else {
-            return refused(
-                ReasonCode::ConstantSize,
-                format!("its result has more than {LARGEST} bytes"),
-            );
+            let text = format!("its result has more than {LARGEST} bytes");
+            return refused(ReasonCode::ConstantSize, text);
         };
         let made = self.made.load(Relaxed).saturating_add(bytes);
         if made > TOGETHER {
-            return refused(
-                ReasonCode::ConstantSize,
-                format!("all such results together have more than {TOGETHER} bytes"),
-            );
+            let text = format!("all such results together have more than {TOGETHER} bytes");
+            return refused(ReasonCode::ConstantSize, text);
         }
         let types: Vec<Option<&TensorType>> = site.node.inputs.iter().map(|input| input.and_then(ty)).collect();
         let work = operations(&site.node.op, &types, &results);
         let done = self.done.load(Relaxed).saturating_add(work);
         if done > MOST_OPERATIONS {
-            return refused(
-                ReasonCode::CannotRun,
-                format!("all such results together take more than {MOST_OPERATIONS} operations"),
-            );
+            let text = format!("all such results together take more than {MOST_OPERATIONS} operations");
+            return refused(ReasonCode::CannotRun, text);
         }
         if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
             return refused(ReasonCode::OutputName, "its result is an output of the graph");

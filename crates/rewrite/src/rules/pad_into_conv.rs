@@ -4,10 +4,10 @@
 //! **Exactness**: exact; the same products are summed.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::op::{Conv, PadMode};
-use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term};
+use strait_core::{NewNode, Op, Patch, Reason, ReasonCode, Source, Term, refused};
 
 /// The rule that folds a pad with zeros into the padding of the convolution behind it.
 pub const RULE: NodeRule = NodeRule {
@@ -46,6 +46,6 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
         return refused(ReasonCode::PadMode, "the padding is not of zeros");
     }
     let text = "it crops, or pads the batch or channel axis";
-    let conv = padded(conv, &pad.amounts).ok_or_else(|| Miss::refused(ReasonCode::PadAxes, text))?;
+    let conv = padded(conv, &pad.amounts).ok_or_else(|| Reason::new(ReasonCode::PadAxes, text))?;
     site.replaced_by(vec![NewNode::new(conv, &operands, &[site.id, producer.id])])
 }

@@ -14,12 +14,12 @@
 //! once either way.
 
 use crate::matching::{GraphNode, tensor};
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Match, Pattern, Slot, op};
 use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Through};
 use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu};
-use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that recognises a PReLU written as several nodes.
 pub const RULE: NodeRule = NodeRule {
@@ -143,7 +143,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     }
     let x = found.value(Slot(0)).filter(|&x| site.keeps_type(x));
     let text = "the slopes make another shape of what they scale";
-    let x = x.ok_or_else(|| Miss::refused(ReasonCode::NotPerChannel, text))?;
+    let x = x.ok_or_else(|| Reason::new(ReasonCode::NotPerChannel, text))?;
     let mut patch = Patch::default();
     let mut alpha = found.value(SLOPES).map(Source::Old);
     if sign < 0.0 && slopes.len() > 1 {

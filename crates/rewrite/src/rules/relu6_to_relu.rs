@@ -9,11 +9,11 @@
 //! stands for a number that is less than half a step above 6.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::op::{self, Relu};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{Graph, Module, NewNode, Op, Patch, QuantParams, ReasonCode, Source, Term};
+use strait_core::{Graph, Module, NewNode, Op, Patch, QuantParams, ReasonCode, Source, Term, refused};
 use strait_requantize::quantize::{Quantization, Scaling};
 use strait_requantize::{IntType, Per};
 

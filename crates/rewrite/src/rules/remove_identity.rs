@@ -13,12 +13,12 @@
 //! **Exactness**: exact, except for the sign of a zero to which zero is added.
 
 use crate::matching::GraphNode;
-use crate::miss::{Miss, NoMatch, refused};
+use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use std::sync::Arc;
 use strait_core::op::BinaryFunction;
 use strait_core::rule::ANY;
-use strait_core::{Op, Patch, QuantParams, ReasonCode, Source, ValueId};
+use strait_core::{Op, Patch, QuantParams, ReasonCode, Source, ValueId, refused};
 
 /// The rule that removes nodes whose result is their operand.
 pub const RULE: NodeRule = NodeRule {

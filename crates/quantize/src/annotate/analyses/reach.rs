@@ -247,11 +247,10 @@ impl ValueIntervals<'_> {
     }
 
     fn node(&mut self, node: &Node) {
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let is_computed = |value: ValueId| self.computed[value.index()];
         let computed = node.inputs.iter().flatten().any(|&x| is_computed(x));
-        let [a, b] = [0, 1].map(|index| operand(index).filter(|_| computed).and_then(|x| self.of(x)));
-        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| operand(index).and_then(|x| known.of(x))));
+        let [a, b] = [0, 1].map(|index| node.input(index).filter(|_| computed).and_then(|x| self.of(x)));
+        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| node.input(index).and_then(|x| known.of(x))));
         let found = match (&node.op, a, b) {
             (Op::Add(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a + b)),
             (Op::Sub(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a - b)),
@@ -275,7 +274,7 @@ impl ValueIntervals<'_> {
                 // Values of integers are not observed. So the interval is first known where integers are cast to
                 // floats.
                 Op::Cast(_) => {
-                    let elem = operand(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
+                    let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
                         Some([0.0, 1.0])
                     } else {
@@ -290,7 +289,7 @@ impl ValueIntervals<'_> {
 
     /// The interval of operand `index` that matters to a node, if the interval `result` of the node's result matters.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
-        let other = |index: usize| node.inputs.get(index).copied().flatten();
+        let other = |index: usize| node.input(index);
         let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
         // If nobody reads the result, no numbers of the operands matter either.
         let [low, high] = result?;

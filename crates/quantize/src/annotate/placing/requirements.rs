@@ -2,12 +2,12 @@
 
 use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
-use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
+use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType, refused};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
 
 fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
-    if holds { Ok(()) } else { Err(Reason::new(code, text)) }
+    if holds { Ok(()) } else { refused(code, text) }
 }
 
 /// Requires that the first axis of a Gemm's weights lists the outputs.
@@ -124,7 +124,7 @@ struct NodeToPlace<'a> {
 
 impl<'a> NodeToPlace<'a> {
     fn operand(&self, index: usize) -> Option<&'a TensorType> {
-        let value = self.node.inputs.get(index).copied().flatten()?;
+        let value = self.node.input(index)?;
         Some(&self.graph.value(value)?.ty)
     }
 
@@ -139,7 +139,7 @@ impl<'a> NodeToPlace<'a> {
 
     /// True if an operand is a constant or is absent.
     fn is_constant(&self, index: usize) -> bool {
-        let operand = self.node.inputs.get(index).copied().flatten();
+        let operand = self.node.input(index);
         operand.is_none_or(|v| self.module.constant(self.graph, v).is_some())
     }
 

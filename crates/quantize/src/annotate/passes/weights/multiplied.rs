@@ -5,6 +5,7 @@ use crate::annotate::settings::Annotation;
 use crate::annotate::state::Raised;
 use strait_core::{
     Failure, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+    refused,
 };
 use strait_target::spec::Recipe;
 
@@ -52,12 +53,12 @@ pub(crate) fn weights(
         return Ok(None);
     };
     let tensor = |index: usize| {
-        let value: ValueId = node.inputs.get(index).copied().flatten()?;
+        let value: ValueId = node.input(index)?;
         Some(module.constant(graph, value)?.to_f32())
     };
     let values = tensor(1).ok_or_else(|| Failure::defect("its weights are not constants"))??;
     if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
+        return refused(ReasonCode::WeightNotFinite, "a weight is NaN or infinite");
     }
     let Some((x_scale, _)) = x.as_tensor() else {
         return Ok(None);
@@ -85,7 +86,7 @@ pub(crate) fn weights(
     let ends = product.ends()?;
     let least = product.least(&ends, row.and_then(|(_, row)| row.accumulator));
     if product.bias.iter().any(|b| !b.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
+        return refused(ReasonCode::WeightNotFinite, "a bias is NaN or infinite");
     }
     let raised = product.raised(&least)?;
     match product.scales(&least)? {
@@ -111,15 +112,10 @@ fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
         return Ok(());
     }
     let text = "no shift leads from the grids that its operand and weights are given to that of its result";
-    Err(Reason::new(ReasonCode::NoShift, text))
+    refused(ReasonCode::NoShift, text)
 }
 
 fn channels(module: &Module, node: &Node, graph: &Graph) -> usize {
-    let weight = node
-        .inputs
-        .get(1)
-        .copied()
-        .flatten()
-        .and_then(|v| module.constant(graph, v));
+    let weight = node.input(1).and_then(|v| module.constant(graph, v));
     weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
 }

@@ -7,7 +7,7 @@ use crate::observers::{GridKind, ObserverChoice};
 use crate::statistics::Statistics;
 use std::borrow::Cow;
 use strait_core::{
-    Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
+    Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId, refused,
 };
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_requantize::scales::{next_power_of_two, zero_of};
@@ -68,7 +68,7 @@ impl Product<'_> {
         let symmetric = self.scheme.policy().is_symmetric();
         if symmetric && self.codes()[0] >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
             let text = "a weight is negative, and the codes in use hold no negative numbers";
-            return Err(Reason::new(ReasonCode::WeightScale, text));
+            return refused(ReasonCode::WeightScale, text);
         }
         Ok(ends)
     }
@@ -144,7 +144,7 @@ impl Product<'_> {
         }
         Ok(Some(Raised {
             node: self.id,
-            weights: self.node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),
+            weights: self.node.input(1).unwrap_or(ValueId::new(0)),
             channel: *channel,
             factor: *factor,
             channels: seen.len(),
@@ -176,7 +176,7 @@ impl Product<'_> {
                             // share a grid, a coarser grid would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
-                                return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
+                                return refused(ReasonCode::NoShift, error.to_string());
                             }
                             coarsen = coarsen.max(next_power_of_two(excess).max(2.0));
                             continue;
@@ -219,7 +219,7 @@ impl Product<'_> {
             "nothing would be left of its results: one step of its accumulator is {finest:e}, and the largest number that it was seen to \
              compute is {largest:e}"
         );
-        Err(Reason::new(ReasonCode::SumStep, text))
+        refused(ReasonCode::SumStep, text)
     }
 
     /// The grid of the weights with the given scales.
@@ -232,7 +232,7 @@ impl Product<'_> {
                 false => String::new(),
             };
             let text = format!("its weights{whose} are too large or too small for a scale in f32");
-            return Err(Reason::new(ReasonCode::WeightScale, text));
+            return refused(ReasonCode::WeightScale, text);
         }
         let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), self.codes());
         let mut zeros = scales.iter().zip(ends).map(zero);

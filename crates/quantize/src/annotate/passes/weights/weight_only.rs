@@ -12,7 +12,7 @@ use crate::observers::GridKind;
 use std::{collections::BTreeSet, num::NonZeroU32};
 use strait_core::{
     Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
-    ValueId,
+    ValueId, refused,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
@@ -36,12 +36,12 @@ pub(crate) fn weights(
     if own.is_some_and(|own| own.origin == Origin::Given) {
         return Ok(None);
     }
-    let tensor = node.inputs.get(1).copied().flatten();
+    let tensor = node.input(1);
     let tensor = tensor.and_then(|value| Some((value, module.constant(graph, value)?)));
     let (value, weights) = tensor.ok_or_else(|| Failure::defect("its weights are not constants"))?;
     let values = weights.to_f32()?;
     if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
+        return refused(ReasonCode::WeightNotFinite, "a weight is NaN or infinite");
     }
     let shape: Vec<usize> = weights.shape().iter().map(|&extent| extent as usize).collect();
     let per = scheme.policy().per();
@@ -54,7 +54,7 @@ pub(crate) fn weights(
     let symmetric = scheme.policy().is_symmetric();
     if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
         let text = "a weight is negative, and the codes in use hold no negative numbers";
-        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+        return refused(ReasonCode::WeightScale, text);
     }
     let least = ends.iter().map(|&(low, high)| match symmetric {
         true if low < 0.0 => (high / last).max(low / first),
@@ -75,7 +75,7 @@ pub(crate) fn weights(
     let scales: Vec<f32> = least.iter().map(scale).collect();
     if !scales.iter().all(|scale| scale.is_finite()) {
         let text = "its weights are too large for a scale in f32";
-        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+        return refused(ReasonCode::WeightScale, text);
     }
     let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| match symmetric {
         true => 0,
