@@ -6,6 +6,7 @@ mod sums;
 mod turns;
 
 pub(crate) use operands::{Grid, QuantizedValue};
+pub(crate) use sums::overflows;
 pub use turns::Turns;
 
 use crate::boundary;

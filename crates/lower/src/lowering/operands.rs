@@ -198,9 +198,8 @@ impl Lowering<'_> {
             )));
         };
         let site = NodeToLower { id, node, row };
-        let suffix = format!("requantize-{}", to.ty);
         let before = self.row.replace(name);
-        let made = recipes::between(self, &site, left, to, &suffix);
+        let made = recipes::between(self, &site, left, to);
         self.row = before;
         made
     }
@@ -211,9 +210,8 @@ impl Lowering<'_> {
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
         let (name, row) = self.row(id, node).ok_or_else(missing)?;
         let site = NodeToLower { id, node, row };
-        let suffix = format!("requantize-{}", to.ty);
         let before = self.row.replace(name);
-        let made = recipes::narrowed(self, &site, sum, to, &suffix);
+        let made = recipes::narrowed(self, &site, sum, to);
         self.row = before;
         made
     }
@@ -294,9 +292,7 @@ impl Lowering<'_> {
                 break *known;
             }
             let moves = made.filter(|(_, maker)| maker.op.term().kind() == Kind::Rearranges);
-            let Some((producer, Some(operand))) =
-                moves.map(|(id, maker)| (id, maker.inputs.first().copied().flatten()))
-            else {
+            let Some((producer, Some(operand))) = moves.map(|(id, maker)| (id, maker.input(0))) else {
                 break None;
             };
             passed.push(value);

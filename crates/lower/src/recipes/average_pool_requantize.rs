@@ -12,7 +12,7 @@ use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
 use strait_core::shape::window_elements;
-use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, refused};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
@@ -105,7 +105,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
 pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";
-        return Err(Reason::new(ReasonCode::PoolCount, text).into());
+        return refused(ReasonCode::PoolCount, text);
     }
     let codes = lowering.operand_grid(site, 0)?.ty;
     let sum = Pairs {

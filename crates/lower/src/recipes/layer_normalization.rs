@@ -5,7 +5,9 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::IntegerLayerNormalization;
-use strait_core::{DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId};
+use strait_core::{
+    DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId, refused,
+};
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales};
 
 pub(super) fn lower(
@@ -26,7 +28,7 @@ pub(super) fn lower(
             "{definition} reads codes without a zero point, and its operand has {}",
             x.zero
         );
-        return Err(Reason::new(ReasonCode::LayerNormalizationDomain, text).into());
+        return refused(ReasonCode::LayerNormalizationDomain, text);
     }
     let scales = LayerNormScales {
         input: x.scale,
@@ -43,7 +45,7 @@ pub(super) fn lower(
         lowering.operand(site, 0)?.value,
         along(lowering, "gain:codes", gains, grid, &row)?,
     ];
-    if site.node.inputs.get(2).copied().flatten().is_some() {
+    if site.node.input(2).is_some() {
         let grid = lowering.graph().quant.params_of(site.id, Port::Operand(2));
         let grid = grid.ok_or_else(|| Failure::defect("its bias has no grid"))?;
         let biases = lowering.baked(site.id, 2)?;
