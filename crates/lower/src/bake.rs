@@ -209,7 +209,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
 /// sums to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
-    let read = read.and_then(|scheme| scheme.elem()?.int_type());
+    let read = read.and_then(Scheme::int_type);
     let row = read.and_then(|read| spec.row_for(node.op.term(), read.into()));
     let folds = matches!(
         row.and_then(|(_, row)| row.recipe),

@@ -59,7 +59,7 @@ impl Lowering<'_> {
         let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
         let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
         Some(Grid {
-            ty: scheme.elem()?.int_type()?,
+            ty: scheme.int_type()?,
             range: first?..=last?,
             rounding: scheme.rounding(),
             scale,

@@ -207,6 +207,41 @@ impl Observer for ObserverChoice {
     }
 }
 
+/// The range with the smallest error; the first one of several. `otherwise` if no range has a finite error.
+fn least_error<T: Copy>(
+    ranges: impl Iterator<Item = [T; 2]>,
+    otherwise: [T; 2],
+    error: impl Fn([T; 2]) -> f64,
+) -> [T; 2] {
+    let mut best = (f64::INFINITY, otherwise);
+    for range in ranges {
+        let error = error(range);
+        if error < best.0 {
+            best = (error, range);
+        }
+    }
+    best.1
+}
+
+/// Ranges inside [`min`, `max`], the widest first. Each end takes all shares of itself, in steps of 1 / `candidates`. On
+/// a symmetric grid, both ends are as far from zero.
+fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
+    let whole = candidates..=candidates;
+    let shares = |is_whole: bool| if is_whole { whole.clone() } else { 1..=candidates };
+    let (highs, lows) = (shares(!symmetric && max <= 0.0), shares(symmetric || min == 0.0));
+    let share = move |i: u32| f64::from(i) / f64::from(candidates);
+    let both = highs
+        .rev()
+        .flat_map(move |high| lows.clone().rev().map(move |low| [low, high]));
+    both.map(move |[low, high]| {
+        let reach = share(high) * max.max(-min);
+        match symmetric {
+            true => [-reach, reach],
+            false => [min * share(low), max * share(high)],
+        }
+    })
+}
+
 /// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
 /// scale. The lower end is divided by the number of negative codes, and the upper end by the number of positive codes.
 /// So if the lower end is farther, the upper end is moved in a little. Ranges for other grids stay as they are.

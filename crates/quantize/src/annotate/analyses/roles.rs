@@ -72,6 +72,12 @@ impl Annotation<'_> {
 }
 
 impl<'a> Roles<'a> {
+    /// The node with this id and its recipe, if it is computed on codes.
+    pub(crate) fn computed<'g>(self, graph: &'g Graph, id: NodeId) -> Option<(&'g Node, Recipe)> {
+        let node = graph.node(id)?;
+        Some((node, self.recipe(id, node)?.1))
+    }
+
     /// The pair of types that a node computes on.
     fn pair(self, id: NodeId, node: &Node) -> Option<Pair> {
         self.how.types(id).pair(self.how.spec, node.op.term())

@@ -158,7 +158,6 @@ pub fn annotate(
         fixpoint.visited += scope.nodes.len();
         let context = PassContext {
             module,
-            id: graph,
             graph: g,
             how,
             scope: &scope,

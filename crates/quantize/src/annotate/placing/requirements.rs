@@ -13,11 +13,8 @@ fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(),
 /// Requires that the first axis of a Gemm's weights lists the outputs.
 fn canonical(node: &Node) -> Result<(), Reason> {
     let canonical = !matches!(&node.op, Op::Gemm(gemm) if !gemm.is_canonical());
-    require(
-        canonical,
-        ReasonCode::GemmForm,
-        "it is not a·bᵀ + bias with a constant b",
-    )
+    let text = "it is not a·bᵀ + bias with a constant b";
+    require(canonical, ReasonCode::GemmForm, text)
 }
 
 /// The extents of the axes from `axis` to the last one, if all are known.
@@ -39,11 +36,8 @@ fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), R
     let exact = exact
         .into_iter()
         .all(|(&scale, (&from, &to))| f64::from(scale) * from as f64 == to as f64);
-    require(
-        exact,
-        ReasonCode::ResizeMode,
-        "its scales are not the quotients of its extents, by which codes are interpolated",
-    )?;
+    let text = "its scales are not the quotients of its extents, by which codes are interpolated";
+    require(exact, ReasonCode::ResizeMode, text)?;
     let resized = from.iter().zip(to).filter(|(from, to)| from != to).count();
     require(
         IntegerResize::takes(resized, bits) && !from.contains(&0),
@@ -172,11 +166,8 @@ impl<'a> NodeToPlace<'a> {
             Op::Reduce(reduce) => {
                 let rank = self.operand(0).map_or(0, |x| x.shape.len());
                 let spatial = reduce.reduced(rank)?.iter().copied().eq(2..rank);
-                require(
-                    !divides || spatial,
-                    ReasonCode::MeanAxes,
-                    "only a mean over all spatial axes can be divided",
-                )
+                let text = "only a mean over all spatial axes can be divided";
+                require(!divides || spatial, ReasonCode::MeanAxes, text)
             }
             _ => Ok(()),
         }

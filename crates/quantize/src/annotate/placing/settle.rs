@@ -116,13 +116,13 @@ impl Settling<'_> {
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
-        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        let found = self.roles.computed(graph, id);
         found.filter(|_| !stays).map(|(_, recipe)| recipe)
     }
 
     /// True if a node only passes codes on.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
-        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        let found = self.roles.computed(graph, id);
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
