@@ -2,6 +2,7 @@
 
 use crate::statistics::{Kind, Observation};
 use std::collections::{BTreeMap, BTreeSet};
+use strait_core::shape::axis_of;
 use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 
 /// The statistics that are requested. A request that is made several times is stored once.
@@ -101,19 +102,8 @@ pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId,
             && let Some(x) = node.input(0)
         {
             let rank = graph.value(x).map_or(0, |x| x.ty.shape.len());
-            axes.entry(x).or_default().extend(from_first(softmax.axis, rank));
+            axes.entry(x).or_default().extend(axis_of(softmax.axis, rank));
         }
     }
     axes
-}
-
-/// Converts an axis to a position from the first one. Negative axes count from the end. `None` if there is no such
-/// axis.
-pub(crate) fn from_first(axis: i64, rank: usize) -> Option<usize> {
-    let axis = if axis < 0 {
-        axis.checked_add(i64::try_from(rank).ok()?)?
-    } else {
-        axis
-    };
-    usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }

@@ -292,9 +292,7 @@ impl<'a> InFront<'a> {
             }
         }
         let origins: Vec<NodeId> = [product.id].iter().chain(at).copied().collect();
-        patch
-            .add
-            .push(NewNode::new(product.node.op.clone(), &operands, &origins));
+        push(&mut patch, NewNode::new(product.node.op.clone(), &operands, &origins));
         self.moved(&mut patch, at, y);
         patch.remove.push(product.id);
         Ok(patch)

@@ -2,6 +2,7 @@
 
 use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
+use strait_core::shape::axis_of;
 use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId, refused};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
@@ -83,14 +84,7 @@ impl RequantizationSite<'_> {
             .filter_map(|reader| self.graph.node(reader.node));
         for reader in readers {
             let Op::Concat(concat) = &reader.op else { continue };
-            // Negative axes count from the end.
-            let from_end = concat.axis.min(0).unsigned_abs() as usize;
-            let axis = if concat.axis < 0 {
-                dims.len().checked_sub(from_end)
-            } else {
-                usize::try_from(concat.axis).ok()
-            };
-            let extent = axis.and_then(|axis| dims.get(axis)).copied().unwrap_or(0);
+            let extent = axis_of(concat.axis, dims.len()).map_or(0, |axis| dims[axis]);
             if extent % u64::from(multiple.max(1)) != 0 {
                 let text = format!(
                     "{} reads it, and {extent} channels are no multiple of {multiple}",

@@ -32,8 +32,8 @@ pub use moving_average::MovingAverage;
 pub use mse::MeanSquaredError;
 pub use percentile::Percentile;
 
-use crate::requests::from_first;
 use crate::statistics::{Kind, Leaders, Observation, Statistics};
+use strait_core::shape::axis_of;
 use strait_core::{Reason, ReasonCode, refused};
 use strait_target::spec::{CodeKind, Observed, Observer as Word, ObserverOptions};
 
@@ -144,7 +144,7 @@ impl ObserverChoice {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
         }
-        let axis = from_first(self.options.axis.unwrap_or(-1), rank)?;
+        let axis = axis_of(self.options.axis.unwrap_or(-1), rank)?;
         Some(vec![Kind::Leaders {
             axis: u32::try_from(axis).ok()?,
         }])

@@ -10,6 +10,7 @@ use crate::matching::{GraphNode, push};
 use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
 use crate::rule::NodeRule;
+use strait_core::shape::axis_of;
 use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
@@ -42,8 +43,7 @@ impl<'a> Normalization<'a> {
             _ => return None,
         };
         let shape = &site.graph.value(node.input(0)?)?.ty.shape;
-        let first = if axis < 0 { axis + shape.len() as i64 } else { axis };
-        let row = shape.get(usize::try_from(first).ok()?..)?;
+        let row = shape.get(axis_of(axis, shape.len())?..)?;
         Some(Normalization {
             node,
             moved,

@@ -5,7 +5,7 @@
 //! **Preconditions**: all parts are products that can take it, and only the concat uses them. The parameters are constants.
 //! **Exactness**: exact: the same factors and summands for the same channels.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
 use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, MOST_BRANCHES};
 use crate::rounding::rounded;
@@ -58,9 +58,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
             operands.push(rounded(&mut patch, name, &[*channels as u64], values.to_vec())?);
         }
         first += channels;
-        patch
-            .add
-            .push(NewNode::new(site.node.op.clone(), &operands, &[site.id]));
+        push(&mut patch, NewNode::new(site.node.op.clone(), &operands, &[site.id]));
     }
     let parts: Vec<Option<Source>> = (0..branches.len())
         .map(|part| Some(Source::New(part as u16, 0)))

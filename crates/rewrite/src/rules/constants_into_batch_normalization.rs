@@ -6,7 +6,7 @@
 //! a product in front of the normalization can take it, that happens first.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
 use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, MOST_MAPS, is_taken, numbers};
 use crate::rounding::rounded;
@@ -69,9 +69,10 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     let old = |index| normalization.input(index).map(Source::Old);
     let operands = [old(0), scale, bias, old(3), old(4)];
     let origins = [normalization.id, site.id];
-    patch
-        .add
-        .push(NewNode::new(normalization.node.op.clone(), &operands, &origins));
+    push(
+        &mut patch,
+        NewNode::new(normalization.node.op.clone(), &operands, &origins),
+    );
     front.moved(&mut patch, &[site.id], y);
     patch.remove.push(normalization.id);
     Ok(patch)

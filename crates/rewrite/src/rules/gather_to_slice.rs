@@ -9,6 +9,7 @@ use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use smallvec::smallvec;
 use strait_core::op::{Slice, Squeeze};
+use strait_core::shape::axis_of;
 use strait_core::{NewNode, Op, Patch, Source, Term};
 
 /// The rule that replaces a gather by a slice if its indices are constant and evenly spaced.
@@ -40,14 +41,9 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     let (_, constant) = site.constant(site.operand(1)?).ok_or(NoMatch)?;
     let (indices, one) = (constant.to_i64().map_err(|_| NoMatch)?, constant.shape().is_empty());
     let dims = site.dims(x).ok_or(NoMatch)?;
-    let rank = dims.len() as i64;
-    let axis = if gather.axis < 0 {
-        gather.axis + rank
-    } else {
-        gather.axis
-    };
-    let extent = usize::try_from(axis).ok().and_then(|axis| dims.get(axis)).copied();
-    let extent = extent.and_then(|extent| i64::try_from(extent).ok()).ok_or(NoMatch)?;
+    let axis = axis_of(gather.axis, dims.len()).ok_or(NoMatch)?;
+    let extent = i64::try_from(dims[axis]).map_err(|_| NoMatch)?;
+    let axis = axis as i64;
     if constant.shape().len() > 1 || !indices.iter().all(|&index| (-extent..extent).contains(&index)) {
         return Err(NoMatch);
     }

@@ -6,7 +6,7 @@
 //! place, because an output has to be the result of a node.
 //! **Exactness**: exact. There is only one tensor of a given shape without elements.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
 use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::op::{Identity, Split};
@@ -91,9 +91,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
                 None => operand.map(Source::Old),
             });
         }
-        patch
-            .add
-            .push(NewNode::new(site.node.op.clone(), &operands, &[site.id]));
+        push(&mut patch, NewNode::new(site.node.op.clone(), &operands, &[site.id]));
         let results = (0..).zip(&site.node.outputs);
         let replaced = results.map(|(index, &y)| (y, Source::New(0, index)));
         patch.replace.extend(replaced);

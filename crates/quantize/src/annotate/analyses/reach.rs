@@ -31,6 +31,7 @@ use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, ValueStatistics};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{BinaryFunction, Function, Reduction};
+use strait_core::shape::axis_of;
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
 /// Lower and upper end. An end is infinite if there is no bound.
@@ -430,9 +431,7 @@ fn moves(op: &Op) -> bool {
 
 /// The extent of an axis. Negative axes count from the end.
 pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
-    let rank = i64::try_from(ty.shape.len()).ok()?;
-    let axis = if axis < 0 { axis + rank } else { axis };
-    ty.shape.get(usize::try_from(axis).ok()?)?.fixed()
+    ty.shape.get(axis_of(axis, ty.shape.len())?)?.fixed()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
+use strait_core::shape::axis_of;
 use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType, refused};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
@@ -20,8 +21,7 @@ fn canonical(node: &Node) -> Result<(), Reason> {
 /// The extents of the axes from `axis` to the last one, if all are known.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
-    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
-    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+    Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
 /// Requires that the extents `from` and `to` alone determine an interpolation, and that its sums have enough bits for
