@@ -7,8 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::Clamp;
 use strait_core::{
-    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, TensorData, Term, Use,
-    ValueId,
+    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, Term, Use, ValueId,
 };
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
@@ -98,15 +97,7 @@ impl Lowering<'_> {
     }
 
     /// A tensor of the source.
-    pub(crate) fn parameter(&self, codes: DataId) -> Result<&TensorData, Failure> {
-        self.walk.parameter(codes)
-    }
-
     /// Codes of the source as a value of the new module. All readers share the tensor.
-    pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
-        self.walk.shared(base, codes, grid)
-    }
-
     /// Records that `made` has the codes of a node's result. `made` gets the name of the result.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
@@ -262,10 +253,6 @@ impl Lowering<'_> {
     }
 
     /// Stores the sum that a node leaves, so that its readers can narrow it.
-    pub(crate) fn set_sum(&mut self, value: ValueId, sum: Wide) {
-        self.sums.insert(value, sum);
-    }
-
     /// The input of the model that an operand comes from, if only data movement lies in between. The codes of such an
     /// operand can be any numbers. `None` if another layer computes the operand.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {

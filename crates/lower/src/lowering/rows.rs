@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
     fn weight_sum(&self, id: NodeId, op: &Op) -> Option<u64> {
         let (Op::Conv(_) | Op::Gemm(_)) = op else { return None };
         let (grid, codes) = self.weights(id).ok()?;
-        let codes = self.parameter(codes).ok()?;
+        let codes = self.walk.parameter(codes).ok()?;
         let outputs = codes.shape().first().copied()? as usize;
         let zeros = WeightZero(grid.zero_point.clone());
         let weights = less(&codes.to_i64().ok()?, outputs, Some(&zeros));

@@ -99,7 +99,7 @@ impl Lowering<'_> {
             let rounded: Vec<f32> = numbers.to_f32()?.iter().map(rounded).collect();
             let rounded = TensorData::from_values(numbers.shape(), &rounded)?;
             let base = format!("{}:sums", self.walk.name_of(constant));
-            operands[at] = Some(self.data(&base, rounded, None));
+            operands[at] = Some(self.walk.data(&base, rounded, None));
         }
         Ok(())
     }

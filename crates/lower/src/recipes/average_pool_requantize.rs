@@ -88,7 +88,11 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
             let shape = lowering.dims(acc).into_iter().enumerate();
             let shape: Vec<u64> = shape.map(|(axis, extent)| if axis < 2 { 1 } else { extent }).collect();
             let picks: Vec<i32> = picks.into_iter().map(|pick| pick as i32).collect();
-            Channels::Picked(lowering.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
+            Channels::Picked(
+                lowering
+                    .walk
+                    .data("divisors", integers(&shape, &picks, Elem::I32)?, None),
+            )
         }
     };
     let product = Product::Mean(x_scale, count.clone());

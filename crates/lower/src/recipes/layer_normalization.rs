@@ -5,6 +5,7 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::IntegerLayerNormalization;
+use strait_core::shape::axis_of;
 use strait_core::{
     DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId, refused,
 };
@@ -59,8 +60,7 @@ pub(super) fn lower(
 /// The extents of the axes from `axis` to the last one.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
-    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
-    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+    Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
 /// One code for each element of a row. If the node has a single code, it is repeated for all elements of the row.
@@ -71,9 +71,9 @@ fn along(
     grid: Arc<QuantParams>,
     row: &[u64],
 ) -> Result<ValueId, Failure> {
-    let tensor = lowering.parameter(codes)?;
+    let tensor = lowering.walk.parameter(codes)?;
     if tensor.shape() == row {
-        return lowering.shared(base, codes, grid);
+        return lowering.walk.shared(base, codes, grid);
     }
     let mut extents = vec![1u64; row.len()];
     let own = tensor.shape().iter().rev();
@@ -92,5 +92,5 @@ fn along(
     let repeated: Option<Vec<i64>> = (0..length).map(place).collect();
     let repeated = repeated.ok_or_else(|| Failure::defect("its codes are not those of a row"))?;
     let repeated = TensorData::from_integers(tensor.elem(), row, &repeated)?;
-    Ok(lowering.data(base, repeated, Some(grid)))
+    Ok(lowering.walk.data(base, repeated, Some(grid)))
 }

@@ -93,7 +93,7 @@ fn look_up(
     grid: &Grid,
 ) -> Result<ValueId, Failure> {
     let table = integers(&[codes.len() as u64], codes, Elem::from(grid.ty))?;
-    let table = lowering.data("table", table, Some(grid.params()));
+    let table = lowering.walk.data("table", table, Some(grid.params()));
     let operands = [lowering.operand(site, 0)?.value, table];
     lowering.emit(site.node, op, &operands, Some(grid.params()), "lookup")
 }

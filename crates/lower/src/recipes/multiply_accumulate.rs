@@ -34,12 +34,12 @@ pub(super) fn lower(
     let (grid, weight) = lowering.weights(site.id)?;
     // The grid that the shift leads to, if the result has codes.
     let target = lowering.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
-    let baked = lowering.parameter(weight)?;
+    let baked = lowering.walk.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
     let weight_zero = WeightZero(grid.zero_point.clone());
     let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
     let bias = match site.node.input(2) {
-        Some(_) => lowering.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
+        Some(_) => lowering.walk.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
         None => vec![0; channels],
     };
     let mut biases = folded(&bias, &codes, x_zero, channels);
@@ -107,9 +107,9 @@ pub(super) fn lower(
         axis: per_channel.then_some(axis as u8),
         ..products
     };
-    let weights = lowering.shared("weight:codes", weight, grid.clone())?;
+    let weights = lowering.walk.shared("weight:codes", weight, grid.clone())?;
     let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;
-    let biases = lowering.data("bias:codes", biases, None);
+    let biases = lowering.walk.data("bias:codes", biases, None);
     let operands = [lowering.operand(site, 0)?.value, weights, biases];
     let op: Op = match &site.node.op {
         Op::Conv(conv) => Conv {

@@ -129,7 +129,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         // If the target only shifts, the shift leads only to the grid that the weights were made for. So the sum is not
         // stored for readers with other grids.
         if !site.row.leaves_a_shift() {
-            lowering.set_sum(y, wide);
+            lowering.sums.insert(y, wide);
         }
         return Ok(());
     };
@@ -169,7 +169,7 @@ pub(super) fn requantize(
     })?;
     let codes = emit(lowering, site, wide, to.grid(), built.form, suffix)?;
     if let Some(nearness) = built.nearness {
-        lowering.set_nearness(codes, nearness);
+        lowering.nearness.insert(codes, nearness);
     }
     Ok(codes)
 }
@@ -301,6 +301,6 @@ fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zer
     // A single number. If the accumulator is a scalar, this number has no axes, so that the result stays a scalar.
     let shape: &[u64] = if lowering.dims(acc).is_empty() { &[] } else { &[1] };
     let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
-    let offset = lowering.data("offset", offset, None);
+    let offset = lowering.walk.data("offset", offset, None);
     lowering.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }
