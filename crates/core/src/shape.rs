@@ -14,6 +14,12 @@ pub const MAX_RANK: usize = 16;
 /// their other extents have to stay within the limit, too, because code may loop over these axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
+/// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
+pub fn axis_of(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
 /// One dimension.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dim {

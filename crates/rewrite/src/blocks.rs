@@ -113,9 +113,9 @@ impl Image {
         let (mut value, mut path) = (operand, Vec::new());
         let mut found = None;
         while path.len() < MOST_MOVES {
-            let (id, node) = site.graph.producer(value).filter(|(_, node)| moves(&node.op))?;
-            path.push(GraphNode { id, node, ..*site });
-            value = node.inputs.first().copied().flatten()?;
+            let mover = site.maker(value).filter(|maker| moves(&maker.node.op))?;
+            path.push(mover);
+            value = mover.input(0)?;
             let shape = site.dims(value)?;
             let mut view = Some(View::of(&shape));
             for node in path.iter().rev() {

@@ -6,7 +6,7 @@ use crate::carrier::Carrier;
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
+use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, axis_of, element_count};
 use crate::zeros::{WeightZero, Zero};
 use smallvec::{SmallVec, smallvec};
 use strait_requantize::function::Real;
@@ -308,12 +308,8 @@ pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
 /// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
-    let rank_signed = rank as i64;
-    let normal = if axis < 0 { axis + rank_signed } else { axis };
-    ensure((0..rank_signed).contains(&normal), ReasonCode::Axis, || {
-        format!("axis {axis} is outside rank {rank}")
-    })?;
-    Ok(normal as usize)
+    let text = || format!("axis {axis} is outside rank {rank}");
+    axis_of(axis, rank).ok_or_else(|| Reason::new(ReasonCode::Axis, text()))
 }
 
 /// The positions of several axes, in the same order; see [`axis`].

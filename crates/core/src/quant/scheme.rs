@@ -7,7 +7,7 @@ use crate::elem::Elem;
 use crate::shape::Dim;
 use std::fmt;
 use std::num::NonZeroU32;
-use strait_requantize::Rounding;
+use strait_requantize::{IntType, Rounding};
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
@@ -88,6 +88,11 @@ impl Scheme {
     /// The type of the codes; `None` for small floats.
     pub fn elem(&self) -> Option<Elem> {
         self.codes.map(|codes| codes.elem)
+    }
+
+    /// The type of the codes in arithmetic; `None` for small floats and for types that no arithmetic has.
+    pub fn int_type(self) -> Option<IntType> {
+        self.elem()?.int_type()
     }
 
     /// The smallest and the largest code; `None` for small floats.

@@ -9,7 +9,7 @@ use strait_core::{
 };
 use strait_lower::{OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
-use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
+use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
@@ -106,7 +106,11 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
-    if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
+    if !has_clip
+        || on_grids(job)
+            .rules()
+            .all(|rule| rule.name() != relu6_to_relu::RULE.name())
+    {
         return Ok((None, Rewritten::default()));
     }
     let mut module = simulated(job, lowered)?;

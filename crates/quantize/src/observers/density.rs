@@ -65,14 +65,10 @@ impl Density {
         ranges: impl Iterator<Item = [f32; 2]>,
         otherwise: [f32; 2],
     ) -> [f32; 2] {
-        let mut best = (f64::INFINITY, otherwise);
-        for range in ranges {
-            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| self.squared_error(&levels));
-            if error < best.0 {
-                best = (error, range);
-            }
-        }
-        best.1
+        let error = |levels: Levels| self.squared_error(&levels);
+        super::least_error(ranges, otherwise, |range| {
+            Levels::of(grid, range).map_or(f64::INFINITY, error)
+        })
     }
 
     /// ∫(x − Q(x))²·ρ, where Q(x) is the level nearest to x. This is the expected sum of the squared errors of all

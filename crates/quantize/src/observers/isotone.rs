@@ -1,8 +1,8 @@
 //! Chooses the range with which the largest element of each row stays the largest.
 
-use super::{GridKind, Observer, ValueStatistics, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes, least_error};
 use crate::statistics::{Histogram, Leaders};
-use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 
 /// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
 /// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
@@ -54,24 +54,20 @@ impl Observer for Isotone {
         let leaders = seen.leaders.and_then(|leaders| Some((leaders, leaders.ends?)));
         let Some((leaders, [least, largest])) = leaders else {
             let text = "no row has a largest element that is larger than all others";
-            return Err(Reason::new(ReasonCode::NotObserved, text));
+            return refused(ReasonCode::NotObserved, text);
         };
         let (low, top) = (f64::from(least.min(0.0)), f64::from(largest.max(0.0)));
         let steps = (grid.codes[1] - grid.codes[0]).max(1) as f64;
-        let mut best = (f64::INFINITY, [low, top]);
-        for share in std::iter::successors(Some(1.0), |share| Some(share * RATIO)).take(CANDIDATES + 1) {
+        let shares = std::iter::successors(Some(1.0), |share| Some(share * RATIO)).take(CANDIDATES + 1);
+        let ranges = shares.map(|share| {
             let reach = (top * share).max(-low);
-            let range = if grid.symmetric {
-                [-reach, reach]
-            } else {
-                [low, top * share]
-            };
-            let failed = failed(leaders, range, steps);
-            if failed < best.0 {
-                best = (failed, range);
+            match grid.symmetric {
+                true => [-reach, reach],
+                false => [low, top * share],
             }
-        }
-        Ok(best.1.map(|end| end as f32))
+        });
+        let best = least_error(ranges, [low, top], |range| failed(leaders, range, steps));
+        Ok(best.map(|end| end as f32))
     }
 }
 

@@ -12,13 +12,21 @@
 
 use super::batch_normalization_into_branches::branches;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, numbers};
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::BatchNormalization;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Patch, Source, Term, ValueId};
 
 /// The rule that recognises a batch normalization written as a product and a sum.
-pub struct BatchNormalizationSpelledOut;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-spelled-out",
+    anchors: || vec![Term::Add],
+    depth: || 2 * DEPTH + 1,
+    is_fusion: true,
+    look,
+};
 
 /// A batch normalization written as a product and a sum. It has the product in front, and a factor and a summand for
 /// each of its channels.
@@ -36,70 +44,44 @@ fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
 
 /// The batch normalization whose last node is the sum at `site`.
 pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
-    let sums = site
-        .both_orders()
-        .into_iter()
-        .filter(|_| site.node.op.term() == Term::Add);
-    sums.filter(|&(_, summands)| is_list(site, summands))
-        .find_map(|(scaled, summands)| {
-            let product = site.producer(scaled, Term::Mul).filter(|_| site.used_once(scaled))?;
-            let mut orders = product.both_orders().into_iter();
-            let (x, factors) = orders.find(|&(_, factors)| is_list(site, factors))?;
-            let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
-            let front = InFront::product(&product, x).or_else(side_by_side)?;
-            let is_normalized = front.axis == 1 && !front.is_shared;
-            Some(SpelledOutNormalization {
-                factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
-                summands: front.constant(site, scaled, summands)?,
-                product: product.id,
-                front,
-            })
+    (site.node.op.term() == Term::Add).then_some(())?;
+    site.both_orders().into_iter().find_map(|(scaled, summands)| {
+        is_list(site, summands).then_some(())?;
+        let product = site.producer(scaled, Term::Mul).filter(|_| site.used_once(scaled))?;
+        let mut orders = product.both_orders().into_iter();
+        let (x, factors) = orders.find(|&(_, factors)| is_list(site, factors))?;
+        let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
+        let front = InFront::product(&product, x).or_else(side_by_side)?;
+        let is_normalized = front.axis == 1 && !front.is_shared;
+        Some(SpelledOutNormalization {
+            factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
+            summands: front.constant(site, scaled, summands)?,
+            product: product.id,
+            front,
         })
+    })
 }
 
-impl Rule for BatchNormalizationSpelledOut {
-    fn name(&self) -> &'static str {
-        "batch-normalization-spelled-out"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = found(site).ok_or(NoMatch)?;
+    let x = found.front.node.result()?;
+    let channels = found.front.channels;
+    let mut patch = Patch::default();
+    let mut operands = vec![Some(Source::Old(x))];
+    let lists = [
+        ("scale", found.factors),
+        ("bias", found.summands),
+        ("mean", vec![0.0; channels]),
+        ("variance", vec![1.0; channels]),
+    ];
+    for (name, numbers) in lists {
+        operands.push(rounded(&mut patch, name, &[channels as u64], numbers)?);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Add]
+    if operands.contains(&None) {
+        return Err(NoMatch);
     }
-
-    fn depth(&self) -> usize {
-        2 * DEPTH + 1
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(found), Some(y)) = (found(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(x) = found.front.node.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let channels = found.front.channels;
-        let mut patch = Patch::default();
-        let mut operands = vec![Some(Source::Old(x))];
-        let lists = [
-            ("scale", found.factors),
-            ("bias", found.summands),
-            ("mean", vec![0.0; channels]),
-            ("variance", vec![1.0; channels]),
-        ];
-        for (name, numbers) in lists {
-            operands.push(rounded(&mut patch, name, &[channels as u64], numbers)?);
-        }
-        if operands.contains(&None) {
-            return Ok(Outcome::NoMatch);
-        }
-        let op = BatchNormalization { epsilon: 0.0 };
-        patch.add.push(NewNode::new(op, &operands, &[at, found.product]));
-        found.front.moved(&mut patch, &[at, found.product], y);
-        Ok(Outcome::Apply(patch))
-    }
+    let op = BatchNormalization { epsilon: 0.0 };
+    patch.add.push(NewNode::new(op, &operands, &[site.id, found.product]));
+    found.front.moved(&mut patch, &[site.id, found.product], site.result()?);
+    Ok(patch)
 }

@@ -11,21 +11,27 @@
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::product::Affine;
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::Conv;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Patch, Source, Term, ValueId};
 
 /// The rule that replaces a batch normalization by a depthwise convolution.
-pub struct BatchNormalizationToConv;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-to-conv",
+    anchors: || vec![Term::BatchNormalization, Term::Add],
+    depth: || 2,
+    is_fusion: false,
+    look,
+};
 
-/// The factor and the summand of each channel.
-type Affine = Vec<(f64, f64)>;
-
-/// The operand of a normalization, its factors and summands, and the nodes that compute the normalization.
+/// The operand of a normalization, its factors and summands, and the product if the normalization is a sum behind one.
 struct NormalizedValue {
     x: ValueId,
     affine: Affine,
-    nodes: Vec<NodeId>,
+    product: Option<NodeId>,
 }
 
 /// A batch normalization that cannot be folded into the op before it.
@@ -35,7 +41,7 @@ fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     Some(NormalizedValue {
         x,
         affine: affine(site).filter(|_| !folds)?,
-        nodes: vec![site.id],
+        product: None,
     })
 }
 
@@ -61,60 +67,40 @@ fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
             (site.keeps_type(x) && site.constant(x).is_none()).then(|| NormalizedValue {
                 x,
                 affine: factors.into_iter().zip(summands.iter().copied()).collect(),
-                nodes: vec![site.id, of.id],
+                product: Some(of.id),
             })
         })
     })
 }
 
-impl Rule for BatchNormalizationToConv {
-    fn name(&self) -> &'static str {
-        "batch-normalization-to-conv"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = match site.node.op.term() {
+        Term::Add => sum(site),
+        _ => normalization(site),
+    };
+    let NormalizedValue { x, affine, product } = found.ok_or(NoMatch)?;
+    let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
+    if !(1..=3).contains(&spatial) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::BatchNormalization, Term::Add]
+    let channels = affine.len() as u64;
+    let groups = u32::try_from(channels).map_err(|_| NoMatch)?;
+    let mut shape = vec![channels];
+    shape.resize(spatial + 2, 1);
+    let mut patch = Patch::default();
+    let (weight, bias) = affine.into_iter().unzip();
+    let weight = rounded(&mut patch, "weight", &shape, weight)?;
+    let bias = rounded(&mut patch, "bias", &[channels], bias)?;
+    if weight.is_none() || bias.is_none() {
+        return Err(NoMatch);
     }
-
-    fn depth(&self) -> usize {
-        2
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match site.node.op.term() {
-            Term::Add => sum(&site),
-            _ => normalization(&site),
-        };
-        let (Some(NormalizedValue { x, affine, nodes }), Some(y)) = (found, site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
-        if !(1..=3).contains(&spatial) {
-            return Ok(Outcome::NoMatch);
-        }
-        let channels = affine.len() as u64;
-        let Ok(groups) = u32::try_from(channels) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let mut shape = vec![channels];
-        shape.resize(spatial + 2, 1);
-        let mut patch = Patch::default();
-        let (weight, bias) = affine.into_iter().unzip();
-        let weight = rounded(&mut patch, "weight", &shape, weight)?;
-        let bias = rounded(&mut patch, "bias", &[channels], bias)?;
-        if weight.is_none() || bias.is_none() {
-            return Ok(Outcome::NoMatch);
-        }
-        let conv = Conv {
-            groups,
-            ..Conv::plain(spatial)
-        };
-        patch
-            .add
-            .push(NewNode::new(conv, &[Some(Source::Old(x)), weight, bias], &nodes));
-        patch.replace.push((y, Source::New(0, 0)));
-        patch.remove = nodes;
-        Ok(Outcome::Apply(patch))
-    }
+    let conv = Conv {
+        groups,
+        ..Conv::plain(spatial)
+    };
+    let origins: Vec<NodeId> = std::iter::once(site.id).chain(product).collect();
+    let conv = NewNode::new(conv, &[Some(Source::Old(x)), weight, bias], &origins);
+    patch.add.push(conv);
+    patch.remove.extend(product);
+    site.completed(patch)
 }

@@ -10,48 +10,30 @@
 //! **Exactness**: exact if the layer had no bias. Otherwise the sum of both biases is rounded to f32 once.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, numbers};
-use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Reason, ReasonCode, Rule, Term};
+use crate::rule::NodeRule;
+use strait_core::{Patch, ReasonCode, Term, refused};
 
 /// The rule that folds the addition of a constant into the bias of the product in front of it.
-pub struct BiasIntoProducer;
+pub const RULE: NodeRule = NodeRule {
+    name: "bias-into-producer",
+    anchors: || vec![Term::Add],
+    depth: || DEPTH,
+    is_fusion: true,
+    look,
+};
 
-impl Rule for BiasIntoProducer {
-    fn name(&self) -> &'static str {
-        "bias-into-producer"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Add]
-    }
-
-    fn depth(&self) -> usize {
-        DEPTH
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let Some(y) = site.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        for (x, constant) in site.both_orders() {
-            let Some(product) = InFront::product(&site, x) else {
-                continue;
-            };
-            let Some((shape, _)) = numbers(&site, constant) else {
-                continue;
-            };
-            let Some(summands) = product.constant(&site, x, constant) else {
-                let text = format!("the constant of shape {shape:?} varies along other axes than the channels");
-                return Ok(Outcome::Refused(Reason::new(ReasonCode::NotPerChannel, text)));
-            };
-            let affine = summands.into_iter().map(|summand| (1.0, summand)).collect();
-            return product.folded(&affine, &[at], y);
-        }
-        Ok(Outcome::NoMatch)
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = site.both_orders().into_iter().find_map(|(x, constant)| {
+        let (shape, _) = numbers(site, constant)?;
+        Some((InFront::product(site, x)?, shape, x, constant))
+    });
+    let (product, shape, x, constant) = found.ok_or(NoMatch)?;
+    let Some(summands) = product.constant(site, x, constant) else {
+        let text = format!("the constant of shape {shape:?} varies along other axes than the channels");
+        return refused(ReasonCode::NotPerChannel, text);
+    };
+    let affine = summands.into_iter().map(|summand| (1.0, summand)).collect();
+    product.folded(&affine, &[site.id], site.result()?)
 }

@@ -6,44 +6,35 @@
 //! **Exactness**: exact, because the quantization maps all numbers below this grid to the smallest code in any case.
 
 use crate::matching::{GraphNode, tensor};
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::{Binary, BinaryFunction};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term};
 
 /// The rule that puts a bound between an 8-bit product and its quantization to 16 bits.
-pub struct BoundBeforeWideGrid;
+pub const RULE: NodeRule = NodeRule {
+    name: "bound-before-wide-grid",
+    anchors: || vec![Term::Gemm, Term::MatMul],
+    // The rule depends on the grids of the node's readers, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for BoundBeforeWideGrid {
-    fn name(&self) -> &'static str {
-        "bound-before-wide-grid"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Gemm, Term::MatMul]
-    }
-
-    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(least), Some(y)) = (least(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let name = format!("{}_least", module.name(site.node.name));
-        let maximum = Binary {
-            function: BinaryFunction::Maximum,
-        };
-        let operands = [Some(Source::Old(y)), Some(Source::Data(0))];
-        Ok(Outcome::Apply(Patch {
-            data: vec![(name, tensor(&[], &[least])?)],
-            add: vec![NewNode::new(maximum, &operands, &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (least, y) = (least(site).ok_or(NoMatch)?, site.result()?);
+    let name = format!("{}_least", site.module.name(site.node.name));
+    let maximum = Binary {
+        function: BinaryFunction::Maximum,
+    };
+    let operands = [Some(Source::Old(y)), Some(Source::Data(0))];
+    Ok(Patch {
+        data: vec![(name, tensor(&[], &[least])?)],
+        add: vec![NewNode::new(maximum, &operands, &[site.id])],
+        replace: vec![(y, Source::New(0, 0))],
+        ..Patch::default()
+    })
 }
 
 /// The smallest number on the grids of the readers of a product with 8-bit operands. `None` unless all these grids have

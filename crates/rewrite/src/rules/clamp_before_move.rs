@@ -8,11 +8,18 @@
 //! **Exactness**: exact, because a relu or clip computes each element on its own.
 
 use crate::matching::GraphNode;
-use smallvec::smallvec;
-use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
+use strait_core::{Kind, NewNode, Op, Patch, Source, Term, ValueId};
 
 /// The rule that moves a relu or clip in front of nodes that move elements.
-pub struct ClampBeforeMove;
+pub const RULE: NodeRule = NodeRule {
+    name: "clamp-before-move",
+    anchors: || vec![Term::Relu, Term::Clip],
+    depth: || 2 + MOST_MOVES,
+    is_fusion: false,
+    look,
+};
 
 /// The largest number of moves that are skipped. Exporters write no longer chains.
 const MOST_MOVES: usize = 8;
@@ -39,44 +46,20 @@ fn is_sum(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     false
 }
 
-impl Rule for ClampBeforeMove {
-    fn name(&self) -> &'static str {
-        "clamp-before-move"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let x = site.operand(0)?;
+    let (id, node) = site.graph.producer(x).ok_or(NoMatch)?;
+    if !moves(&node.op) || !is_sum(site, x) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Relu, Term::Clip]
-    }
-
-    fn depth(&self) -> usize {
-        2 + MOST_MOVES
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some((move_id, mover)) = site.graph.producer(x).filter(|(_, node)| moves(&node.op)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if !is_sum(&site, x) {
-            return Ok(Outcome::NoMatch);
-        }
-        // Only the first operand is moved. The other operands say how.
-        let Some((Some(source), rest)) = mover.inputs.split_first() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let clamped = NewNode::new(site.node.op.clone(), &[Some(Source::Old(*source))], &[at]);
-        let mut inputs = smallvec![Some(Source::New(0, 0))];
-        inputs.extend(rest.iter().map(|operand| operand.map(Source::Old)));
-        let mut moved = NewNode::new(mover.op.clone(), &[], &[move_id]);
-        moved.inputs = inputs;
-        Ok(Outcome::Apply(Patch {
-            add: vec![clamped, moved],
-            replace: vec![(y, Source::New(1, 0))],
-            remove: vec![at, move_id],
-            ..Patch::default()
-        }))
-    }
+    // Only the first operand is moved. The other operands say how.
+    let mover = GraphNode { id, node, ..*site };
+    let source = Source::Old(mover.operand(0)?);
+    let clamped = NewNode::new(site.node.op.clone(), &[Some(source)], &[site.id]);
+    let moved = NewNode::new(node.op.clone(), &mover.operands_with(Source::New(0, 0)), &[id]);
+    site.completed(Patch {
+        add: vec![clamped, moved],
+        remove: vec![id],
+        ..Patch::default()
+    })
 }

@@ -12,9 +12,11 @@
 //! is a single rounding.
 
 use crate::matching::{GraphNode, near, unary};
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Match, Pattern, Slot, op};
+use crate::rule::NodeRule;
 use strait_core::op::Function;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{NewNode, Op, Patch, Source, Term};
 
 /// The slot of the variable.
 const VARIABLE: Slot = Slot(0);
@@ -110,43 +112,29 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
 }
 
 /// The rule that recognises a function that an exporter wrote as several nodes.
-pub struct TakenApart;
+pub const RULE: NodeRule = NodeRule {
+    name: "function",
+    anchors: || vec![Term::Mul, Term::Div],
+    depth: || SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0),
+    is_fusion: false,
+    look,
+};
 
-impl TakenApart {
-    /// The function whose last node is the node at `site`.
-    pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
-        SHAPES.iter().find_map(|(function, pattern)| {
-            let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
-            found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
-            Some((*function, found))
-        })
-    }
+/// The function whose last node is the node at `site`.
+pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
+    SHAPES.iter().find_map(|(function, pattern)| {
+        let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
+        found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
+        Some((*function, found))
+    })
 }
 
-impl Rule for TakenApart {
-    fn name(&self) -> &'static str {
-        "function"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul, Term::Div]
-    }
-
-    fn depth(&self) -> usize {
-        SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0)
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = Self::found(&site).and_then(|(function, found)| Some((function, found.value(VARIABLE)?)));
-        let (Some((function, x)), Some(y)) = (found, site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(unary(function), &[Some(Source::Old(x))], &site.down_to(x))],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (function, found) = found(site).ok_or(NoMatch)?;
+    let x = found.value(VARIABLE).ok_or(NoMatch)?;
+    site.replaced_by(vec![NewNode::new(
+        unary(function),
+        &[Some(Source::Old(x))],
+        &site.down_to(x),
+    )])
 }

@@ -13,14 +13,22 @@
 //! m² lose precision if v is small compared with m². The op loses none, because it computes v as mean((x − m)²).
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Pattern, Slot, op};
 use crate::rows::Rows;
+use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::{Add, LayerNormalization as Whole, Mul};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{Op, Patch, Term};
 
 /// The rule that recognises a layer normalization written as several nodes.
-pub struct LayerNormalization;
+pub const RULE: NodeRule = NodeRule {
+    name: "layer-normalization",
+    anchors: || APART.anchors(),
+    depth: || APART.depth(),
+    is_fusion: false,
+    look,
+};
 
 const X: Slot = Slot(0);
 const SCALE: Slot = Slot(1);
@@ -91,66 +99,27 @@ const APART: Pattern = OneOf(&[
     of(&[Term::Add], &[of(&[Term::Mul], &[Any(X), SCALED_INVERSE]), SHIFT]),
 ]);
 
-impl Rule for LayerNormalization {
-    fn name(&self) -> &'static str {
-        "layer-normalization"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = APART.at(site)?;
+    // If the result has the same type as x, γ and β broadcast to this type.
+    let x = found.value(X).filter(|&x| site.keeps_type(x));
+    let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
+    let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+    let (Some(x), Some(rows), Some(epsilon)) = (x, rows, epsilon) else {
+        return Err(NoMatch);
+    };
+    let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5), (ZERO, 0.0)];
+    let clips = found
+        .node(CLIP)
+        .is_none_or(|clip| matches!(&clip.node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == f32::INFINITY));
+    if !(clips && found.has_numbers(&numbers) && rows.separate(site, site.result()?, x)) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        APART.anchors()
-    }
-
-    fn depth(&self) -> usize {
-        APART.depth()
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match APART.at(&site) {
-            Ok(found) => found,
-            Err(miss) => return Ok(miss),
-        };
-        // If the result has the same type as x, γ and β broadcast to this type.
-        let x = found.value(X).filter(|&x| site.keeps_type(x));
-        let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
-        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
-        let (Some(x), Some(y), Some(rows), Some(epsilon)) = (x, site.output(), rows, epsilon) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5), (ZERO, 0.0)];
-        let mut numbers = numbers
-            .into_iter()
-            .filter_map(|(slot, number)| Some((found.value(slot)?, number)));
-        let clips = found
-            .node(CLIP)
-            .is_none_or(|clip| matches!(&clip.node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == f32::INFINITY));
-        if !(clips && numbers.all(|(value, number)| site.is_scalar(value, number)) && rows.separate(&site, y, x)) {
-            return Ok(Outcome::NoMatch);
-        }
-        let mut patch = Patch::default();
-        let op = Whole {
-            axis: rows.first(),
-            epsilon,
-        };
-        // Scale and bias become separate ops here. If possible, another rule folds them into the normalization.
-        let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
-        let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
-        let behind: Vec<(Op, ValueId)> = [factor, summand].into_iter().flatten().collect();
-        let mut origins = site.down_to(x);
-        if !behind.is_empty() {
-            // The last node takes the name.
-            origins.rotate_left(1);
-        }
-        let mut value = rows.normalized(&mut patch, x, op, &origins)?;
-        let last = behind.len().saturating_sub(1);
-        for (index, (op, constant)) in behind.into_iter().enumerate() {
-            let operands = [Some(value), Some(Source::Old(constant))];
-            let origins = if index == last { &[at] } else { &origins[..] };
-            patch.add.push(NewNode::new(op, &operands, origins));
-            value = Source::New(patch.add.len() as u16 - 1, 0);
-        }
-        patch.replace.push((y, value));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
-    }
+    let op = Whole {
+        axis: rows.first(),
+        epsilon,
+    };
+    let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
+    let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
+    rows.normalization(site, x, op, factor.into_iter().chain(summand).collect())
 }

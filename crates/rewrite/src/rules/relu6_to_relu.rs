@@ -10,17 +10,23 @@
 //! than half a step above 6.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::{self, Relu};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{
-    Graph, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule,
-    Source, Term,
-};
+use strait_core::{Graph, Module, NewNode, Op, Patch, QuantParams, ReasonCode, Source, Term, refused};
 use strait_requantize::quantize::{Quantization, Scaling};
 use strait_requantize::{IntType, Per};
 
 /// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
-pub struct Relu6ToRelu;
+pub const RULE: NodeRule = NodeRule {
+    name: "relu6-to-relu",
+    anchors: || vec![Term::Clip],
+    // The rule depends on the grids of the node's readers, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
 /// Says for a ReLU6 whether the grids of its readers already saturate at 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,37 +93,12 @@ pub fn saturations(module: &Module) -> Vec<Saturation> {
         .collect()
 }
 
-impl Rule for Relu6ToRelu {
-    fn name(&self) -> &'static str {
-        "relu6-to-relu"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let x = site.operand(0)?;
+    let found = saturation(site.module, site.graph, site.node).ok_or(NoMatch)?;
+    if !found.is_exact {
+        let text = "a grid behind it has codes above that of 6";
+        return refused(ReasonCode::GivenGrid, text);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Clip]
-    }
-
-    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(found) = saturation(module, site.graph, site.node) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if !found.is_exact {
-            let text = "a grid behind it has codes above that of 6";
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
-        }
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(Relu {}, &[Some(Source::Old(x))], &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+    site.replaced_by(vec![NewNode::new(Relu {}, &[Some(Source::Old(x))], &[site.id])])
 }

@@ -17,16 +17,21 @@
 //! **Exactness**: exact, except for the sign of a zero: −0 + 0 is 0, but the rule leaves −0.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use std::sync::Arc;
 use strait_core::op::BinaryFunction;
 use strait_core::rule::ANY;
-use strait_core::{
-    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule, Source, Term,
-    ValueId,
-};
+use strait_core::{Op, Patch, QuantParams, ReasonCode, Source, ValueId, refused};
 
 /// The rule that removes nodes whose result is their operand.
-pub struct RemoveIdentity;
+pub const RULE: NodeRule = NodeRule {
+    name: "remove-identity",
+    anchors: || ANY.to_vec(),
+    depth: || 1,
+    is_fusion: false,
+    look,
+};
 
 /// The operand that is equal to the result, if there is one.
 fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
@@ -79,47 +84,28 @@ fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
     grid.ends_of(grid.codes?)
 }
 
-impl Rule for RemoveIdentity {
-    fn name(&self) -> &'static str {
-        "remove-identity"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        ANY.to_vec()
-    }
-
-    fn depth(&self) -> usize {
-        1
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (kept(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
-        let text = match (grid(x), grid(y)) {
-            (Some(from), Some(to)) if from != to => {
-                Some("the model gives another grid for its result than for its operand")
-            }
-            (None, Some(_)) if !site.used_once(x) => {
-                Some("the model gives a grid for its result, and others read its operand")
-            }
-            _ => None,
-        };
-        if let Some(text) = text {
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (x, y) = (kept(site).ok_or(NoMatch)?, site.result()?);
+    let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
+    let text = match (grid(x), grid(y)) {
+        (Some(from), Some(to)) if from != to => {
+            Some("the model gives another grid for its result than for its operand")
         }
-        if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::OutputName,
-                "its result is an output of the graph, whose name the operand cannot take over",
-            )));
+        (None, Some(_)) if !site.used_once(x) => {
+            Some("the model gives a grid for its result, and others read its operand")
         }
-        Ok(Outcome::Apply(Patch {
-            replace: vec![(y, Source::Old(x))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
+        _ => None,
+    };
+    if let Some(text) = text {
+        return refused(ReasonCode::GivenGrid, text);
     }
+    if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
+        let text = "its result is an output of the graph, whose name the operand cannot take over";
+        return refused(ReasonCode::OutputName, text);
+    }
+    Ok(Patch {
+        replace: vec![(y, Source::Old(x))],
+        remove: vec![site.id],
+        ..Patch::default()
+    })
 }

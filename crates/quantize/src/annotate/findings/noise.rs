@@ -155,9 +155,10 @@ impl<'a> Noise<'a> {
     /// The loss in decibels from rounding some channels of a product whose result is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
-        let weights = operand(1).and_then(|weights| self.module.constant(self.graph, weights));
-        let (Some(x), Some(tensor)) = (operand(0), weights) else {
+        let weights = node
+            .input(1)
+            .and_then(|weights| self.module.constant(self.graph, weights));
+        let (Some(x), Some(tensor)) = (node.input(0), weights) else {
             return 0.0;
         };
         let outputs = self.outputs(node, tensor);
@@ -198,10 +199,9 @@ impl<'a> Noise<'a> {
     /// The noise in a product's result that comes from rounding the weights of some channels.
     pub(crate) fn of_weights(&self, id: NodeId, node: &Node, channels: impl Fn(usize) -> bool) -> Option<f64> {
         self.weights.get(&id)?;
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let (power, tensor) = (
-            self.power[operand(0)?.index()]?,
-            self.module.constant(self.graph, operand(1)?)?,
+            self.power[node.input(0)?.index()]?,
+            self.module.constant(self.graph, node.input(1)?)?,
         );
         let grid = self.graph.quant.params_of(id, Port::Operand(1))?;
         let codes = self.graph.quant.scheme_of(id, Port::Operand(1))?.range()?;
@@ -215,7 +215,7 @@ impl<'a> Noise<'a> {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;
         }
-        let weights = node.inputs.get(1).copied().flatten();
+        let weights = node.input(1);
         let tensor = weights.and_then(|weights| self.module.constant(self.graph, weights));
         if let Some((tensor, weights)) = tensor.and_then(|tensor| Some((tensor, tensor.to_f32().ok()?))) {
             let sum: f64 = weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum();
@@ -236,12 +236,11 @@ impl<'a> Noise<'a> {
 
     /// The gain of an operand of a node.
     fn gain(&self, id: NodeId, node: &Node, index: usize) -> f64 {
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
-        let (Some(x), Some(&y)) = (operand(index), node.outputs.first()) else {
+        let (Some(x), Some(&y)) = (node.input(index), node.outputs.first()) else {
             return 0.0;
         };
         let powers = |value: ValueId| self.power[value.index()];
-        let other = || operand(1 - index.min(1)).and_then(powers);
+        let other = || node.input(1 - index.min(1)).and_then(powers);
         let ratio = || {
             powers(y)
                 .zip(powers(x))
