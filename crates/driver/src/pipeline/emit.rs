@@ -106,11 +106,8 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
-    if !has_clip
-        || on_grids(job)
-            .rules()
-            .all(|rule| rule.name() != relu6_to_relu::RULE.name())
-    {
+    let name = relu6_to_relu::RULE.name();
+    if !has_clip || on_grids(job).rules().all(|rule| rule.name() != name) {
         return Ok((None, Rewritten::default()));
     }
     let mut module = simulated(job, lowered)?;

@@ -85,7 +85,7 @@ impl RequantizationSite<'_> {
         for reader in readers {
             let Op::Concat(concat) = &reader.op else { continue };
             let extent = axis_of(concat.axis, dims.len()).map_or(0, |axis| dims[axis]);
-            if extent % u64::from(multiple.max(1)) != 0 {
+            if !extent.is_multiple_of(multiple.max(1).into()) {
                 let text = format!(
                     "{} reads it, and {extent} channels are no multiple of {multiple}",
                     self.module.name(reader.name)

@@ -25,7 +25,7 @@ use crate::rule::NodeRule;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{NewNode, NodeId, Op, Patch, QuantParams, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, Node, NodeId, Op, Patch, QuantParams, Rule, Source, Term, ValueId};
 use strait_requantize::Per;
 
 /// The rule that replaces a transposed convolution by a convolution.
@@ -228,7 +228,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     };
     let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
         let mut node = NewNode::new(op, operands, &[of]);
-        let made = site.graph.node(of).and_then(|node| node.result());
+        let made = site.graph.node(of).and_then(Node::result);
         node.quant.push(grid(made).cloned());
         node
     };

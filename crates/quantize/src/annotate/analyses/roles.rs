@@ -73,7 +73,7 @@ impl Annotation<'_> {
 
 impl<'a> Roles<'a> {
     /// The node with this id and its recipe, if it is computed on codes.
-    pub(crate) fn computed<'g>(self, graph: &'g Graph, id: NodeId) -> Option<(&'g Node, Recipe)> {
+    pub(crate) fn computed(self, graph: &Graph, id: NodeId) -> Option<(&Node, Recipe)> {
         let node = graph.node(id)?;
         Some((node, self.recipe(id, node)?.1))
     }
