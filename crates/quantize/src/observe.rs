@@ -69,11 +69,11 @@ enum Failure {
 /// stop the run.
 ///
 /// `bodies` are the bodies of control flow that are also inlined in the main graph. Each body runs where its control
-/// flow calls it, and as often. The statistics of its values cover all these runs.
+/// flow calls it, and as many times as it is called. The statistics of its values cover all these runs.
 ///
-/// The memory that this needs does not depend on the number of samples, except for one range per sample and value. The
-/// result does not depend on `threads` or on the instruction set. Observing all samples gives the same result as
-/// observing parts of them and joining the results.
+/// The memory that this needs does not depend on the number of samples, except that one range is stored per sample and
+/// value. The result does not depend on `threads` or on the instruction set. Observing all samples gives the same
+/// result as observing parts of them and joining the results.
 ///
 /// # Errors
 /// See [`ObserveError`].
@@ -176,7 +176,7 @@ pub fn observe(
     Ok(observation)
 }
 
-/// The records of one sample, or of all.
+/// The records of one sample, or of all samples.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
 
 /// The record of one kind for one sample of a value. `axes` are the axes along which softmaxes read the value.
@@ -251,7 +251,7 @@ mod tests {
             2
         }
 
-        /// Each element in a bin of its own.
+        /// Each element lies in a bin of its own.
         fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
             let ramp: Vec<f32> = (0..512).map(|i| (2 * i + index) as f32).collect();
             let ramp = Tensor::from_values(&[64, 8], &ramp);
@@ -284,13 +284,14 @@ mod tests {
         };
         let x = bytes(seen.elements("x").unwrap());
         assert_eq!(x, statistics::most_bytes(512, 2));
-        // One for each of 64 rows.
+        // There is one peak for each of 64 rows.
         let peaks = bytes(seen.peaks("x").unwrap());
         assert_eq!(peaks, statistics::most_bytes(64, 2));
         assert_eq!(most_bytes(&module, module.main, &requests, 2), 2 * x + peaks);
     }
 
-    /// A ramp of 512 numbers that doubles twice: in the body the last one is seen 4 times as large as it came.
+    /// A loop doubles a ramp of 512 numbers twice, so the largest number that is seen in the body is 4 times the
+    /// largest number of the ramp.
     #[test]
     fn a_body_is_observed_in_all_of_its_runs() {
         let text = "strait 1 float main=@main
@@ -323,14 +324,14 @@ mod tests {
             seen.elements(name)
                 .map(|seen| (seen.max().unwrap(), seen.histogram.total()))
         };
-        // Of two samples of 512, the second of which begins with 1.
+        // There are two samples of 512 elements. The second sample begins with 1.
         assert_eq!(ends("x"), Some((1023.0, 1024)));
         assert_eq!(ends("v"), Some((2046.0, 2048)));
         assert_eq!(ends("w"), Some((4092.0, 2048)));
         assert_eq!(ends("y"), Some((4092.0, 1024)));
     }
 
-    /// Of values that there are, and of what is missing alone.
+    /// Only values that exist are observed, and only the statistics that are still missing.
     #[test]
     fn only_what_is_requested_is_observed() {
         let text = "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = relu(%x)\n  return %y\n}";
@@ -365,7 +366,7 @@ mod tests {
         seen.extend(observed(&missing, &whole));
         assert_eq!(seen, observed(&requests, &whole));
         assert!(requests.unmet(&module, module.main, &seen).is_empty());
-        // Second and largest of 128 rows of 8, each 2 apart.
+        // There are 128 rows of 8 elements, and neighbouring elements are 2 apart.
         let leaders = seen.leaders(1, "y").unwrap();
         assert_eq!((leaders.seconds.total(), leaders.ends), (128, Some([12.0, 1023.0])));
     }

@@ -4,15 +4,15 @@ use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// Uses the minimum and maximum of weights. On a symmetric grid, the scale is computed as Ascend's tools do:
-/// −min/2^(b−1) if the minimum is farther from zero than the maximum, so that it gets the code −2^(b−1), otherwise
-/// max/(2^(b−1) − 1). A grid with a zero point covers minimum, maximum and zero. A scale below 2^−23 becomes 1.
+/// −min/2^(b−1) if the minimum is farther from zero than the maximum (the minimum then gets the code −2^(b−1)),
+/// otherwise max/(2^(b−1) − 1). A grid with a zero point covers minimum, maximum and zero. A scale below 2^−23 becomes 1.
 ///
 /// **Source.** AMCT's ARQ ("adaptive range quantization"), for weights on Ascend.
 ///
-/// **Distance from the documented rule.** If a bias would not fit on the accumulator's grid, the scale is raised. AMCT
-/// refuses this instead. Weights that are all zero get the scale of the tensor's other channels. AMCT has scales per
-/// channel only for convolutions; here the configuration and the target's table decide. If the table's codes begin
-/// above −2^(b−1), a minimum that should get this code saturates.
+/// **Distance from the documented rule.** If a bias would not fit on the accumulator's grid, this compiler raises the
+/// scale, whereas AMCT refuses the layer. Weights that are all zero get the scale of the tensor's other channels. AMCT
+/// has scales per channel only for convolutions; here the configuration and the target's table decide. If the table's
+/// codes begin above −2^(b−1), a minimum that should get this code saturates.
 ///
 /// **Precondition.** The codes are integers. The elements are weights, either a whole tensor or one channel.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,8 @@ mod tests {
             ..SYMMETRIC
         };
         for (elements, grid, scale, zero) in [
-            // The lower end is −128 steps away, though 0.999 is 127.9 of them.
+            // The minimum is farther from zero, so it decides the scale: −1 is −128 steps of 1/128. The maximum 0.999
+            // would be 127.9 steps.
             (&[-1.0, 0.999][..], whole, 1.0 / 128.0, 0),
             (&[-1.0, 1.0], whole, 1.0 / 127.0, 0),
             (&[-1.0, 0.5], SYMMETRIC, 1.0 / 128.0, 0),

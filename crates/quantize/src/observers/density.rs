@@ -11,7 +11,7 @@ pub(super) struct Density {
     width: f64,
     /// The number of elements in each bin.
     counts: Vec<f64>,
-    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to each edge of a bin. There is one entry more than there are bins.
+    /// ∫ρ, ∫xρ and ∫x²ρ from −∞ to each edge of a bin. There is one entry more than there are bins.
     sums: Vec<[f64; 3]>,
 }
 
@@ -43,7 +43,7 @@ impl Density {
         }
     }
 
-    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to x.
+    /// ∫ρ, ∫xρ and ∫x²ρ from −∞ to x.
     fn upto(&self, x: f64) -> [f64; 3] {
         let index = ((x - self.first) / self.width).floor();
         if index < 0.0 {
@@ -57,8 +57,8 @@ impl Density {
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
     }
 
-    /// The range in `ranges` with the smallest squared error on its grid. If several are equal, the first one. If no
-    /// range gives a grid, the result is `otherwise`.
+    /// The range in `ranges` with the smallest squared error on its grid. If several have the same error, the result is
+    /// the first of them. If no range gives a grid, the result is `otherwise`.
     pub(super) fn least_error(
         &self,
         grid: GridKind,
@@ -79,7 +79,7 @@ impl Density {
     /// elements.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
         match *levels {
-            // There are more levels than the largest number of bins in a histogram.
+            // If there are more levels than a histogram can have bins, the levels are not visited one by one.
             Levels::Even { lowest, step, count } if count > MAX_BINS => self.by_step(lowest, step, count),
             _ => self.by_levels(levels),
         }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::statistics::Statistics;
 
-    /// Many points in each bin, each with its nearest level.
+    /// The squared error from many points in each bin, each rounded to its nearest level.
     fn brute(histogram: &Histogram, levels: &Levels) -> f64 {
         let points = 2000;
         let all: Vec<f64> = (0..levels.count()).map(|index| levels.at(index)).collect();
@@ -147,7 +147,8 @@ mod tests {
             (even(-2.0, 0.013, 256), 1e-4),
             (even(0.5, 0.01, 2), 1e-4),
             (Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]), 1e-4),
-            // By the step: nearer to each other than bins, which are 2^−9 wide.
+            // These levels are so many that the error is computed from the step. They are closer together than the
+            // width of a bin, 2^−9.
             (even(-1.0, 0.000_7, 5000), 1e-3),
             (even(-1.5, 0.000_1, 50_000), 0.05),
         ] {

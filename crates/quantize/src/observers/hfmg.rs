@@ -9,18 +9,18 @@ use strait_target::spec::ObserverOptions;
 
 /// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds at
 /// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at the end where
-/// there are more of them, or at the upper end if there are equally many. What is left after each step is a remainder
-/// [l, r]. The remainder with the smallest error is taken, and the first one if several are equal. For the error, the
-/// remainder is divided into 2^b cells of equal width with their centres as levels, and the density in each bin is
-/// uniform.
+/// there are more of them, or at the upper end if there are equally many. The interval [l, r] that is left after a step
+/// is called a remainder. The remainder with the smallest error is taken, and the first one if several are equal. For
+/// the error, the remainder is divided into 2^b cells of equal width with their centres as levels, and the density in
+/// each bin is uniform.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
 /// **Distance from the documented rule.** AMCT puts 1,024 to 8,192 bins over the range of a batch, and splits counts
-/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings ask
-/// for at most B bins, there are B/2 to B of them over the range including zero; otherwise at most 4,096. The whole
-/// histogram is also tried as a remainder. The ends never leave the range that was seen. A symmetric grid reaches as
-/// far as the farther end of the remainder.
+/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings
+/// limit the number of bins to B, B/2 to B bins cover the range including zero. Without this setting, there are at most
+/// 4,096 bins. The whole histogram is also tried as a remainder. The ends never leave the range that was seen. A
+/// symmetric grid reaches as far as the farther end of the remainder.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Bins {
     }
 }
 
-/// The number of outermost bins at one end that together hold at least `wanted` elements.
+/// Counts bins from one end until they together hold at least `wanted` elements, and returns this number of bins.
 fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     let mut sum = 0u64;
     let before = bins.by_ref().take_while(|count| {
@@ -158,7 +158,7 @@ mod tests {
             );
             assert_eq!(fewer.counts.iter().sum::<u64>(), 10_000);
             let times = fewer.width / whole.width;
-            // Each bin of the whole one lies in that which holds its lower edge.
+            // Each bin of `whole` lies inside the bin of `fewer` that contains its lower edge.
             let mut expected = vec![0; fewer.counts.len()];
             for (index, count) in whole.counts.iter().enumerate() {
                 let edge = (whole.first + index as i64) as f64 / times;
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn bins_are_dropped_where_more_of_them_go() {
-        // Of 20 elements each step gives up one: 3 bins on the left with the empty ones, 1 on the right.
+        // There are 20 elements, so each step drops the bins that hold one element: at the left end 3 bins, two of
+        // which are empty, at the right end 1 bin.
         let counts = [1, 0, 0, 5, 9, 4, 1];
         assert_eq!(given_up(counts.iter().copied(), 1), 1);
         assert_eq!(given_up(counts[1..].iter().copied(), 1), 3);
@@ -196,7 +197,7 @@ mod tests {
         assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
     }
 
-    /// Every remainder, with the error of many points in each bin.
+    /// Compares the observer with a search over all remainders, whose error is computed from many points in each bin.
     #[test]
     fn the_remainder_is_the_best_of_those_that_are_tried() {
         let elements = bell(300, 2.0);

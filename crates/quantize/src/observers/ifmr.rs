@@ -6,11 +6,11 @@ use super::{GridKind, Observer, ValueStatistics, by_farther_end, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// A percentile p at both ends gives a range [min, max] that contains zero. Of n elements, min is the k-th smallest and
-/// max is the k-th largest, with k = n − ⌊p·n⌋ and at least 1. Then the factors r from 0.7 to 1.3 (included) in steps
-/// of 0.01 are tried, and the first one with the smallest squared error is taken. For a grid with a zero point, r gives
-/// the range [min, r·max]. For a symmetric grid, it gives the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the lower
-/// end is farther from zero.
+/// First, the percentile p is applied at both ends, which gives a range [min, max] that contains zero. If there are n
+/// elements, min is the k-th smallest and max is the k-th largest, where k = n − ⌊p·n⌋, and k is at least 1. Then the
+/// factors r from 0.7 to 1.3 (included) in steps of 0.01 are tried, and the first one with the smallest squared error
+/// is taken. For a grid with a zero point, the factor r gives the range [min, r·max]. For a symmetric grid, it gives
+/// the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the lower end is farther from zero.
 ///
 /// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with AMCT's
 /// default settings. A figure in AMCT's documentation shows a search of both ends. AMCT's implementations search only
@@ -71,7 +71,7 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// The documented rule on the elements themselves: sorted, every factor, each element rounded.
+    /// Applies the documented rule to the elements themselves: sorts them, tries every factor, and rounds each element.
     fn documented(elements: &[f32], symmetric: bool) -> [f64; 2] {
         let mut sorted: Vec<f64> = elements.iter().map(|&x| f64::from(x)).collect();
         sorted.sort_by(f64::total_cmp);
@@ -106,7 +106,7 @@ mod tests {
                     .unwrap();
                 let expected = documented(&elements, grid.symmetric);
                 let span = expected[1] - expected[0];
-                // Of a symmetric grid the farther end is the range.
+                // The range of a symmetric grid reaches on both sides as far as the end that is farther from zero.
                 let farther = found[1].max(-found[0]);
                 let found = if grid.symmetric { [-farther, farther] } else { found };
                 for (found, expected) in found.into_iter().zip(expected) {

@@ -5,8 +5,8 @@ use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
 
 /// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
-/// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
-/// elements a ≥ b of a row, the row keeps its order if both conditions hold:
+/// one with which the fewest rows fail. If several are equally good, the largest h is taken. Let s be the step of the
+/// grid, and a ≥ b the two largest elements of a row. The row fails unless both conditions hold:
 ///
 /// - b ≤ h − s/2, so that b does not share the last code with a.
 /// - a − b ≥ s, so that rounding cannot make a and b equal.
@@ -18,16 +18,16 @@ use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
 /// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
 /// grids without a zero point.
 ///
-/// **Distance.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be merged. So a row
-/// that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin beyond the limit
-/// fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
+/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be
+/// merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin
+/// beyond the limit fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
 ///
 /// **Precondition.** The codes are integers, and readers of the value depend only on which element of each row is the
 /// largest ([`is_ranked`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Isotone;
 
-/// The number of candidates for the upper end, besides the first one.
+/// The number of candidates for the upper end, not counting M itself.
 const CANDIDATES: usize = 256;
 
 /// 2^(−1/32), the ratio of each candidate to the one before it.
@@ -41,7 +41,7 @@ fn below(histogram: &Histogram, limit: f64) -> f64 {
         .fold(0.0, |sum, (low, count)| sum + part(low) * count as f64)
 }
 
-/// The largest number of rows that may fail on the grid of a range.
+/// An upper limit of the number of rows that fail on the grid of a range.
 fn failed(leaders: &Leaders, [low, high]: [f64; 2], steps: f64) -> f64 {
     let step = (high - low) / steps;
     let seconds = leaders.seconds.total() as f64 - below(&leaders.seconds, high - step / 2.0);
@@ -76,7 +76,7 @@ impl Observer for Isotone {
 }
 
 /// True if it only matters which element of each row is the largest. This is so if the value is an output of the graph,
-/// or if each of its readers is a softmax or an op that moves elements to such a value.
+/// or if each of its readers is a softmax or an op that moves elements to a value for which the same holds.
 pub fn is_ranked(graph: &Graph, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], std::collections::BTreeSet::new());
     while let Some(value) = open.pop() {
@@ -104,7 +104,7 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// Rows that keep their largest element on the grid that a range becomes.
+    /// The number of rows whose largest element is still the largest after rounding to the grid of a range.
     fn kept(rows: &[f32], grid: GridKind, range: [f32; 2]) -> usize {
         let params = crate::observers::grid(grid, range).unwrap();
         let (scale, zero) = params.as_tensor().unwrap();
@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn more_rows_keep_their_largest_element_than_by_the_extremes() {
         let mut rows = bell(10_000, 2.0);
-        // A few confident rows, far above all others, and elements far below that nobody asks for.
+        // The largest elements of a few rows are far above all others, and each row has an element far below all
+        // others, which does not matter.
         (0..30).for_each(|row| rows[row * 10] = 300.0);
         (0..1000).for_each(|row| rows[row * 10 + 9] = -200.0);
         let (mut statistics, mut leaders) = (Statistics::default(), Leaders::default());
@@ -141,7 +142,7 @@ mod tests {
         assert!(Isotone.range(ValueStatistics::from(&statistics), ASYMMETRIC).is_err());
     }
 
-    /// Every upper end, row by row.
+    /// Compares the observer with a search that tries every upper end and counts the failing rows one by one.
     #[test]
     fn the_upper_end_is_the_best_of_those_that_are_tried() {
         let rows = bell(200, 1.0);
@@ -174,7 +175,7 @@ mod tests {
         };
         let [low, high] = Isotone.range(seen, four_bits).unwrap().map(f64::from);
         assert_eq!(low, least.min(0.0));
-        // Rows in bins that a limit divides count in part.
+        // If a limit lies inside a bin, a fraction of the rows in this bin counts. So the numbers may differ by a row.
         assert!(fails(high) <= fewest + 1, "{} {fewest}", fails(high));
     }
 

@@ -33,7 +33,7 @@ fn n_ln_n(n: f64) -> f64 {
     if n > 0.0 { n * ln(n) } else { 0.0 }
 }
 
-/// The bins of a histogram. For each bin, it has sums over all bins before that bin.
+/// The bins of a histogram, as sums over all bins before each bin.
 struct Bins {
     first: f64,
     width: f64,
@@ -95,7 +95,7 @@ impl Bins {
         for &(bin, more) in added {
             entropy += n_ln_n(self.counts[bin] + more) - n_ln_n(self.counts[bin]);
         }
-        // The levels are closer together than the bins, so each bin has a level of its own, and q is the count of the
+        // If the levels are closer together than the bins, each bin has a level of its own, and q is the count of the
         // bin itself.
         if step <= self.width {
             let cross = added
@@ -169,7 +169,8 @@ impl Observer for Kl {
     }
 }
 
-/// Smaller differences between divergences come only from rounding in sums of 2^12 terms in f64.
+/// Differences between divergences below this number are taken as rounding errors, because the sums have 2^12 terms in
+/// f64.
 const NOISE: f64 = 1e-12;
 
 #[cfg(test)]
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// The definition, with arrays of probabilities.
+    /// The divergence by its definition, with arrays of probabilities.
     fn brute(statistics: &Statistics, levels: &Levels) -> f64 {
         let Levels::Even { lowest, step, count } = *levels else {
             panic!()

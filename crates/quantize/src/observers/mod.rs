@@ -1,8 +1,8 @@
 //! Observers: an observer finds the range that a grid covers, from the statistics of a value.
 //!
 //! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
-//! samples, or on how they were split. A table in [`strait_target`] has the names of the observers, and what each can
-//! be used for: [`Word`]. The file of an observer in this module says what it computes.
+//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and for each
+//! what it can be used for. What an observer computes is documented in its file in this module.
 
 mod arq;
 mod constant;
@@ -85,7 +85,7 @@ impl SmallFloat {
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
-        // 2 minus a number of units of the fraction's last bit.
+        // 2 − units·2^−f, where 2^−f is the value of the fraction's last bit.
         let below_two = |units: i32| 2.0 - f64::from(units) * 2f64.powi(-f);
         match (e, f) {
             (4, 3) => below_two(2) * 2f64.powi(last - bias),
@@ -202,7 +202,8 @@ impl ObserverChoice {
 impl Observer for ObserverChoice {
     /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
     fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        // The place that chooses the observer has already checked that only the largest elements of the value matter.
+        // The code that chose the observer has already checked whether only the largest elements of the value matter,
+        // so this is not checked again.
         self.range_of(Observed::Ranked, seen, grid)
     }
 }
@@ -218,7 +219,7 @@ fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
-/// The statistics of a constant. NaN is an error here, whereas in samples it is left out.
+/// The statistics of a constant. An element that is NaN is an error here, whereas NaN in samples is left out.
 pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     let mut statistics = Statistics::default();
     statistics.add(0, elements);
@@ -285,8 +286,8 @@ mod tests {
         ..POWER
     };
 
-    /// Elements around a little above zero, most of them within `spread`: each the sum of four numbers that are as good as
-    /// random.
+    /// Elements around a mean a little above zero, most of them within `spread`. Each is the sum of four pseudorandom
+    /// numbers.
     pub(super) fn bell(count: usize, spread: f32) -> Vec<f32> {
         let mut state = 1u32;
         let mut next = || {
@@ -311,7 +312,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
-        /// The moving average too: it goes by the positions of samples, not by their arrival.
+        /// This also holds for the moving average: it depends on the positions of samples in the data, and not on the
+        /// order in which they are observed.
         #[test]
         fn no_observer_depends_on_the_order_or_the_grouping_of_samples(
             data in prop::collection::vec(prop::collection::vec(-50f32..90.0, 1..60), 1..7),

@@ -1,4 +1,4 @@
-//! The file that stores statistics between runs, and in which they are copied between machines.
+//! The file format in which statistics are stored between runs and copied between machines.
 //!
 //! All numbers are little-endian. A text is stored as its length and its UTF-8 bytes. The file consists of:
 //! - magic bytes, 32 bytes that identify the model, and 32 that identify the data
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// As a later version would write it.
+    /// A later version may write sections that this version does not know.
     #[test]
     fn a_section_that_is_not_known_is_passed_over() {
         let mut bytes = written(&example());
@@ -335,7 +335,8 @@ mod tests {
         assert_eq!((found.peaks("/a:0"), found.sections().len()), (None, 2));
     }
 
-    /// Whatever a hash is made to fit: lengths that are not there, records of another length, counts of nothing.
+    /// The contents are wrong although the hash fits: lengths beyond the end of the file, records of another length,
+    /// and bins with count 0.
     #[test]
     fn hostile_bytes_do_no_harm() {
         let bytes = written(&example());

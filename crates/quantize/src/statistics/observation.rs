@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A kind of statistics of one value. Each kind is a section of the file, with its own records and its own way to
-/// merge.
+/// A kind of statistics of one value. Each kind has its own section in the file, its own type of records, and its own
+/// way to merge them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// [`Statistics`] of all elements.
@@ -239,7 +239,7 @@ mod tests {
         Kind::Channels { axis: 1 },
     ];
 
-    /// Statistics of every kind of some samples.
+    /// An observation that contains statistics of every kind for the samples in `covered`.
     fn of(data: &[Vec<f32>], covered: &Coverage) -> Observation {
         let mut found = Observation::new(covered.clone());
         for kind in KINDS {
@@ -274,7 +274,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
-        /// Every kind, any number of parts, any order of joining: the bytes of the file are those of one run.
+        /// For every kind of statistics, any number of parts and any order of joining, the file has the same bytes as
+        /// after a single run.
         #[test]
         fn any_split_gives_the_bytes_of_one_run(
             data in prop::collection::vec(prop::collection::vec(prop::num::f32::ANY, 3..40), 1..12),
@@ -292,7 +293,7 @@ mod tests {
                 shares.enumerate().map(|(index, share)| (order[index], of(&data, &share))).collect();
             shares.sort_by_key(|(key, _)| *key);
             let mut shares: Vec<Observation> = shares.into_iter().map(|(_, share)| share).collect();
-            // One after the other, or pairs, then pairs of pairs.
+            // The parts are joined one after the other, or as a tree: pairs, then pairs of pairs.
             while shares.len() > 1 {
                 let next = shares.remove(if tree { 0 } else { 1 });
                 if tree {

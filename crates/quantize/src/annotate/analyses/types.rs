@@ -18,10 +18,11 @@ use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeType {
     pub(crate) ty: Integer,
-    /// True if settings require a zero point of 0. It may be false where the target's table requires this anyway.
+    /// True if settings require a zero point of 0. The field may be false although the target's table requires a zero
+    /// point of 0.
     symmetric: bool,
-    /// True if settings require scales that are powers of two. It may be false where the target's table requires this
-    /// anyway.
+    /// True if settings require scales that are powers of two. The field may be false although the target's table
+    /// requires such scales.
     power_of_two: bool,
 }
 
@@ -36,7 +37,7 @@ impl CodeType {
         plain.on(grid)
     }
 
-    /// The same codes on a grid with the given settings. What the settings leave open stays as it is.
+    /// The same codes on a grid with the given settings. A property that the settings do not state stays as it is.
     fn on(self, grid: GridSettings) -> CodeType {
         CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
@@ -65,7 +66,7 @@ impl CodeType {
     }
 }
 
-/// The codes that the readers of a value prefer.
+/// The type of codes that the readers of a value prefer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Readers {
     /// No reader has a preference.
@@ -102,7 +103,7 @@ impl Types {
         *self.of.get(id.index())?
     }
 
-    /// The codes in which the producer on the accelerator leaves a value, or in which the host passes on an input.
+    /// The codes in which the producer on the accelerator leaves a value, or to which the host converts an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
@@ -203,8 +204,8 @@ impl Types {
         }
     }
 
-    /// Sets the codes in which the host passes on an input, for each input whose codes a rule chooses and that some
-    /// node reads.
+    /// For each input whose codes a rule chooses and that some node reads: stores the codes to which the host converts
+    /// the input.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
@@ -318,7 +319,8 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of a row's sums over activations of type `activation`. The sums are as wide as the target's accumulator.
+/// The scheme of a row's sums of products, for activations of type `activation`. The sums are as wide as the target's
+/// accumulator.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -342,7 +344,7 @@ pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
     Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
 }
 
-/// The scheme of the bias that is added to sums over activations of type `activation`.
+/// The scheme of the bias that is added to sums of products, for activations of type `activation`.
 pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
     sum(spec, bits, Granularity::Channel { axis: 0 })

@@ -36,7 +36,7 @@ pub(crate) struct Noise<'a> {
     power: Vec<Option<f64>>,
     /// For each value, the noise that its node computes, before rounding to the value's own grid adds to it.
     incoming: Vec<f64>,
-    /// For each value, the noise of what its node leaves, including rounding to the value's own grid.
+    /// For each value, the noise after its node has stored the value, including rounding to the value's own grid.
     leaving: Vec<f64>,
     /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
@@ -81,7 +81,7 @@ impl<'a> Noise<'a> {
                 let Some(operand) = operand else { continue };
                 let port = Port::Operand(index);
                 // If the operand is rounded to codes for this reader, the rounding adds noise. Otherwise the reader
-                // takes the codes that the producer left.
+                // uses the codes that the producer stored.
                 let left = graph
                     .left_by(&graph.quant, operand)
                     .map(|config| graph.quant.root(config));
@@ -111,8 +111,8 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// The mean squared error that a value's grid causes. This is the grid on which the value leaves its node, or else
-    /// the grid on which it is read first.
+    /// The mean squared error that a value's grid causes. This is the grid on which the value's node stores it. If the
+    /// node stores no codes, it is the grid on which the first reader reads the value.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)
@@ -144,8 +144,8 @@ impl<'a> Noise<'a> {
     /// The loss in decibels from rounding a part of an output. Besides this rounding, only the part's own noise is
     /// counted.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
-        // A part that is moved onto the grid already had noise when it left its node. For a part that is made on the
-        // grid, this noise includes the rounding.
+        // If a part is requantized to the shared grid, its own noise and the noise of this rounding add up. If its node
+        // stores it directly on the shared grid, `leaving` already includes the rounding.
         decibels(
             (self.incoming[part.index()] + rounded).max(self.leaving[part.index()]),
             rounded,
@@ -371,7 +371,8 @@ mod tests {
         statistics
     }
 
-    /// Against each number rounded by itself, of numbers over many steps, and of some that become zero.
+    /// Compares the estimate with the mean squared error of rounding each number, for numbers that spread over many
+    /// steps and for numbers some of which become zero.
     #[test]
     fn rounding_is_the_mean_squared_error() {
         let spread: Vec<f32> = (0..5000).map(|at| (at * 7919 % 5003) as f32 / 500.0).collect();
@@ -382,7 +383,7 @@ mod tests {
             let found = rounding(&of(numbers), scale);
             assert!((found / expected - 1.0).abs() < 0.1, "{found} for {expected}");
         }
-        // Zeros lose nothing, and are numbers like others.
+        // Rounding a zero causes no error, but zeros count in the mean.
         let half = of(&[0.0, 0.0, 0.25, 0.25]);
         assert!((rounding(&half, 1.0) / 0.031_25 - 1.0).abs() < 0.01);
         assert!((power(&half).unwrap() / 0.031_25 - 1.0).abs() < 0.01);
@@ -392,7 +393,8 @@ mod tests {
     fn weights_are_wrong_by_what_their_codes_lose() {
         let grid = QuantParams::channel([1.0f32, 0.5].into(), 0);
         let of = |counts: fn(usize) -> bool| errors(&[0.25, 2.0, 0.25, 100.0], 2, (&grid, [-127, 127]), counts);
-        // 0.25 is zero on steps of 1, and half a step of 0.5 beside 1; 100 ends at 63.5.
+        // In channel 0, 0.25 is rounded to 0 with steps of 1. In channel 1, 0.25 is half a step of 0.5, and 100
+        // saturates at 63.5.
         assert_eq!(of(|channel| channel == 0), 0.0625);
         assert_eq!(of(|channel| channel == 1), 0.0625 + 36.5 * 36.5);
     }

@@ -12,7 +12,7 @@ use strait_core::{
 };
 
 /// The state of the annotation of one graph under one [`Annotation`]: the configs, the ranges that observers have
-/// found, the grids that had to become coarser, and what later refusals have affected.
+/// found, the grids that had to become coarser, and the values and nodes that later refusals have affected.
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
@@ -27,8 +27,8 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// Analyses of the graph that stay valid from turn to turn. Which part of a value matters does not depend on where
-/// nodes run.
+/// Analyses of the graph that stay valid from turn to turn. The interval of a value that matters does not depend on
+/// where nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,

@@ -81,7 +81,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if !float {
                 continue;
             }
-            // A result may have become a sum because of readers outside of the scope. Then it stays a sum.
+            // Readers outside of the scope may have decided that a result has no codes and stays a sum. Then it stays a
+            // sum.
             let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(context, id, Role::Accumulator, value) {
@@ -101,7 +102,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The weights of a product.
+/// The second operand of a node: the weights, if the node is a product.
 fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
@@ -131,8 +132,8 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator leaves codes. If the target narrows every result, this is so except for a sum to
-/// which the reader of the sum adds. Otherwise it is so if all readers read codes.
+/// True if a node on the accelerator stores its result as codes. If the target narrows every result, this is true
+/// except for a sum whose reader adds to it in the accumulator. Otherwise it is true if all readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)

@@ -46,8 +46,8 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// The node that cannot use what the producer of its operand leaves, with the reason. `None` if the operand can be
-/// used.
+/// If a node cannot use the codes that the producer of its operand stores: this node and the reason. `None` if it can
+/// use them.
 fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
@@ -87,7 +87,7 @@ fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option
     free.then_some("has codes given for grids of operand and weights that are not given")
 }
 
-/// True if two grids are the same. The scales may differ by a millionth.
+/// True if two grids are the same. Scales count as the same if they differ by no more than a millionth.
 fn agree(one: &QuantParams, other: &QuantParams) -> bool {
     let parts = [one, other].map(|grid| grid.scale.channels().unwrap_or(1));
     let near = |at| match (one.scale.get(at), other.scale.get(at)) {

@@ -31,7 +31,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// True if a node on the accelerator is a concatenation with a grid of its own that is allowed to leave.
+/// True if a node on the accelerator is a concatenation with a grid of its own that may move to the host.
 fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     let Some(node) = context.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
@@ -44,14 +44,14 @@ fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     moves(context, id, node) && alignment != Alignment::Share && !stays && observed
 }
 
-/// True if a node on the accelerator only passes codes on.
+/// True if a node on the accelerator only moves codes.
 fn moves(context: &PassContext<'_>, id: NodeId, node: &Node) -> bool {
     let recipe = context.how.roles().recipe(id, node);
     recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
 }
 
-/// True if only outputs of the graph and nodes on the host read a value. Nodes that move codes may lie in between. They
-/// would move to the host too.
+/// True if only outputs of the graph and nodes on the host read a value. Nodes that only move codes may lie in between:
+/// they would move to the host too.
 fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], BTreeSet::new());
     while let Some(value) = open.pop() {
@@ -73,7 +73,7 @@ fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) ->
     true
 }
 
-/// The reason why the parts that a node joins should leave on grids of their own. `None` if they may share one.
+/// The reason why the parts that a node joins should have grids of their own. `None` if they may share a grid.
 fn unlike(
     context: &PassContext<'_>,
     draft: &mut Draft,

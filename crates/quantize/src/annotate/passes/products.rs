@@ -12,7 +12,7 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
     for id in draft.unchecked.clone() {
         let recipe = context
             .graph

@@ -20,15 +20,15 @@ use strait_target::spec::{Islands, Points, Recipe};
 /// Results of the two passes for each node of a settled graph. They are valid until another node moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
-    /// For each node, true if its operands come from a node that computes on integers, perhaps through nodes that pass
-    /// codes on.
+    /// For each node, true if its operands come from a node that computes on integers, directly or through nodes that
+    /// only move codes.
     above: Vec<bool>,
     /// For each node, true if it is a convolution, Gemm or MatMul, or belongs to such a node.
     joined: Vec<bool>,
-    /// For each node, true if it computes on integers, or passes codes on to a node that does.
+    /// For each node, true if it computes on integers, or moves codes to a node that computes on integers.
     below: Vec<bool>,
-    /// The positions of the nodes that the forward pass has yet to look at, because something in front of them has
-    /// moved.
+    /// The positions of the nodes that the forward pass has yet to look at, because a node in front of them has moved
+    /// to the host.
     open: BTreeSet<u32>,
 }
 
@@ -120,18 +120,18 @@ impl Settling<'_> {
         found.filter(|_| !stays).map(|(_, recipe)| recipe)
     }
 
-    /// True if a node only passes codes on.
+    /// True if a node only moves codes.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
         let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// The reason why a function leaves the accelerator if its operand would be quantized only for this function. A
-    /// clamp would waste half of the codes on numbers that it clips. Any other function multiplies the error of its
-    /// codes by its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts
-    /// as such a function too. A mean moves if such a function is computed from it. A layer normalization moves if its
-    /// operand has fewer bits than it needs: it is more accurate to compute the sum in front of it in real numbers than
-    /// to round this sum to the operand's codes first.
+    /// The reason why a function moves to the host if its operand would be quantized only for this function. A clamp
+    /// would waste half of the codes on numbers that it clips. Any other function multiplies the error of its codes by
+    /// its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts as such a
+    /// function too. A mean moves to the host if one of these functions is computed from the mean. A layer
+    /// normalization moves if its operand has fewer bits than the normalization needs: it is more accurate to compute
+    /// the sum in front of it in real numbers than to round this sum to the operand's codes first.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -167,8 +167,7 @@ impl Settling<'_> {
         moves.then(|| Reason::new(reason.0, reason.1))
     }
 
-    /// True if a node needs codes with more bits than the codes in which its operand can leave the producer on the
-    /// accelerator.
+    /// True if a node needs an operand with more bits than its producer on the accelerator can store.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
         let spec = self.how.spec;
         let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
@@ -191,8 +190,8 @@ impl Settling<'_> {
         false
     }
 
-    /// True if the operands of a node come from a node that computes on integers, perhaps through nodes that pass codes
-    /// on.
+    /// True if the operands of a node come from a node that computes on integers, directly or through nodes that only
+    /// move codes.
     fn is_behind_integers(&self, graph: &Graph, id: NodeId, above: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
@@ -200,7 +199,7 @@ impl Settling<'_> {
             && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]))
     }
 
-    /// True if a node computes on integers, or passes codes on to a node that does.
+    /// True if a node computes on integers, or moves codes to a node that computes on integers.
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
@@ -208,7 +207,7 @@ impl Settling<'_> {
         self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
     }
 
-    /// The reason why a node leaves the accelerator. Whether its readers leave must already be decided.
+    /// The reason why a node should move to the host. It must already be decided whether the readers of the node move.
     fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
@@ -266,8 +265,8 @@ impl Settling<'_> {
 
     /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
     /// a node are checked next, so that the whole island leaves. A softmax whose result is an output of the model is an
-    /// island too, and so is its logarithm. Codes have even steps, so they cannot show which of two small probabilities
-    /// is larger, nor which of two probabilities that are nearly 1.
+    /// island too, and so is its logarithm. Codes have equal steps, so two small probabilities often get the same code,
+    /// and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();

@@ -28,7 +28,7 @@ impl NodeTypes {
 
     /// The pair of types that a node computes on. It is the first pair of the table for the node's op that fits what is
     /// chosen for this node, and, if possible, what is chosen for all nodes. Float activations are used if they are
-    /// chosen, or if the op has no others. `None` if the table has no row for the op.
+    /// chosen, or if the table has the op only on float activations. `None` if the table has no row for the op.
     pub fn pair(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         let (own, activation, weight) = (self.own, self.activation(), self.weight());
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];

@@ -7,7 +7,8 @@ use strait_core::{Failure, GraphId, Module, NodeId, Port, QuantParams, QuantTabl
 use strait_requantize::Per;
 
 /// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
-/// those of another node, its grid is made coarser so that the sums of both nodes have the same grid ([`equal_sums`]).
+/// the sums of another node, the grid is made coarser so that the sums of both nodes have the same grid
+/// ([`equal_sums`]).
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -95,8 +96,8 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
     })
 }
 
-/// A limit for the search. Each of the two sequences of products of neighbouring numbers contains at least every second
-/// number, so they have a common number after a few steps.
+/// At most this many pairs are tried in the search. Each of the two sequences of products of neighbouring numbers
+/// contains at least every second number, so they have a common number after a few steps.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use strait_core::{Reason, ReasonCode, Scheme};
 
-/// The smallest scales that the weights of one channel need. Each scale has another reason.
+/// The smallest scales that the weights of one channel may have, each for a different reason. The largest of them
+/// decides.
 #[derive(Clone, Copy)]
 pub(crate) struct LeastScales {
-    /// The scale with which the weights fill their type.
+    /// The scale with which the weights use all codes of their type.
     pub(crate) range: f64,
     /// The smallest scale with which the bias fits into its type.
     pub(crate) bias: f64,
-    /// The smallest useful scale. A smaller scale gains nothing.
+    /// The smallest useful scale. Below it, a smaller scale no longer makes the result more accurate.
     pub(crate) negligible: f64,
 }
 
@@ -20,7 +21,7 @@ impl LeastScales {
         negligible: 0.0,
     };
 
-    /// The smallest scales that are enough for both channels.
+    /// For each field, the larger scale of the two channels, which is enough for both.
     pub(crate) fn and(self, other: LeastScales) -> LeastScales {
         LeastScales {
             range: self.range.max(other.range),
@@ -59,7 +60,7 @@ impl LeastScales {
     }
 }
 
-/// A factor for an error message.
+/// Writes a factor as text for an error message.
 fn times(factor: f64) -> String {
     if factor < 1e4 {
         format!("{factor:.1}")
@@ -68,8 +69,8 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// The largest magnitude that a bias may have. It is half of what its type can hold, and less than 2^46, because the
-/// sums of LiteRT's kernels for 16-bit codes end at 2^47.
+/// The largest magnitude that a bias may have. It is half of the largest number of its type, and less than 2^46,
+/// because the sums of LiteRT's kernels for 16-bit codes end at 2^47.
 pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     let end = bias
         .and_then(|scheme| scheme.range())
