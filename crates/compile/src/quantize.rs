@@ -98,8 +98,8 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
     }
 }
 
-/// Annotates and lowers, with another turn after each refusal. Observers make a range once for each value. `None` if
-/// the work cannot continue from `before`.
+/// Annotates and lowers, with another turn after each refusal. An observer computes the range of a value only in the
+/// first turn that needs it. `None` if the work cannot continue from `before`.
 fn attempt(
     task: &Task<'_>,
     freed: &UnfittingGrids,
@@ -137,7 +137,7 @@ fn attempt(
         }
     };
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
-    // A node that moved to the host because of a grid may return to the accelerator in a later round.
+    // Unless this is the last round, a node that moved to the host because of a grid may return to the accelerator.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut fixpoint, &how, |module, fixpoint| {
         if is_final {
@@ -254,7 +254,7 @@ fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileE
     }
 }
 
-/// True if the reason says that a node runs on the host because a bias or a scale of its weights does not fit.
+/// True if a reason says that a node runs on the host because its bias, or a scale of its weights, does not fit.
 pub fn is_unfit(reason: &Reason) -> bool {
     matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale)
 }
@@ -267,7 +267,7 @@ mod tests {
     use strait_quantize::statistics::Observation;
     use strait_target::{Options, Table, TargetSpec};
 
-    /// `count` convolutions of one weight in a row.
+    /// A chain of `count` convolutions, each with a single weight.
     fn row(count: usize) -> Module {
         let attributes = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}";
         let line = |n: usize| format!("  %v{}: f32[1,1,2,2] = conv(%v{n}, @w) {attributes}\n", n + 1);
@@ -294,7 +294,7 @@ mod tests {
         let mut count = 0;
         let done = turned(&mut module, &mut Fixpoint::default(), &how, |module, _| {
             count += 1;
-            // Each turn finds one more: what it depends on has only just moved.
+            // Each turn refuses only the first node that is still on the accelerator.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
             let why = || Reason::new(ReasonCode::NoForm, "another one");
             Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {

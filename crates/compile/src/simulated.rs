@@ -2,8 +2,8 @@
 //! integer model has codes.
 //!
 //! Intermediate values are kept. After a revision, only those nodes run again that read a changed value, and the nodes
-//! behind them. The memory for kept values is limited, so the smallest values are kept first: a network can be cut at a
-//! few small values. A value that was not kept is computed again when a node needs it.
+//! behind them. The memory for kept values is limited, so the smallest values are kept first: in most networks, the
+//! rest can be computed from a few small values. A value that was not kept is computed again when a node needs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -114,7 +114,8 @@ impl Built {
         })
     }
 
-    /// The part of the simulation that differs from the last simulation. If there was none, the whole simulation.
+    /// The part of the graph whose values differ from those of the last simulation. The whole graph if there was no
+    /// simulation.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
         let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
         match last {
@@ -168,7 +169,7 @@ impl Built {
         let threads: NonZeroUsize = self.kept.limits.admit(&demand, self.kept.threads)?;
         watch.admitted(&demand, count);
         let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-        // In the simulation, the results of nodes have the same names as in the model.
+        // In the simulated graph, the results of nodes have the same names as in the model.
         let graph = self.annotated.main();
         let kept = keeps
             .iter()

@@ -19,7 +19,7 @@ pub trait Watch {
         let _ = done;
     }
 
-    /// Runs on `samples` samples are about to begin. `demand` says which resources each run takes.
+    /// Runs on `samples` samples are about to begin. `demand` is the memory and other resources that each run takes.
     fn admitted(&self, demand: &Demand, samples: usize) {
         let _ = (demand, samples);
     }

@@ -9,8 +9,8 @@ use strait_document::Glob;
 
 use super::{Pattern, Rule, RuleError, keys::rule_place};
 
-/// The layers of a model before rewriting, by their source names. Each entry says which layers the layer reads, and the
-/// layer's position in the order of the graph.
+/// The layers of a model before rewriting, by their source names. For each layer, this type stores the layers whose
+/// results it reads, and its position in the order of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Layers(BTreeMap<Symbol, Layer>);
 
@@ -18,7 +18,7 @@ pub struct Layers(BTreeMap<Symbol, Layer>);
 struct Layer {
     /// The position of the layer's last node in topological order.
     rank: usize,
-    /// The layers that make what the layer reads. `None` stands for an input of the graph.
+    /// The layers that make the operands of this layer. `None` stands for an input of the graph.
     reads: BTreeSet<Option<Symbol>>,
 }
 
@@ -61,9 +61,9 @@ impl Layers {
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if a node still has the given part of one of its layers. A layer may consist of several nodes, for example
-    /// one node between two transposes: then the first node reads the layer's operand, and the last node makes its
-    /// result.
+    /// True if the operands or the result (`part`) of the layer `source` still exist as the operands or the result of
+    /// `node`. A layer may consist of several nodes, for example one node between two transposes: then the first node
+    /// reads the layer's operand, and the last node makes its result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {
@@ -169,7 +169,7 @@ fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a
     node
 }
 
-/// True if the result of a node is used outside of the layer. Nodes of the layer may move the result first.
+/// True if the result of a node is used outside of the layer, directly or after nodes of the layer that only move data.
 fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut open = node.outputs.to_vec();
     let mut stays = false;
@@ -211,8 +211,8 @@ mod tests {
         *,
     };
 
-    /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read
-    /// elsewhere or not.
+    /// The graph has a convolution with its batch normalization, between two identities. A SiLU follows. If `elsewhere`
+    /// is true, its sigmoid also has another reader.
     fn chosen(rule: &str, elsewhere: bool) -> Result<(Module, Selection), String> {
         let text = "
             strait 1 float
@@ -282,7 +282,8 @@ mod tests {
     fn a_range_is_for_the_result_that_is_left() {
         for (rule, expected) in [
             ("layers = ['silu']\nrange = [0, 1]", &["silu"][..]),
-            // An identity behind it is no other result, and a pattern that matches the last layer too means its result.
+            // An identity after a layer does not change the layer's result. If a pattern also matches the last of
+            // several folded layers, the range is for the result of that layer.
             ("layers = ['bn']\nrange = [0, 1]", &["drop"]),
             ("layers = ['s*']\nrange = [0, 1]", &["silu"]),
             ("op = ['conv']\nrange = [0, 1]", &["drop"]),
@@ -290,7 +291,7 @@ mod tests {
         ] {
             assert_eq!(names(rule, false).1, expected, "{rule}");
         }
-        // The sigmoid is read elsewhere, and so there still.
+        // The sigmoid is also read elsewhere, so its result still exists.
         assert_eq!(names("layers = ['sig']\nrange = [0, 1]", true).1, ["sig"]);
         let operand = chosen("layers = ['conv']\noperands = [0]\nrange = [0, 1]", false);
         assert_eq!(operand.unwrap().1.operands.len(), 1);

@@ -1,5 +1,5 @@
-//! The tables that people write: for all layers, and rules for some. Their documentation is the reference of a configuration's
-//! `[quantize]`.
+//! The tables that people write in `[quantize]`: settings for all layers, and rules for some layers. The doc comments
+//! of these types are the reference of `[quantize]` in `docs/configuration.md`.
 
 use std::num::NonZeroU32;
 
@@ -18,31 +18,32 @@ use super::leaf::{Pattern, Range};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// Weights. Absent keys have the target's default.
+    /// The settings of weights. Keys that are not set have the target's default.
     #[serde(default)]
     pub weights: Weights,
-    /// Activations. Absent keys have the target's default.
+    /// The settings of activations. Keys that are not set have the target's default.
     #[serde(default)]
     pub activations: Activations,
-    /// Which operands and results of a layer share a grid. Absent keys have the target's default.
+    /// Which operands and results of a layer share a grid. Keys that are not set have the target's default.
     #[serde(default)]
     pub alignment: Alignment,
-    /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
+    /// What to do with grids of a quantized model that the target cannot use. Default: `"keep"`.
     pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
-/// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
+/// What to do with grids of a quantized model that the target does not support. Grids that it supports are kept as they
+/// are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// Layers that need such grids run in float on the host. The report names each of them and the reason.
+    /// Layers that need such grids run in float on the host. The report names each of these layers and the reason.
     Keep,
-    /// The values get grids that the target can use, with the ranges of the model's grids. The report names each of them, the
-    /// reason and the loss.
+    /// The values get grids that the target can use, with the ranges of the model's grids. The report names each of
+    /// these values, the reason and the loss.
     Requantize,
 }
 
@@ -59,17 +60,18 @@ pub struct Weights {
     pub symmetric: Option<bool>,
     /// Which scales are allowed. The target has to support them.
     pub scale: Option<ScaleSet>,
-    /// How many weights share a scale. The target has to support it for the type. In `[quantize]` this applies to the layers
-    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
+    /// How many weights share a scale. The target has to support this for the type of the weights. In `[quantize]`, the
+    /// key applies to the layers whose op supports it. In a rule, it applies to all layers that the rule selects.
+    /// `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
-    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
-    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for each channel in
-    /// `[quantize]`, and it is an error in a rule.
+    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Default: the
+    /// target's preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for
+    /// each channel in `[quantize]`, and it is an error in a rule.
     pub block: Option<NonZeroU32>,
-    /// The observer that determines a range for each scale from the weights. Absent: `"minmax"`.
+    /// The observer that determines a range for each scale from the weights. Default: `"minmax"`.
     pub observer: Option<Observer>,
     /// What to do if the bias of a channel does not fit its type on the grid of the sums, or if the scale of the channel's
-    /// weights is too small. Absent: `"coarser"`.
+    /// weights is too small. Default: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
@@ -143,7 +145,7 @@ pub struct Alignment {
 pub struct Rule {
     /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
-    /// The ids of the targets to which the rule applies. Empty: all.
+    /// The ids of the targets to which the rule applies. Default: all targets.
     #[serde(default)]
     pub target: Vec<String>,
     /// Source names of layers.
@@ -156,12 +158,12 @@ pub struct Rule {
     /// `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
-    /// All layers on any path from one layer to another, including both.
+    /// All layers on any path from one layer to another, including these two layers.
     pub between: Option<Between>,
     /// The rule applies only to these operands of the layers, counted from 0 as in `strait inspect --quant`. Only `range`,
     /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
-    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
-    /// tensor is computed directly on this range.
+    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only
+    /// reader, the tensor is computed directly on the grid of this range.
     #[serde(default)]
     pub operands: Vec<u32>,
     /// The rule applies only to these results of the layers. A result is the tensor that the layer computes, as if `tensors`
@@ -176,9 +178,11 @@ pub struct Rule {
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
-    /// The smallest and the largest value of their outputs, or of the operands. The range is then not measured.
+    /// The range of the layers' results, or of the tensors or operands that the rule names: its smallest and its
+    /// largest number. The range is then not measured.
     pub range: Option<Range>,
-    /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
+    /// The observer that determines the ranges of the layers' results, or of the tensors or operands that the rule
+    /// names, from the measurements.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
@@ -219,8 +223,9 @@ pub enum Run {
     /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one gives them
     /// a type.
     Float,
-    /// In integers, even between layers on the host. It is an error if the target cannot do that.
+    /// In integers, even between layers on the host. It is an error if the target does not support this.
     Integer,
-    /// In integers if the target can do that, and otherwise on the host. A layer between layers on the host also runs there.
+    /// In integers if the target supports this, and otherwise on the host. A layer between layers on the host also runs
+    /// on the host.
     Auto,
 }

@@ -16,8 +16,9 @@ use super::{
 /// rewriting.
 ///
 /// # Errors
-/// Rules that match nothing and are not optional; names that match nothing, with similar names; positions that no
-/// matched layer has or that no rule can set; a range for the result of a layer that was folded into another one.
+/// Rules that match nothing and are not optional. Names that match nothing, with similar names. Positions of operands
+/// or results that no matched layer has, or that no rule can set. A range for the result of a layer that was folded
+/// into another layer.
 pub fn select(
     module: &Module,
     layers: &Layers,
@@ -47,8 +48,8 @@ pub fn select(
             }
             errors.push(error.help("`optional = true` allows a rule to match nothing"));
         } else {
-            // If a rule has several patterns with wildcards, it is enough that one matches. A name without wildcards
-            // has to match.
+            // If a rule has several patterns with wildcards, it is enough that one of them matches. A name without
+            // wildcards has to match.
             let named = unknown
                 .into_iter()
                 .filter(|(pattern, _)| !pattern.as_str().contains(['*', '?']));
@@ -88,7 +89,7 @@ pub fn select(
 }
 
 impl Selection {
-    /// Adds the rule at position `index` to the selection, for the layers and tensors that the rule names.
+    /// Adds the rule with index `index` to the selection, for the layers and tensors that the rule names.
     pub fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
         let names = Names::of(module);
         let nodes = names.layers(rule);
@@ -118,7 +119,7 @@ fn results(module: &Module, nodes: &BTreeSet<NodeId>) -> impl Iterator<Item = Va
 mod tests {
     use super::*;
 
-    /// a ─▶ b ─▶ d, a ─▶ c ─▶ d; b answers for a folded layer, too.
+    /// The graph a ─▶ b ─▶ d, a ─▶ c ─▶ d. Node b also has the name of a layer that was folded into it.
     const GRAPH: &str = "
         strait 1 float
         graph @main(%x: f32[1,4]) {
@@ -149,7 +150,7 @@ mod tests {
         select(module, &Layers::of(module), quantize, &["t"])
     }
 
-    /// All that is said of it.
+    /// The messages and the help texts of all errors.
     fn told(errors: RuleErrors) -> String {
         let help: Vec<String> = errors.0.iter().flat_map(|error| error.help.clone()).collect();
         format!("{errors} {}", help.join(" "))
@@ -221,7 +222,7 @@ mod tests {
         let value = |id: ValueId| module.name(module.main().value(id).unwrap().name);
         for (rule, operands, results) in [
             ("layers = [\"/n/d\"]\noperands = [1]", &[("/n/d", 1)][..], &[][..]),
-            // Of these the sum alone has a second operand.
+            // Among these layers, only the sum has a second operand.
             (
                 "layers = [\"/n/*\"]\noperands = [1, 0]",
                 &[("/n/c", 0), ("/n/d", 0), ("/n/d", 1)],

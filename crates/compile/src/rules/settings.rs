@@ -17,7 +17,7 @@ use super::{
     selection::{moves_codes, weighs},
 };
 
-/// Combines the selected rules with the settings for all layers, and checks them against what the target has.
+/// Combines the selected rules with the settings for all layers, and checks them against the target's table.
 ///
 /// # Errors
 /// Types and other settings that the target does not support.
@@ -173,8 +173,8 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// The observer that a rule chooses. If it chooses none, this is the default observer of the configuration, or else
-    /// that of the target's table.
+    /// The observer that a rule chooses. If the rule chooses none, the result is the default observer of the
+    /// configuration, or else that of the target's table.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);
         ObserverChoice {
