@@ -45,7 +45,7 @@ pub(crate) enum Command {
 }
 
 impl Arguments {
-    /// Refuses a command if an argument is missing that it needs because of other arguments.
+    /// Refuses a command if its other arguments require an argument that is missing.
     pub(crate) fn complete(self) -> Result<Arguments, clap::Error> {
         let (command, missing) = match &self.command {
             Command::Compile(arguments) => ("compile", arguments.missing()),
@@ -75,7 +75,7 @@ pub(crate) fn version() -> String {
     std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
-/// The arguments of a command that runs a compiled model.
+/// The arguments that all commands share that run a compiled model.
 #[derive(Debug, Args)]
 pub(crate) struct Executed {
     /// Folder of the artifact
@@ -92,7 +92,7 @@ pub(crate) struct Executed {
     pub(crate) machine: Machine,
 }
 
-/// Whose model or kernels compute.
+/// The values of `--kernels`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Whose {
     /// The target's own model
@@ -100,7 +100,7 @@ pub(crate) enum Whose {
 }
 
 impl Executed {
-    /// Who is to compute the requantizations.
+    /// Which code computes the requantizations.
     pub(crate) fn kernels(&self) -> Kernels {
         match self.kernels {
             Some(Whose::Target) => Kernels::Target(self.plugin.clone()),
@@ -183,7 +183,7 @@ pub(crate) struct Compile {
 }
 
 impl Compile {
-    /// The configuration's file; `None` if there is none, because the other arguments say everything.
+    /// The file of the configuration. `None` if there is no file, because the other arguments replace it.
     pub(crate) fn configuration(&self) -> Option<&Path> {
         self.file.as_deref().or(self.config.as_deref())
     }

@@ -25,7 +25,7 @@ use crate::{
 pub struct FloatSide<'a> {
     /// File of the model.
     pub file: &'a Path,
-    /// True if `file` need not be the model that the artifact was made from.
+    /// True if `file` may be another model than the one that the artifact was made from.
     pub any: bool,
 }
 
@@ -43,8 +43,8 @@ pub struct EvaluationRequest<'a> {
     pub data: Set,
     /// The labels for metrics that do not name a file of their own.
     pub labels: Option<&'a Path>,
-    /// The metrics, each with its key in the configuration. If there are none: top-1 if there are labels, and agreement
-    /// if there is a float model or a configuration to simulate.
+    /// The metrics, each with its key in the configuration. If the list is empty, top-1 is measured if there are
+    /// labels, and agreement if there is a float model or a configuration to simulate.
     pub metrics: Vec<(KeyPath, MetricTable)>,
     /// The configuration that the metrics come from. Findings point to its lines, and commands run in its folder.
     pub configuration: Option<&'a Loaded>,
@@ -78,7 +78,8 @@ impl<'a> EvaluationRequest<'a> {
         Some(EvaluationRequest {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            // If the configuration names no metrics, they are chosen by what there is to compare with.
+            // If the configuration names no metrics, the list stays empty, and the metrics are chosen later: it depends
+            // on the labels and models that are given.
             metrics: if says_metrics {
                 evaluation.chosen_metrics()
             } else {

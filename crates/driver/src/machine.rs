@@ -1,4 +1,5 @@
-//! Finds out how much memory this process may use: the machine's, or less if a container or the shell allows less.
+//! Finds out how much memory this process may use: all memory of the machine, or less if a container or the shell
+//! allows less.
 
 use std::{fs, path::Path};
 
@@ -20,7 +21,7 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// The smallest limit of this process's control group and of all groups around it.
+/// The smallest memory limit among this process's control group and all groups that contain it.
 ///
 /// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
 /// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Exit {
     }
 }
 
-/// Runs the work in a session and prints which file it made.
+/// Runs `work` in a session and prints the path of the file that it has made.
 fn watched(
     json: bool,
     session: impl for<'a> FnOnce(&'a Watch) -> Result<Session<'a>, Stop>,
@@ -54,7 +54,7 @@ fn watched(
 }
 
 fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
-    // The parser has made sure that a file is given, unless a subcommand follows.
+    // The parser of arguments has checked that a file is given if there is no subcommand.
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let overrides: Vec<_> = arguments.instead.overrides().collect();
     recognise::configuration(file)?;

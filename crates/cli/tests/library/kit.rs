@@ -113,7 +113,7 @@ fn a_library_that_writes_past_its_room_or_trusts_what_it_is_given_is_found() {
             .contains("requantize without a tile: the plugin acme-npu 1.2.0: requantize crashed: signal 11"),
         "{trusting}"
     );
-    // Its results are right all the same.
+    // The results of this library are right nevertheless.
     assert!(found.iter().all(|(group, _)| *group != Group::Semantics), "{trusting}");
 }
 

@@ -38,8 +38,8 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// A difference to the expected accuracy that is smaller than this many percentage points is not reported, however many
-/// samples there are. Different image decoders and ways of resizing alone cause differences of this size.
+/// A difference from the expected accuracy of less than this many percentage points is not reported, whatever the
+/// number of samples. Other image decoders or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
 /// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, the model

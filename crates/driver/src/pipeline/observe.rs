@@ -1,5 +1,5 @@
-//! Collects statistics of the float values. If nothing has changed since an earlier run, they are read from the file
-//! that it wrote.
+//! Collects statistics of the float values. If nothing has changed since an earlier run, the statistics are read from
+//! the file that this run wrote.
 
 use std::{
     borrow::Cow,
@@ -29,7 +29,7 @@ use crate::{
 /// same samples give different statistics.
 const VERSION: &str = "strait-statistics 1";
 
-/// The most bytes of a file of statistics. Larger files are not read.
+/// A file of statistics may have at most this many bytes. Larger files are not read.
 pub(super) const MOST_BYTES: u64 = 1 << 32;
 
 /// Describes the statistics that are needed: of which module, of which kinds, and on which samples.
@@ -85,7 +85,7 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics, and whether they have more than the file that was read, so that the file has to be written again.
+/// Statistics. They may contain more than the file that was read; then the file has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
@@ -164,7 +164,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
     Diagnostics(constant.collect())
 }
 
-/// The samples in the form that the observer takes.
+/// Adapts samples to the trait that observing uses.
 pub(crate) struct Adapter<'a>(pub(crate) &'a Samples);
 
 impl observe::Samples for Adapter<'_> {

@@ -16,7 +16,7 @@ use crate::{
     model, recognise,
 };
 
-/// The most names that an error lists.
+/// An error lists at most this many names.
 const MOST_NAMES: usize = 3;
 
 /// A model that was read.
@@ -30,7 +30,7 @@ pub struct FloatModel {
     pub assumed: Assumed,
 }
 
-/// Takes from the configuration how the model is to be read.
+/// The part of the configuration that says how the model is to be read.
 pub(super) fn reading(model: &types::Model) -> ModelReading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     ModelReading {
@@ -45,8 +45,8 @@ pub(super) fn reading(model: &types::Model) -> ModelReading {
     }
 }
 
-/// Reads the model. An open batch dimension is set to 1. Findings have no place in the configuration, but their codes
-/// tell which key they are about.
+/// Reads the model. An open batch dimension is set to 1. The findings do not name a place in the configuration, but the
+/// code of a finding shows which key it is about.
 ///
 /// # Errors
 /// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
@@ -82,8 +82,8 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
 }
 
 /// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards is
-/// matched against the names of tensors. Only if no tensor matches, it is matched against the names of layers. So no
-/// tensor is named twice.
+/// compared with the names of tensors. Only if no tensor matches, it is compared with the names of layers. So no tensor
+/// is listed twice.
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();

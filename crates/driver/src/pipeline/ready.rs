@@ -31,7 +31,7 @@ pub(super) struct Ready {
     pub(super) model: ModelFiles,
     /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: Vec<FreeDimension>,
-    /// Remarks on the model, which have already been shown.
+    /// Remarks on the model. The user has already seen them.
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) rules: Rules,
     pub(super) selection: Selection,

@@ -16,7 +16,7 @@ use crate::{
     stop::Stop,
 };
 
-/// The most bytes that a switch file may have.
+/// A switch file may have at most this many bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The word that stands for all fusions in a switch file.
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Names of the rules that a switch file turns off. An error says what is wrong with the file.
+/// The names of the rules that a switch file switches off. The text of an error says what is wrong with the file.
 fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     let words = match text.trim_start().starts_with('{') {
         true => in_json(text)?,

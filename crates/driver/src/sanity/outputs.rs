@@ -37,7 +37,8 @@ const MOST_DIFFERING: u64 = 1;
 /// to the mean.
 const TIE: f64 = 0.125;
 
-/// If the squared deviations are less than this fraction of all squares, the numbers count as constant.
+/// If the sum of the squared deviations from the mean is less than this fraction of the sum of all squares, the numbers
+/// count as constant.
 const CONSTANT: f64 = 1e-6;
 
 /// Two sums of squares: that of the float model's numbers, and that of the errors.
@@ -123,7 +124,7 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        // If all numbers are NaN, there is no largest number, and so no answer.
+        // If no number is finite, there is no largest number, and so no answer.
         let is_known = pairs().any(|(x, _)| x.is_finite());
         let is_answer = is_known && (reading.is_some() || is_one_integer);
         let differ = is_answer.then(|| {

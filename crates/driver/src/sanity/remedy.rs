@@ -23,14 +23,14 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// How often the search adds further layers to a rule, at most.
+/// The search adds further layers to a rule at most this many times.
 const ROUNDS: usize = 3;
 
 /// A rule that improves the SNR by less than this, in dB, helps little.
 const GAIN: f64 = 3.0;
 
 /// The first rule that corrects all outputs, or else the rule that helps most; `None` if every rule helps little.
-/// `outputs` says how the outputs of the integer model were judged.
+/// `outputs` are the results of comparing the integer model's outputs with the float model's.
 ///
 /// # Errors
 /// If a run fails, or the user interrupts.
@@ -85,7 +85,7 @@ fn with(
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
-    // If the fault is that answers differ, all samples are needed, since a fault means at least two answers that
+    // If the fault is that answers differ, all samples are needed, because it is a fault only if at least two answers
     // differ.
     let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
     let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });

@@ -9,8 +9,8 @@ use strait_target::Registry;
 
 use crate::arguments::Language;
 
-/// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of the crates that
-/// belong to Rust. Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
+/// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of Rust's own crates.
+/// Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
 const OF_RUST: &[&str] = &[
     "abstract",
     "alloc",

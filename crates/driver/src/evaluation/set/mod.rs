@@ -29,14 +29,15 @@ const SECONDS: u64 = 600;
 /// A metric that is ready to judge samples.
 pub(crate) struct Judge {
     pub(crate) measure: Measure,
-    /// The command that computes the metric from the outputs on all samples; absent if it is computed here.
+    /// The command that computes the metric from the outputs for all samples. `None` if Strait computes the metric.
     pub(crate) command: Option<Command>,
 }
 
 /// The model and samples that metrics are prepared for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
-    /// The float model, if there is one. It is needed to find out which parts an output consists of.
+    /// The float model, if there is one. It shows which values are concatenated in an output, so that these parts can
+    /// be judged separately.
     pub(crate) float: Option<&'a Module>,
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
@@ -145,8 +146,9 @@ impl One<'_> {
             .into()
     }
 
-    /// The outputs for a metric that compares with another model: the one that is named, or all that the metric can
-    /// judge. If it can judge none, the first output is returned, and is refused later.
+    /// The outputs for a metric that compares with another model: the output that the configuration names, or else all
+    /// outputs that the metric can judge. If the metric can judge none, the result is the first output, which is
+    /// refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);
@@ -417,7 +419,7 @@ impl One<'_> {
     }
 }
 
-/// The error for an output that holds no answer.
+/// The error for an output that the metric cannot read as an answer.
 fn no_answer(metric: &str, output: &Output) -> Diagnostic {
     let message = format!(
         "{metric} needs an output with a number for each class; {:?} has {}",
