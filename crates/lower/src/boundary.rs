@@ -1,4 +1,4 @@
-//! Removes a `dequantize` and a `quantize` behind it if both have the same grid. Together they change no code.
+//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
 //!
 //! With x = (q − z)·s in f32, x / s equals q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22.
 //! Such pairs occur at inputs and outputs that have codes in the model: the accelerator would quantize again what the

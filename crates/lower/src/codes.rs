@@ -75,7 +75,7 @@ pub(crate) fn codes(
 }
 
 /// The smallest scales with which the tensor's codes fit into the range, one for each scale of `like`. If all elements
-/// of a part are zero, its scale is the one in `like`.
+/// of a part are zero, the scale of this part is taken from `like`.
 fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
     let mut least = vec![0f64; like.channels().unwrap_or(1)];
     for (index, &w) in values.iter().enumerate() {
@@ -88,8 +88,8 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The parts of a tensor that have a scale of their own. The verifier has already checked that grid and shape fit
-/// together.
+/// The parts of a tensor, each of which has its own scale. The IR verifier has already checked that the grid fits the
+/// shape.
 fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)
@@ -119,7 +119,7 @@ mod tests {
             once(&grid(1, None, &[1.0, 0.5, 0.25])),
             [1, 1, 2, 2, 4, 4, 1, 1, 2, 2, 4, 4]
         );
-        // Two rows of one block of three, each with two columns.
+        // The axis has a single block of three elements. There are two rows and two columns, each with its own scale.
         assert_eq!(
             once(&grid(1, Some(3), &[1.0, 0.5, 0.25, 0.125])),
             [1, 2, 1, 2, 1, 2, 4, 8, 4, 8, 4, 8]
@@ -128,20 +128,22 @@ mod tests {
 
     #[test]
     fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
-        // 127 steps of 0.01 hold them; on those they are 127 and ±13.52, so ±14, and then 0.625 times that.
+        // The finest scale that holds the weights is 0.01, with 127 steps. The first codes are 127 and ±14 (13.52
+        // rounded). The final codes are these times 0.01/0.016 = 0.625, rounded.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);
-        // Rounded once they are ±8.45.
+        // With a single rounding, the last two are ±8.45, rounded.
         assert_eq!(found(&How::Once), [79, 8, -8]);
         assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice(None)), [0, 0]);
-        // A given grid may be finer than what holds them.
+        // A given grid may be too fine for the weights. Then the codes saturate.
         let given = QuantParams::tensor(0.005, 0);
         assert_eq!(
             all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice(None)),
             [127, -127, 100]
         );
-        // The codes of the model, 100, 7 and −7 of 0.01, leave some of the type: they are what is multiplied, by 0.625 again.
+        // The model's own codes are 100, 7 and −7 with the scale 0.01, which do not use the whole type. These codes are
+        // multiplied by 0.625.
         let own = How::Twice(Some(QuantParams::tensor(0.01, 0)));
         assert_eq!(
             all(&[3], &[1.0, 0.07, -0.07], &QuantParams::tensor(0.016, 0), &own),
@@ -153,7 +155,7 @@ mod tests {
     fn biases_are_rounded_by_a_product_that_f32_does_not_hold() {
         let (x, w) = (1.0 + f32::EPSILON, 1.0 + f32::EPSILON);
         let grid = QuantParams::tensor(x * w, 0);
-        // b = 2^30: by the exact product 1 + 2ε + ε², and not by what f32 makes of it.
+        // The bias 2^30 is divided by the exact product 1 + 2ε + ε², and not by this product rounded to f32.
         let exact = (1u64 << 30) as f64 / (f64::from(x) * f64::from(w));
         let found = all(&[1], &[2f32.powi(30)], &grid, &How::Product(x, Per::Tensor(w)));
         assert_eq!(found, [exact.round() as i64]);

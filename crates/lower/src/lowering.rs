@@ -30,8 +30,8 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// For each requantization for which it is known, how near the requantization is to the ideal function. The key is
-    /// the name of the requantization's node. After fusion, this name is still among the sources of the fused node.
+    /// How near requantizations are to the ideal function, for those for which this is known. The key is the name of
+    /// the requantization's node. After fusion, this name is still among the sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
@@ -42,10 +42,11 @@ pub(crate) struct Lowering<'a> {
     walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The sums that nodes leave without narrowing them, by value. Each reader narrows the sum to its own grid.
+    /// The results that stay sums, because their nodes do not narrow them, by value. Each reader narrows the sum to its
+    /// own grid.
     sums: BTreeMap<ValueId, Wide>,
-    /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it has the model's input
-    /// that the data comes from, if there is one.
+    /// A cache for [`Lowering::input_behind`]: for results of ops that only move data, the input of the model from
+    /// which the data comes, if there is one.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
     nearness: BTreeMap<ValueId, Nearness>,
@@ -86,8 +87,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         };
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
-        // The nodes behind a refused node still need its results, so these are computed in float. The new module is
-        // thrown away afterwards.
+        // The nodes after a refused node still need its results, so the refused node is computed in float. The new
+        // module is thrown away later.
         let done = self.sums_as_reals(node);
         let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
@@ -178,8 +179,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The grid that the model gives for a result of the host, in a type that the target has. This is the model's own
-    /// type, or the same type with the other signedness.
+    /// The grid that the model gives for a result that the host computes, in a type of codes that the target supports.
+    /// This is the model's own type, or the same type with the other signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -343,7 +344,7 @@ impl<'a> Lowering<'a> {
         self.walk.data(base, tensor, quant)
     }
 
-    /// Converts `acc` to real numbers. These are the accumulators that a node leaves for `value`.
+    /// Converts `acc`, the accumulators of a node whose result is `value`, to real numbers.
     pub(crate) fn dequantize_accumulator(
         &mut self,
         origin: &Node,

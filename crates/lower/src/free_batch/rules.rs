@@ -1,19 +1,20 @@
 //! For each op, finds the axis along which the samples lie in its results.
 //!
 //! With n samples, the result must consist of the results for each single sample, one after the other along this axis.
-//! If it is not known whether this holds for an op, the op is refused.
+//! An op for which this cannot be shown is refused.
 
 use super::{Samples, shapes};
 use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
 use strait_core::Op;
 use strait_core::op::{Gather, Reduce, Slice};
 
-/// How the node changes for several samples.
+/// How a node changes for several samples.
 ///
 /// # Errors
-/// It is not known whether the node treats each sample alike.
+/// This module cannot show that the node treats each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // True if a second operand gives a list that is usually an attribute, such as the shape of a reshape.
+    // True if there is a second operand. It contains a list that is usually an attribute, such as the shape of a
+    // reshape.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
@@ -79,7 +80,8 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     }
 }
 
-/// The error for a grid whose axis is the batch. Such a grid has scales for a fixed number of samples.
+/// The rule for an op that converts to or from a grid. It is an error if the grid has scales along the batch axis,
+/// because these are for a fixed number of samples.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);

@@ -84,14 +84,14 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
     Some(Because::Operand { index, low, high })
 }
 
-/// The position of a requantization's operand that selects the channels.
+/// The index of the requantization's operand that selects the channel of each element.
 const PICKS: usize = 1;
 
 /// A SHA-256 of the grounds of a certificate. It covers, in this order:
 /// - JSON with the argument, the chains, the interval and the facts behind the interval
-/// - each constant operand of the producer, or the producer itself if it is a constant: its position, its number of
-///   bytes, and the bytes
-/// - the constant that selects the channels of the requantizations, if there is one, with its position among their
+/// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
+///   and the bytes
+/// - the constant that selects the channels of the requantizations, if there is one, with its index among their
 ///   operands
 ///
 /// Numbers take 8 bytes and are little-endian.

@@ -16,7 +16,7 @@ pub struct Merged {
     pub gone: Vec<String>,
 }
 
-/// Looks for values that only equal requantizations read. Merges these requantizations into the first one.
+/// For each value that is read only by equal requantizations: merges these requantizations into the first one.
 pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<Vec<Merged>, PatchError> {
     let mut done = Vec::new();
     let Some(g) = module.graph(graph) else { return Ok(done) };

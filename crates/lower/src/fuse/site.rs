@@ -110,13 +110,13 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// The intervals of the accumulators that can occur. If a step is already fused into the producer, these are the
-    /// accumulators in front of this step. There is one interval for each channel, unless a step has its channels along
+    /// accumulators before this step. There is one interval for each channel, unless a step has its channels along
     /// another axis.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // The bounds in front of the step that is already fused into the producer. If nothing else is known, the
-            // type of the accumulator gives them.
+            // The bounds before the step that is already fused into the producer. If nothing else is known, they are
+            // the range of the accumulator's type.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
@@ -132,7 +132,7 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// If an operand selects the channels: for each channel, the interval of its accumulators, and the number of
-    /// elements in the largest window that one of them sums up.
+    /// elements in the largest window that is summed up for this channel.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -287,7 +287,7 @@ impl<'a> RequantizationSite<'a> {
         self.graph.value(self.wide)?.ty.elem.int_type()
     }
 
-    /// The element type behind the first links.
+    /// The element type after the first `links` links.
     pub(super) fn out(&self, links: usize) -> Option<Elem> {
         Some(self.graph.value(self.taken(links)?.1)?.ty.elem)
     }
@@ -336,7 +336,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     Some(Link { node: id, what, result })
 }
 
-/// A requantization that only saturates to 32 bits, and so changes no accumulator.
+/// A requantization that only saturates to 32 bits. It changes no accumulator of 32 bits.
 fn identity() -> Requantization {
     form::ArithFolded {
         narrowing: Narrowing {
@@ -349,7 +349,7 @@ fn identity() -> Requantization {
 }
 
 impl RequantizationSite<'_> {
-    /// Checks that a row with a second op applies to the sum at this site.
+    /// Checks that a row with a second op applies to the addition at this site.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
         let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
         let (term, wide) = (self.term(), self.name_of(self.wide));

@@ -1,5 +1,6 @@
-//! An addition inside an accumulator. Any recipe of a row can be used for it. One operand stays the sum of a product,
-//! and the codes of the other operand are requantized to the grid of this sum.
+//! Lowers an addition inside an accumulator. This is not a recipe that a table names, but an addition of a row that
+//! allows it. One operand is the accumulator of a product, and the codes of the other operand are requantized to the
+//! grid of this accumulator.
 //!
 //! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the
 //! same grid, y = requantize(acc + r). The product itself is never rounded to codes. r is rounded to a step of the

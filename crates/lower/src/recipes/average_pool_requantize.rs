@@ -77,7 +77,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
         .map_err(too_many)?;
     let (count, scale) = match counts[..] {
         [count] => (Per::Tensor(count), x_scale / count as f32),
-        // With several counts, the means have no single scale, so this is the scale of the sums.
+        // If there are several counts, the means have no common scale, so the scale of the sums is used.
         _ => (counts.into_iter().collect(), x_scale),
     };
     let grid = Arc::new(QuantParams::tensor(scale, zero));
@@ -117,7 +117,8 @@ pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps
     lowering.prove(site, &sum)
 }
 
-/// k·z, the code of real zero in a sum of k codes. It is itself such a sum, so it fits if all sums fit.
+/// k·z: the integer that stands for real zero in a sum of k codes. It is the sum of k codes z, so it fits if all sums
+/// fit.
 fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
     let product = i128::from(taps) * i128::from(zero);
     i32::try_from(product).map_err(|_| {
