@@ -139,8 +139,8 @@ fn weakened(
 ) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
-        // If a form has no parameters by channel, the weaker form has none either. So one interval for all channels is
-        // enough.
+        // If the step's form has no parameters by channel, the other forms get none either. So one interval for all
+        // channels is enough.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;

@@ -94,7 +94,7 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
 /// Bounds of the values of a lowered graph. The bounds of a value are computed from the bounds of all values that it
 /// depends on, from operands to results.
 ///
-/// So they do not depend on which values were requested before.
+/// So the bounds of a value do not depend on which values were requested before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,

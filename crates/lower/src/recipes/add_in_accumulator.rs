@@ -1,6 +1,6 @@
-//! Lowers an addition inside an accumulator. This is not a recipe that a table names, but an addition of a row that
-//! allows it. One operand is the accumulator of a product, and the codes of the other operand are requantized to the
-//! grid of this accumulator.
+//! Lowers an addition inside an accumulator. This code runs instead of the recipe of the addition's row, if annotation
+//! has decided that the addition is computed in this way. One operand is the accumulator of a product, and the codes of
+//! the other operand are requantized to the grid of this accumulator.
 //!
 //! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the
 //! same grid, y = requantize(acc + r). The product itself is never rounded to codes. r is rounded to a step of the
