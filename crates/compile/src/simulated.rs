@@ -1,9 +1,9 @@
 //! Runs the fake-quantized model on samples. This model is the float graph, with rounding at each place where the
 //! integer model has codes.
 //!
-//! Intermediate values are kept. After a revision, only those nodes run again that read a changed value, and the nodes
-//! behind them. The memory for kept values is limited, so the smallest values are kept first: in most networks, the
-//! rest can be computed from a few small values. A value that was not kept is computed again when a node needs it.
+//! Intermediate values are kept. After a revision, only those nodes run again that depend on a changed value. The
+//! memory for kept values is limited, so the smallest values are kept first: in most networks, the rest can be computed
+//! from a few small values. A value that was not kept is computed again when a node needs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

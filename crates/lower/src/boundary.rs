@@ -34,8 +34,8 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
     Ok(())
 }
 
-/// Finds the quantize nodes that can be removed. For each, the node, its result, and the codes in front of the
-/// dequantize, which are equal to the result.
+/// Finds the quantize nodes that can be removed. For each, the node, its result, and the operand of the dequantize,
+/// which has the same codes as the result.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

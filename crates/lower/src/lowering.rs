@@ -261,7 +261,7 @@ impl<'a> Lowering<'a> {
         self.walk.graph
     }
 
-    /// The float constant behind a value of the source graph.
+    /// The data of a constant of the source graph. `None` if the value is not a constant.
     pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
         self.walk.source.constant(self.walk.graph, value)
     }

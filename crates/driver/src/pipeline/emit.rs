@@ -1,4 +1,4 @@
-//! Writes the files that a target asks for, besides the files that every artifact has.
+//! Writes the further formats of a target or a configuration, in addition to the files that every artifact has.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 

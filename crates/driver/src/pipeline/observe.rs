@@ -92,7 +92,7 @@ pub(super) struct CachedObservation {
 }
 
 impl Needed<'_> {
-    /// Takes the statistics from the file at `path`, as far as the file has them, and observes the rest.
+    /// Takes the statistics that are in the file at `path` from this file, and observes the others.
     ///
     /// # Errors
     /// As for [`statistics`].

@@ -49,7 +49,8 @@ pub(super) fn reading(model: &types::Model) -> ModelReading {
 /// code of a finding shows which key it is about.
 ///
 /// # Errors
-/// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
+/// If the file is not a model, has unknown parts, cannot be cut as the configuration says, or has a dimension without a
+/// size.
 pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {

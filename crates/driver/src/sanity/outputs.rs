@@ -41,7 +41,7 @@ const TIE: f64 = 0.125;
 /// count as constant.
 const CONSTANT: f64 = 1e-6;
 
-/// Two sums of squares: that of the float model's numbers, and that of the errors.
+/// Two sums: of the squares of the float model's numbers, and of the squares of the errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Squares {
     pub(super) signal: f64,

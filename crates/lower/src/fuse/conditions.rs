@@ -130,8 +130,8 @@ impl RequantizationSite<'_> {
         Err(Reason::new(ReasonCode::Consumers, text))
     }
 
-    /// The reason why the certificate only has to compare the steps behind the producer: the accumulators that the
-    /// producer computes do not depend on which steps are fused into it.
+    /// The argument why the certificate only has to compare the steps after the accumulator: the producer computes the
+    /// same accumulators whatever steps are fused into it.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);

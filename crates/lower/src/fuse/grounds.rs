@@ -88,7 +88,7 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
 const PICKS: usize = 1;
 
 /// A SHA-256 of the grounds of a certificate. It covers, in this order:
-/// - JSON with the argument, the chains, the interval and the facts behind the interval
+/// - JSON with the argument, the chains, the interval, and the facts that it follows from
 /// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
 ///   and the bytes
 /// - the constant that selects the channels of the requantizations, if there is one, with its index among their

@@ -1,11 +1,11 @@
 //! Fuse: moves requantizations and clamps into their producers, as the rows of the target's table say.
 //!
-//! A site is a producer (a node or a constant) with the chain of requantizations and clamps behind it. The chain ends
-//! at the first value that another node reads. This code has no special case for any op, form or verb: all of them are
-//! data. A row can fire if its conditions hold, its forms accept the requantization, and the result can be proven.
-//! Among the rows that can fire, those that take the longest part of the chain are preferred, and of these the first
-//! one fires. The verbs of this row make the patch. A certificate says whether the fused node computes the same result
-//! for every accumulator that can occur. Each row that does not fire is recorded with the reason.
+//! A site is a producer (a node or a constant) together with the chain of requantizations and clamps that follow it.
+//! The chain ends at the first value that another node reads. This code has no special case for any op, form or verb:
+//! all of them are data. A row can fire if its conditions hold, its forms accept the requantization, and the result can
+//! be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of these
+//! the first one fires. The verbs of this row make the patch. A certificate says whether the fused node computes the
+//! same result for every accumulator that can occur. Each row that does not fire is recorded with the reason.
 
 mod added;
 mod conditions;
@@ -79,15 +79,15 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// The reason why this fusion could drop a clamp in front of the requantization. `None` if there was no clamp, or
-    /// if the fused node still has it.
+    /// The reason why this fusion could drop a clamp before the requantization. `None` if there was no clamp, or if the
+    /// fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// The reason why a clamp in front of the requantization was dropped: it changes nothing. `None` if there was no clamp,
-/// or if the fused node still has it.
+/// The reason why a clamp before the requantization was dropped: the clamp changes nothing. `None` if there was no
+/// clamp, or if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();

@@ -1,4 +1,4 @@
-//! Finds sites. A site is a producer with the requantizations and clamps behind it.
+//! Finds sites. A site is a producer together with the requantizations and clamps that follow it.
 
 use super::added::Added;
 use crate::interval::{Bounds, Interval, KnownBounds};
@@ -16,7 +16,7 @@ pub(super) enum Producer<'a> {
     Constant(&'a TensorData),
 }
 
-/// A node of the chain behind the producer.
+/// A node of the chain that follows the producer.
 #[derive(Clone, Copy)]
 pub(super) struct Link<'a> {
     pub(super) node: NodeId,
@@ -35,8 +35,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain behind it. The chain ends at the first value that another node reads. It has at least one
-/// requantization. Clamps of accumulators may come before the first requantization.
+/// A producer and the chain that follows it. The chain ends at the first value that another node reads. It has at least
+/// one requantization. Clamps of accumulators may come before the first requantization.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,

@@ -127,8 +127,8 @@ pub(super) fn patch(
     }
 }
 
-/// The patch that replaces a product, the addition `at` and the nodes `gone` behind it with one product that adds
-/// inside its accumulator.
+/// The patch that replaces a product, the addition `at` and the nodes `gone` after it by one product that adds inside
+/// its accumulator.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,
@@ -178,8 +178,8 @@ fn no_meaning(row: &FusionRow) -> Reason {
 }
 
 /// Asks the target's code for the step that should replace the steps at a site. This step is certified like any other.
-/// The op must not change: the certificate compares the steps behind the accumulators and says nothing about an op that
-/// makes other accumulators.
+/// The op must not change: the certificate compares the steps that are applied to the accumulators, and says nothing
+/// about the accumulators of another op.
 pub(super) fn decided(
     site: &RequantizationSite<'_>,
     row: &FusionRow,

@@ -48,7 +48,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
     let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
-    // The forms of the product's row narrow the result.
+    // The result is requantized by a form of the product's row.
     let before = lowering.row.replace(name);
     let made = narrow(lowering, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
     lowering.row = before;

@@ -47,7 +47,7 @@ impl Product {
     }
 }
 
-/// An accumulator that is to be narrowed.
+/// An accumulator that is to be narrowed: requantized to fewer bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
     /// The accumulators in i32 or i64, or codes that are requantized directly.

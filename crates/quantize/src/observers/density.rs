@@ -147,8 +147,8 @@ mod tests {
             (even(-2.0, 0.013, 256), 1e-4),
             (even(0.5, 0.01, 2), 1e-4),
             (Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]), 1e-4),
-            // These levels are so many that the error is computed from the step. They are closer together than the
-            // width of a bin, 2^−9.
+            // With so many levels, the error is computed from their distance, which is smaller than the width of a bin,
+            // 2^−9.
             (even(-1.0, 0.000_7, 5000), 1e-3),
             (even(-1.5, 0.000_1, 50_000), 0.05),
         ] {

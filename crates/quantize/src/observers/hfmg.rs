@@ -20,7 +20,7 @@ use strait_target::spec::ObserverOptions;
 /// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings
 /// limit the number of bins to B, B/2 to B bins cover the range including zero. Without this setting, there are at most
 /// 4,096 bins. The whole histogram is also tried as a remainder. The ends never leave the range that was seen. A
-/// symmetric grid reaches as far as the farther end of the remainder.
+/// symmetric grid reaches on both sides as far as the end of the remainder that is farther from zero.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]

@@ -47,7 +47,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) labels: Option<&'a Path>,
 }
 
-/// Prepares the metrics, in the order in which they are asked for.
+/// Prepares the metrics in `wanted`, in their order.
 ///
 /// # Errors
 /// If an output is missing or a metric cannot judge it, or if labels are missing or cannot be used.

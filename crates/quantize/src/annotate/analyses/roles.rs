@@ -223,13 +223,13 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(Recipe::narrows)
 }
 
-/// True if results of the row stay sums whenever their readers do not all want codes of the same grid.
+/// True if a result of the row stays a sum unless all its readers want codes of the same grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if results of a row can stay sums that each reader narrows for itself. This is not possible if the target only
-/// shifts, because a shift leads only to the one grid for which the weights were made.
+/// True if results of a row can stay sums that each reader requantizes for itself. This is not possible if the target
+/// only shifts: with given weights, a shift of the sum leads to a single grid.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }

@@ -1,4 +1,5 @@
-//! Types of codes: the pair of types on which each node computes, and the type in which each value leaves its producer.
+//! Types of codes: the pair of types on which each node computes, and the type in which the producer of each value
+//! stores it.
 //!
 //! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes the
 //! type on which all nodes that read the moved codes agree. If they do not agree, the node has no preference. If all
@@ -103,7 +104,7 @@ impl Types {
         *self.of.get(id.index())?
     }
 
-    /// The codes in which the producer on the accelerator leaves a value, or to which the host converts an input.
+    /// The codes that the producer of a value on the accelerator stores, or to which the host converts an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
@@ -227,7 +228,7 @@ impl Types {
         readers.fold(Readers::None, Readers::and)
     }
 
-    /// For a node that moves codes: the codes in which its operands leave their producers on the accelerator.
+    /// For a node that moves codes: the codes that the producers of its operands on the accelerator store.
     fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =

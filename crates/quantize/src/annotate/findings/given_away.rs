@@ -50,8 +50,8 @@ pub struct Loss {
 /// nodes. Activations are judged by their statistics, and constants by their elements.
 ///
 /// An element beyond the grid saturates and does not count. If a value's codes come from another value, only that other
-/// value is reported. A grid that reaches more than twice as far as its elements is not judged, because it was made for
-/// something else: for example, the grid of a dead channel is made for its bias.
+/// value is reported. A grid that is more than twice as wide as the range of its elements is not checked, because it
+/// was made for another reason: for example, the grid of a dead channel is made for its bias.
 pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];

@@ -1,4 +1,5 @@
-//! Noise: an estimate of how far the grids move the outputs of a graph away from those of the float model.
+//! Noise: an estimate of how much the outputs of a graph differ from the outputs of the float model because of the
+//! grids.
 //!
 //! Rounding adds an error to each element. The mean square of this error is the noise of the grid. For numbers spread
 //! over many steps of size s, it is s²/12. Numbers below half a step become zero, and their noise is their own mean

@@ -1,5 +1,5 @@
-//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small beside the
-//! numbers of the other parts, this part gets only few of the codes.
+//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small compared with
+//! those of the other parts, this part gets only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;

@@ -18,8 +18,8 @@ pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
     pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
-    /// The values that have to be annotated again: those of nodes that have moved to the host, and those whose grids
-    /// have to become coarser.
+    /// The values that have to be annotated again: the values of nodes that have moved to the host, and the values
+    /// whose grids have to become coarser.
     pub(crate) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,

@@ -5,9 +5,9 @@
 //! - Preconditions: nodes are placed.
 //! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
 //!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, this pass sets that
-//!   grid. It also sets all grids that the annotation's constraints give. If the table only narrows sums at the
-//!   operands of their readers, a result that is read as real numbers stays a sum. If this sum is that of a product,
-//!   its config has the type of the accumulator, and [`super::passive`] sets its grid. A weight-only product has a
+//!   grid. It also sets all grids that the annotation's constraints give. If the table only requantizes sums at the
+//!   operands of their readers, a result that is read as real numbers stays a sum. If this is the accumulator of a
+//!   product, its config has the accumulator's type, and [`super::passive`] sets its grid. A weight-only product has a
 //!   config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
@@ -132,8 +132,8 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator stores its result as codes. If the target narrows every result, this is true
-/// except for a sum whose reader adds to it in the accumulator. Otherwise it is true if all readers read codes.
+/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, this is true
+/// except for an accumulator whose reader adds codes to it. Otherwise it is true if all readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)

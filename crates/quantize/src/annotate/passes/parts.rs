@@ -1,11 +1,13 @@
 //! **Parts.**
-//! - What: moves concatenations to the host if only the host reads them and their parts have very different ranges.
-//! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. Nothing on the
-//!   accelerator uses the grid that the parts would share, so each part may as well have its own.
-//! - Effect: a concatenation is refused if a part of it loses three bits, its grid was observed, and only outputs of
-//!   the model and nodes on the host read it, perhaps behind nodes that move codes. The parts then leave on grids of
-//!   their own and are joined as real numbers. A concatenation stays if its alignment is `share`, if the configuration
-//!   requires it in integers, if it has codes in the model, or if a rule sets its range.
+//! - What: moves a concatenation to the host if only the host reads its result and its parts have very different
+//!   ranges.
+//! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. If only the
+//!   host reads the result, nothing on the accelerator needs the shared grid, so each part can have a grid of its own.
+//! - Effect: a concatenation is refused if a part of it would lose three bits, if its range was observed, and if its
+//!   result is read only by nodes on the host and outputs of the model, directly or after nodes that only move codes.
+//!   Each part then has a grid of its own, and the host joins the parts as real numbers. A concatenation stays if its
+//!   alignment is `share`, if the configuration requires it in integers, if it has codes in the model, or if a rule
+//!   sets its range.
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};

@@ -1,6 +1,6 @@
 //! **Simplify.**
 //! - What: puts the producer and the readers of each value on the same grid, if they agree on one.
-//! - Why: if all agree, a result is rounded only once. Each additional grid costs a requantization.
+//! - Why: if all of them use one grid, a result is rounded only once. Each additional grid costs a requantization.
 //! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
 //! - Effect:
 //!   - Readers without a grid of their own take the producer's grid. Readers for which the configuration sets the same
@@ -12,8 +12,8 @@
 //!     grid and are requantized after the moves.
 //!   - An output of the graph counts as a reader that agrees with no other reader. A given grid never changes.
 //!   - If readers differ, the producer stores codes on its own grid, and these codes are requantized for readers with
-//!     another grid. But if the table narrows sums at the readers' operands, the producer stores a sum, and each reader
-//!     narrows it.
+//!     another grid. But if the table requantizes sums at the readers' operands, the producer stores its sum, and each
+//!     reader requantizes this sum.
 //!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
 //!     aligned operand. The report lists the readers that wanted another grid.
 //!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another
@@ -81,10 +81,10 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// Configs whose grids are already decided. These are configs of readers, or of the readers behind nodes that move
-    /// codes.
+    /// Configs whose grids are already decided. These are configs of the readers. For a reader that only moves codes,
+    /// it is the config that the readers of its result want.
     fixed: Vec<ConfigId>,
-    /// Readers that take any grid that the producer leaves.
+    /// Readers that can use whatever grid the producer has.
     free: Vec<ConfigId>,
     /// Readers that move codes, each with the grid that all readers of the moved codes want.
     moves: Vec<(ConfigId, ConfigId)>,
@@ -124,7 +124,8 @@ impl Readers {
         Ok(Readers { all, ..readers })
     }
 
-    /// The grid that all readers want and on which the producer can leave the value. `None` if there is none.
+    /// The grid that all readers want, if the producer can store the value on this grid. `None` if there is no such
+    /// grid.
     fn agreed(&self, context: &PassContext<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
@@ -249,9 +250,9 @@ fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]
     Ok(())
 }
 
-/// True if a node on the accelerator leaves its result as a sum that each reader narrows. This requires that the table
-/// narrows sums at the operands of their readers, that the row can make the codes that each reader in `all` wants, and
-/// that these readers want different grids.
+/// True if the result of a node on the accelerator stays a sum that each reader requantizes for itself. This requires
+/// that the table requantizes sums at the operands of their readers, that the row can make the codes that each reader
+/// in `all` wants, and that these readers want different grids.
 fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (context.how.spec, &draft.table);

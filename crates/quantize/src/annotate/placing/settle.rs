@@ -1,9 +1,9 @@
 //! Settle: moves nodes to the host that the target could compute but that are better off there.
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more: in the forward pass, a node
-//! that moves changes only what comes behind it. In the backward pass, a node moves because of its readers, which are
-//! all decided by then. Its move does not change why the nodes behind it stay: if they stay because they read codes for
-//! a product, this reason would also keep the node itself.
+//! that moves affects only nodes after it. In the backward pass, a node moves because of its readers, which are already
+//! decided. Its move does not affect the nodes after it: if they stay because they read codes for a product, the node
+//! itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
 //! nothing changes any more.
@@ -131,7 +131,7 @@ impl Settling<'_> {
     /// its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts as such a
     /// function too. A mean moves to the host if one of these functions is computed from the mean. A layer
     /// normalization moves if its operand has fewer bits than the normalization needs: it is more accurate to compute
-    /// the sum in front of it in real numbers than to round this sum to the operand's codes first.
+    /// the preceding sum in real numbers than to round it to the operand's codes.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -212,7 +212,7 @@ impl Settling<'_> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table narrows sums only at operands, the accumulator of the node in front becomes a real number
+        // If the table requantizes sums only at operands, the accumulator of the preceding node becomes a real number
         // anyway, unless all readers of the value read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
@@ -264,9 +264,9 @@ impl Settling<'_> {
     }
 
     /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
-    /// a node are checked next, so that the whole island leaves. A softmax whose result is an output of the model is an
-    /// island too, and so is its logarithm. Codes have equal steps, so two small probabilities often get the same code,
-    /// and so do two probabilities that are nearly 1.
+    /// a node are checked next, so that the whole island moves to the host. A softmax whose result is an output of the
+    /// model is an island too, and so is its logarithm. Codes have equal steps, so two small probabilities often get
+    /// the same code, and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();

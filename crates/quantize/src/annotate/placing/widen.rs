@@ -1,13 +1,13 @@
 //! Widen: if the readers of a sum or of a function of one variable need more bits, the sum or function also computes in
 //! more bits.
 //!
-//! In a residual network, sums run through all blocks, and a layer normalization in front of each block reads them. If
-//! the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded twice, or everything would
-//! stay in real numbers on the host. So if such an op reads a sum, perhaps behind nodes that move codes, the sum
-//! computes in the type that the op reads. A sum that is read only by widened sums is widened too. The operands of the
-//! sum leave their producers in that type as well, if the producers' rows support it. A function of one variable, such
-//! as a leaky ReLU, may have a row that makes only narrow results from narrow codes. It then computes in the wider type
-//! like a sum.
+//! In a residual network, a sum is passed on from block to block, and at the beginning of each block a layer
+//! normalization reads it. If the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded
+//! twice, or everything would stay in real numbers on the host. So if such an op reads a sum, directly or after nodes
+//! that only move codes, the sum is computed in the type that the op reads. A sum that is read only by widened sums is
+//! widened too. The producers of the sum's operands store them in that type as well, if their rows support it. A
+//! function of one variable, such as a leaky ReLU, may have a row that makes only results of few bits from codes of few
+//! bits. The function is then also computed in the wider type.
 //!
 //! The rows of a softmax may be too long for its definition on the node's type. The softmax then gets a type for which
 //! the table has a definition with longer rows, if there is such a type.

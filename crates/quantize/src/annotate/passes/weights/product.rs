@@ -157,7 +157,7 @@ impl Product<'_> {
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
-        // A channel needs no scale if its weights are zero and its sum is not narrowed. Such a channel takes the
+        // A channel needs no scale if its weights are zero and its sum is not requantized. Such a channel takes the
         // tensor's scale. If no channel needs a scale, the scale is 1.
         let fallback = if largest > 0.0 { largest } else { 1.0 };
         let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
