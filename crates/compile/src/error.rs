@@ -1,4 +1,5 @@
-//! The reasons why a compilation fails. They are grouped by what is at fault.
+//! The reasons why a compilation fails, grouped by the cause: the model, the settings, the samples, the target or the
+//! compiler.
 
 use strait_core::{NodeId, PassError, Reason, codes};
 use strait_execute::{Excess, ExecuteError};

@@ -64,8 +64,8 @@ pub struct OwnGrids {
 }
 
 /// Annotates and lowers. If the settings allow requantizing and some node does not support the model's grid of a value,
-/// the value is freed from this grid, and everything is done once more. Each round frees further values, so the number
-/// of rounds is limited.
+/// the value is freed from this grid, and the graph is annotated and lowered once more. Each round frees further
+/// values, so the number of rounds is limited.
 ///
 /// # Errors
 /// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a

@@ -74,7 +74,8 @@ impl Resolved {
         })
     }
 
-    /// The given grids in the form that annotation needs. Given codes are added to the module's pool of tensors.
+    /// Converts the given grids to the constraints that annotation reads. Given codes are added to the module's pool of
+    /// tensors.
     pub(crate) fn constraints(&self, module: &mut Module) -> Constraints {
         let mut constraints = Constraints::default();
         for grid in &self.given {

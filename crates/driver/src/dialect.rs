@@ -91,7 +91,7 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
 }
 
-/// Sets a value in a document, and makes the tables that lead to it.
+/// Sets a value at a path in a document, and makes the tables of the path that do not exist.
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}

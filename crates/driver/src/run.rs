@@ -249,7 +249,7 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
 
 /// A file that is written beside its destination and replaces it when it is complete.
 struct Unfinished {
-    /// The writer. If the shape depends on the data, it is made when the first sample is written.
+    /// The writer. `None` until the first sample is written, if the shape depends on the data.
     writer: Option<Writer>,
     beside: Beside,
     destination: PathBuf,

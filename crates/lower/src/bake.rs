@@ -32,7 +32,7 @@ pub struct Baked {
 }
 
 impl Baked {
-    /// The state before the first pass, for a module in which the model has grids of its own for some tensors.
+    /// Starts with no codes, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Baked {
         Baked {
             own,

@@ -105,8 +105,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         }
     }
 
-    /// Makes the codes of a value on the grid `to`. They are the baked codes of a parameter, or are requantized from
-    /// the producer's grid, or are quantized from floats.
+    /// Makes the codes of a value on the grid `to`: uses the baked codes of a parameter, requantizes codes from the
+    /// producer's grid, or quantizes floats.
     fn convert(&mut self, value: ValueId, from: Basis<Grid>, to: &Grid) -> Result<ValueId, Failure> {
         match from {
             Basis::Codes(codes) => {

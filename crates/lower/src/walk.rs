@@ -83,8 +83,8 @@ pub(crate) trait Build<'a>: Sized {
     /// Converts a value to real numbers. `left` is the new value that its producer has stored.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// The config of a value's readers for a grid that the model gives for the value. `None` if there is no suitable
-    /// type.
+    /// Converts a grid that the model gives for a value to the config with which readers read it. `None` if there is no
+    /// suitable type.
     fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
 
     /// Walks over a part of the graph. The inputs of the part become the inputs of the new graph.

@@ -38,7 +38,7 @@ pub(super) enum Need {
     Weights,
     /// The layer must have operands or results that may share a grid.
     Sharing,
-    /// The target must compute the layer's op, or the layer must have weights, which can be quantized weight-only.
+    /// The target must support the layer's op, or the layer must have weights, so that it can be weight-only.
     Types,
     /// The layer must compute on activations that are quantized to codes.
     Codes,
@@ -142,13 +142,12 @@ impl Rule {
         !self.operands.is_empty() || !self.results.is_empty()
     }
 
-    /// True if the rule sets where the ranges of results or operands come from.
+    /// True if the rule sets a range, an observer or settings of an observer.
     pub fn ranges(&self) -> bool {
         self.range.is_some() || self.observer.is_some() || self.observer_options.is_given()
     }
 
-    /// Overwrites every key that `later` sets. The reason is taken over together with the key that says where the
-    /// layers run.
+    /// Overwrites every key that `later` sets. The key `reason` is taken over only together with the key `run`.
     fn overlay(&mut self, later: &Rule) {
         if later.run.is_some() {
             self.reason.clone_from(&later.reason);

@@ -112,8 +112,8 @@ impl Resolving<'_> {
         let (quantize, graph) = (&self.rules.quantize, self.module.main());
         for (&value, rules) in &self.selection.values {
             let said = quantize.together(rules);
-            // If a rule chooses the layer that makes the value, its type is for the activations on which that layer
-            // computes, not for the value.
+            // If a rule chooses the layer that makes the value, the type that the rule sets is for the activations on
+            // which this layer computes, and not for the value.
             let maker = graph.producer(value).and_then(|(id, _)| self.selection.nodes.get(&id));
             let named = rules
                 .iter()

@@ -123,8 +123,8 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     })
 }
 
-/// Converts an error of the compiler. The result points to the lines of the configuration that ask for something
-/// impossible.
+/// Converts an error of the compiler. If the configuration requires something impossible, the result points to the
+/// lines that require it.
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
         CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),

@@ -1,9 +1,9 @@
-//! Looks for a rule that avoids the error at the layers where it jumps.
+//! Looks for a rule of a configuration that avoids the error at the layers where it jumps.
 //!
 //! The first rule that is tried gives the first of these layers 16 bits, if the target's table allows 16 bits. If this
 //! does not correct all outputs that are at fault, a rule that runs the layers in float is tried. Each rule is tried as
 //! it would be written in the configuration: the graph is annotated with the rule, and simulated. If the rule helps
-//! little, the layers that compute the operands of its layers are added to the rule. As long as an output is at fault,
+//! little, the layers that compute the operands of the rule's layers are added to it. As long as an output is at fault,
 //! the layers at which the error jumps in the simulation are added, too.
 
 use std::collections::BTreeSet;
@@ -177,7 +177,7 @@ fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     found
 }
 
-/// For each node, the name of a layer in the source model.
+/// For each node, the name of one of the layers of the source model that it comes from.
 fn layers(module: &Module, nodes: &BTreeSet<NodeId>) -> Vec<String> {
     let graph = module.main();
     let names = nodes.iter().filter_map(|&id| {

@@ -122,7 +122,8 @@ pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
-/// The rule for ops whose operands broadcast. Axes are counted from the last one.
+/// The rule for elementwise ops, whose operands broadcast. The samples' axes are compared by their distance from the
+/// last axis.
 pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let aligned = |position: usize, samples: Samples| Samples {

@@ -166,7 +166,7 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Slice. The slice must not leave out any part of the batch axis.
+/// The rule for Slice. The slice must keep the whole batch axis.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
     match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {

@@ -51,7 +51,7 @@ enum Left {
 }
 
 impl Turns {
-    /// The turns for a module in which the model has grids of its own for some tensors.
+    /// Starts with no turn, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -76,8 +76,8 @@ impl Turns {
         self.touched.extend(nodes);
     }
 
-    /// The number of nodes that the last turn tried before it made the graph. In the first turn, these are all nodes.
-    /// Later, these are the nodes for which a change matters.
+    /// The number of nodes that the last turn tried before it made the graph. The first turn tries all nodes, and later
+    /// turns only those that a change affects.
     pub fn visited(&self) -> usize {
         self.visited
     }

@@ -19,8 +19,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             let centred = ShiftLeft {
                 zero: grid.zero,
                 bits: 0,
-                // The shifted operand has 32 bits, even if the target adds in another width. The other operand gets the
-                // same width.
+                // The operand that is not rounded is shifted left by 0 bits to 32 bits, even if the target adds in
+                // another width. The other operand is requantized to the same width.
                 accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));

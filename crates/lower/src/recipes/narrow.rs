@@ -97,8 +97,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // If the target only shifts, the shift leads only to the grid that the weights were made for. So the sum is not
-        // stored for readers with other grids.
+        // If the target only shifts, a shift of the sum leads only to the grid for which the weights were made. So the
+        // sum is not stored for readers with other grids.
         if !site.row.leaves_a_shift() {
             lowering.set_sum(y, wide);
         }

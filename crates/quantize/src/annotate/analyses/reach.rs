@@ -39,9 +39,9 @@ type Interval = [f64; 2];
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// A row counts as masked if a mask can push scores this far down and the row's largest score is this far below the
-/// largest of all rows. The result of a masked row is taken to be read by nobody. A grid of 8 bits that covered masked
-/// rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask, scores
-/// of different rows may lie as far apart, and then every row counts.
+/// largest of all rows. It is assumed that no reader uses the result of a masked row. A grid of 8 bits that covered
+/// masked rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask,
+/// scores of different rows may also be this far apart. Every row counts then.
 const MASKED_ROW: f64 = 128.0;
 
 /// At most this many values are visited in the search for the mask of a softmax. The search starts at the softmax and

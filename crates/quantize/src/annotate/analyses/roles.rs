@@ -22,8 +22,8 @@ pub(crate) enum Role {
     Accumulator,
     /// A sum that the node reads after it was shifted right, without its lowest bits.
     Shifted,
-    /// Not quantized: indices, the float operands of a weight-only node, and the sum of a product to which another
-    /// operand is added.
+    /// The operand is not quantized: indices, the float operands of a weight-only node, and the accumulator to which an
+    /// addition adds its other operand.
     Other,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Roles<'a> {
 }
 
 impl Annotation<'_> {
-    /// Access to the rows, recipes and roles of nodes that compute on codes.
+    /// Makes the [`Roles`], which find the rows, recipes and roles of nodes that compute on codes.
     pub(crate) fn roles(&self) -> Roles<'_> {
         Roles {
             how: self,

@@ -72,8 +72,8 @@ impl Regions {
         values.collect()
     }
 
-    /// Takes the regions of a scope apart and joins their values again. The scope must contain all values of its
-    /// regions, and the nodes that touch these values.
+    /// Finds the regions of a scope again: starts with a region for each value, and joins values that a node binds to
+    /// each other. The scope must contain all values of its regions, and the nodes that touch these values.
     pub(crate) fn renew(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for value in &scope.values {
             let at = value.index();

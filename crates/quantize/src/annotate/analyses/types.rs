@@ -89,7 +89,7 @@ impl Readers {
 /// The types of the nodes on the accelerator, and the types of these nodes' results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
-    /// For each node: the codes of its activation operands, and the codes of its weights.
+    /// For each node: the type of its activation operands, and the type of its weights.
     of: Vec<Option<[CodeType; 2]>>,
     /// For each value, its codes, if a node on the accelerator makes it or if it is an input whose codes a rule
     /// chooses.
@@ -99,7 +99,7 @@ pub(crate) struct Types {
 }
 
 impl Types {
-    /// The codes of activations and weights that a node on the accelerator reads.
+    /// The types of activations and weights that a node on the accelerator reads.
     pub(crate) fn of(&self, id: NodeId) -> Option<[CodeType; 2]> {
         *self.of.get(id.index())?
     }
@@ -273,8 +273,8 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// The codes of inputs and outputs for which nothing else determines codes. They are the codes of the first pair in the
-/// target's table that has codes.
+/// The type of codes for inputs and outputs of the graph for which nothing else determines a type. It is the activation
+/// type of the first pair in the target's table whose activations are codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())

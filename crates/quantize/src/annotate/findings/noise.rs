@@ -302,7 +302,7 @@ pub(crate) fn of_constant(tensor: &TensorData) -> Option<Statistics> {
     Some(statistics)
 }
 
-/// The mean square of the observed numbers, with the precision of half a bin.
+/// The mean square of the observed numbers. Each number is known to within half a bin of the histogram.
 fn power(statistics: &Statistics) -> Option<f64> {
     mean(statistics, |x| x * x)
 }

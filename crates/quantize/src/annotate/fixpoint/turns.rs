@@ -52,8 +52,8 @@ impl GraphAnalyses {
 }
 
 impl Fixpoint {
-    /// The findings in the annotated main graph of a module. Grids that look bad by their codes alone are included only
-    /// if they affect an output.
+    /// The findings in the annotated main graph of a module. Findings about grids whose codes are badly used are
+    /// included only if they affect an output.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
@@ -113,10 +113,10 @@ impl Fixpoint {
 }
 
 /// Annotates a placed graph and sets its stage to annotated. Nodes whose operands cannot be given a grid move to the
-/// host with the reason, and everything that depends on them is decided again. `fixpoint` must be empty, or come from
-/// the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later refuses
-/// a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It then
-/// annotates only the affected regions.
+/// host with the reason, and all decisions that depend on these nodes are made again. `fixpoint` must be empty, or come
+/// from the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later
+/// refuses a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It
+/// then annotates only the affected regions.
 ///
 /// Each turn moves at least one node to the host, and no node comes back. So there are at most as many turns as nodes,
 /// plus one in which no node is refused. All nodes that are refused in one turn move together.

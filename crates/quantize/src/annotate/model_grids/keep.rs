@@ -11,8 +11,8 @@ use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
 impl ModelGrids {
     /// Adds the model's grids to the constraints, for all ports of their values. For values in `free`, only the range
-    /// is added. Existing constraints stay. If the target has no type for the codes of a port, the port gets the
-    /// model's grid anyway. Its node will be refused later.
+    /// is added. Existing constraints stay. If the target does not support the type of the model's codes at a port, the
+    /// port gets the model's grid anyway, and its node is refused later.
     ///
     /// # Errors
     /// A defect of the compiler.

@@ -158,7 +158,7 @@ impl<'a> Groups<'a> {
             Ok([a.min(c), b.max(d)])
         });
         let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
-        // If the value has no elements, any grid is good enough.
+        // If the value has no elements, any grid can be used.
         let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
         (hull, by_rule)
     }

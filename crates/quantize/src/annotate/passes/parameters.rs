@@ -4,7 +4,7 @@
 //!   shifts, there are few grids to choose from.
 //! - Preconditions: operands and results have grids.
 //! - Effect: weights are activated. If no shift leads to the grid of a result, that grid is made coarser. Grids that
-//!   follow from it change too, and this is repeated until nothing changes. Nodes for which the grid would become too
+//!   are derived from it change too, and so on, until nothing changes. Nodes for which the grid would become too
 //!   coarse, and nodes whose weights get no grid, are refused.
 
 use super::weights::{self, Weights};

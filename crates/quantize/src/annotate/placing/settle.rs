@@ -44,7 +44,7 @@ impl Settled {
         }
     }
 
-    /// Moves nodes to the host, after the nodes in `changed` have moved there. It moves nodes whose codes would be made
+    /// Moves further nodes to the host, after the nodes in `changed` have moved there: nodes whose codes would be made
     /// only for the host, or only from values that are on the host. A node that rules require in integers stays.
     /// Returns the nodes that were moved.
     pub(crate) fn settle(
@@ -243,9 +243,9 @@ impl Settling<'_> {
     }
 
     /// True if a node is a convolution, Gemm or MatMul, or belongs to such a product. A clamp that a product can
-    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node such as a
-    /// pool, which makes fewer elements from a product's result, belongs to the product too: if it moved, more elements
-    /// would have to be converted for the host.
+    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node that makes
+    /// fewer elements from a product's result, such as a pool, belongs to the product too: if it ran on the host, more
+    /// elements would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {

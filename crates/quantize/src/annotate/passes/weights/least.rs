@@ -91,5 +91,5 @@ pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     NEGLIGIBLE.max((-f64::from(bits)).exp2())
 }
 
-/// The smallest scale of an accumulator. Below it, the scale would be an f32 without full precision.
+/// The smallest scale of an accumulator. A smaller scale could be a subnormal f32, without full precision.
 pub(crate) const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
