@@ -81,7 +81,7 @@ pub(crate) struct Executed {
     /// Folder of the artifact
     #[arg(value_name = "ARTIFACT")]
     pub(crate) artifact: PathBuf,
-    /// Who computes the requantizations: `target` for the target's own model of its arithmetic, tile by tile [default:
+    /// Which code computes the requantizations: `target` stands for the target's own model of its arithmetic [default:
     /// the registered kernels, or the host's]
     #[arg(long, value_name = "WHOSE")]
     pub(crate) kernels: Option<Whose>,
@@ -317,7 +317,8 @@ pub(crate) struct Samples {
 
 /// Run a compiled model on stored samples
 ///
-/// Samples are preprocessed as the configuration described. In the files, the first axis of each output is the samples.
+/// Samples are preprocessed as the configuration described. In the files, the first axis of each output counts the
+/// samples.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -352,7 +353,7 @@ Examples:
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Further samples to run on, stored like those of the calibration; with several inputs, a file for each
+    /// Further samples to run on, stored like calibration samples; with several inputs, a file for each input
     #[arg(long, value_name = "[NAME=]PATH", num_args = 1..)]
     pub(crate) data: Vec<String>,
     /// Number of random samples to run on

@@ -73,7 +73,7 @@ fn nothing_is_written_into_an_artifact() {
         let (code, message) = said(&arguments);
         assert!(code == 1 && message.contains(expected), "{code}: {message}");
     }
-    // Writing into another artifact than the one that runs is refused too, and so is writing through a link.
+    // Writing outputs into the folder of any artifact is refused, also through a symbolic link.
     let link = artifact.folder().with_file_name("link");
     std::os::unix::fs::symlink(artifact.folder(), &link).unwrap();
     let through = text(&link.join("inner"));

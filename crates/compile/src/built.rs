@@ -89,7 +89,8 @@ pub struct Revision {
     pub anew: Option<Anew>,
 }
 
-/// The reason why a revision had to make the whole model anew. The result is the same as that of a partial revision.
+/// The reason why a revision had to compile the whole model again. The result is the same as that of a partial
+/// revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {
     /// The model came with grids of its own.

@@ -17,7 +17,7 @@ use crate::{
     shares::{self, Shares},
 };
 
-/// If a channel has at most this many codes, all its codes are compared. For a 16-bit type this is always so.
+/// If a channel has at most this many codes, all its codes are compared. Types of up to 16 bits never have more.
 const ALL_CODES: i64 = 1 << 16;
 
 /// The approximate number of codes that are compared if a channel has more than [`ALL_CODES`].

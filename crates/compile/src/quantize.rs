@@ -57,7 +57,7 @@ pub(crate) struct FirstTurn {
 pub struct OwnGrids {
     /// All grids that the model came with.
     pub grids: ModelGrids,
-    /// The values whose own grid a node does not support, so that this node runs on the host.
+    /// The values whose own grid is not supported by some node, so that this node runs on the host.
     pub unfitting: UnfittingGrids,
     /// The values that got another grid than the model's.
     pub freed: UnfittingGrids,
@@ -75,8 +75,8 @@ pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
 }
 
 /// Like [`quantize()`], but takes over from `before` everything that the new settings do not change. If annotation
-/// refuses a node in the first turn, everything is done anew, because how far the passes get then depends on the whole
-/// graph.
+/// refuses a node in the first turn, the whole graph is annotated again, because the passes stop at a refusal, and what
+/// they have done by then depends on the whole graph.
 ///
 /// # Errors
 /// Errors of [`quantize()`].

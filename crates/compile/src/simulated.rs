@@ -46,7 +46,8 @@ impl Built {
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
         // A partial run is not possible in two cases: if there are bodies of control flow, because they do not run in
-        // the main graph, and if a value has a grid from the model, because its readers then depend on each other.
+        // the main graph, and if a value has a grid from the model, because the values that one reader gets then depend
+        // on the other readers.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
@@ -132,8 +133,8 @@ impl Built {
         }
     }
 
-    /// The results of nodes that are kept. These are the smallest ones, as many as fit into the memory for this number
-    /// of samples.
+    /// The results of nodes that are kept. The smallest results are kept, as many as fit into the memory for this
+    /// number of samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
         let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);

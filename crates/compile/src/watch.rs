@@ -1,4 +1,4 @@
-//! Reports progress of the compiler's steps to a caller, who may show it or stop the work.
+//! Reports the progress of the compiler's steps to the caller. The caller may show the progress or stop the work.
 
 use std::ops::ControlFlow;
 

@@ -233,8 +233,9 @@ impl Expansion {
         Ok(())
     }
 
-    /// Keeps the rules, and those keys that the configuration does not set itself. Except for options of a target, a
-    /// key has one value for all targets that are compiled together, so all these targets have to agree on the value.
+    /// Keeps the rules, and those keys that the configuration does not set itself. A key has one value for all targets
+    /// that are compiled together, so all these targets have to agree on the value. Only options of a target are
+    /// separate for each target.
     fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
         // The defaults are computed only if a key needs them. That is rare, and with many rules it takes long.

@@ -7,7 +7,7 @@
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};
 
-/// Removes all such pairs from a graph.
+/// Removes all pairs of a dequantize and a quantize to the same grid from a graph.
 ///
 /// # Errors
 /// A defect of the compiler.

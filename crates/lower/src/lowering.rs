@@ -199,8 +199,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts the operands of a node that are sums to real numbers. Sums that were already converted for another
-    /// reader are shared.
+    /// Converts the operands of a node that are sums to real numbers. A sum that was already converted for another
+    /// reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
             if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {

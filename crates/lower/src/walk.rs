@@ -102,7 +102,7 @@ pub(crate) trait Build<'a>: Sized {
             let Some(output) = graph.outputs().get(position) else {
                 continue;
             };
-            // If an input of the model is also an output, its values are passed through under its name.
+            // If an output of the model is also an input, it is passed through under the input's name.
             let made = match graph.value(*output).map(|value| value.def) {
                 Some(Def::Input(_)) => self.walk().plain(*output)?,
                 _ => self.real_at(*output, outside(position))?,

@@ -114,7 +114,7 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
 fn data_that_is_hardly_meant_is_warned_of() {
     let bench = Bench::new();
     let labels = fs::read(digits("eval_y.npy")).unwrap();
-    // Rotate the last 640 labels (one or more bytes each), so that each image has the label of another.
+    // Rotate the last 640 labels (one or more bytes each), so that each of these images has the label of another image.
     let width = (labels.len() - 128) / 640;
     let mut shifted = labels.clone();
     shifted[128..].rotate_right(width);

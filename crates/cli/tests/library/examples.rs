@@ -183,7 +183,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         known.contains("acme-edge 1.2.0") && known.contains(", 0 failed, "),
         "{known}"
     );
-    // These options are read by the code only. With one of them, the code refuses layers.
+    // Only the target's code reads these options. One of them makes the code refuse layers.
     let program_of = configuration(folder, "short-program", OPTIONS);
     done(Command::new(&program).arg("compile").arg(program_of));
     let ways = [

@@ -42,7 +42,8 @@ pub(super) enum Need {
     Types,
     /// The layer must compute on activations that are quantized to codes.
     Codes,
-    /// The layer must compute on codes or stand next to a layer that does, so that some of its values have a grid.
+    /// The layer must compute on codes, or a layer that reads its result or makes its operand must compute on codes.
+    /// Then some of its values have a grid.
     Grid,
 }
 

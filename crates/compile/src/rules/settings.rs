@@ -137,7 +137,8 @@ impl Resolving<'_> {
         for (&at, rules) in &self.selection.operands {
             let range = self.selection.read(graph, at).and_then(|(value, rules)| {
                 let from = self.range(&quantize.together(&rules))?;
-                // If operand and value have the same range, the operand uses the grid of the value.
+                // If rules set the same range for an operand and for its value, the operand has no range of its own and
+                // uses the grid of the value.
                 let same = match settings.values.get(&value).and_then(|value| value.range.as_ref()) {
                     Some(of_value) => *of_value == from,
                     None => from == RangeFrom::Observer(settings.default.observer.clone()),

@@ -152,8 +152,8 @@ impl Command {
     fn start(&self, file: &Path) -> io::Result<Child> {
         let folder = self.folder();
         let program = self.words.first().map_or("", String::as_str);
-        // A relative path to the program starts from the folder in which the command runs. Without this line, it would
-        // depend on the system which folder it starts from.
+        // A relative path to the program starts from the folder in which the command runs. The path is made absolute
+        // here, because systems differ in the folder from which they would look for it.
         let program = match program.contains('/') {
             true => std::path::absolute(folder.join(program))?,
             false => program.into(),

@@ -103,7 +103,8 @@ mod tests {
             (9, 12, 2, None, &[]),
             // A model that is bad but better than chance.
             (90, 1000, 1000, None, &[]),
-            // An expected accuracy is given. The measured one is close enough for this number of samples, or it is not.
+            // An expected accuracy is given. For this number of samples, the measured accuracy is close enough in some
+            // cases and not in others.
             (632, 640, 10, Some(98.75), &[]),
             (620, 640, 10, Some(97.9), &[]),
             (600, 640, 10, Some(98.75), &[expected]),

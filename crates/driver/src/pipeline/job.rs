@@ -30,7 +30,8 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
-    /// The record of a vendor's tool that the scales are read from, if the configuration names one instead of samples.
+    /// The record of a vendor's tool from which the scales are read, if the configuration names a record instead of
+    /// samples.
     pub(super) record: Option<&'a Arc<SourceText>>,
     /// Which rules are switched off.
     pub(super) switches: &'a Switches,

@@ -186,7 +186,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
         ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
-        // The observer returns the error only as a sentence. Reading the sample again gives an error with all details.
+        // The observer's error contains only a sentence. Reading the sample again gives an error with all details.
         ObserveError::Data { index, text } => match samples.sample(index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
@@ -212,7 +212,8 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
-        // The bytes do not contain the scales that the source model has. So the scales are turned into nodes first.
+        // The bytes of a module do not contain scales that come from the source model. So these scales are turned into
+        // nodes first.
         let rounded = module.to_mut().round_to_grids();
         rounded.map_err(|error| Stop::Defect(error.to_string()))?;
     }

@@ -37,7 +37,7 @@ pub(super) struct Ready {
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
-    /// The record of a vendor's tool that has the scales, if the configuration names one instead of samples.
+    /// The record of a vendor's tool that contains the scales, if the configuration names a record instead of samples.
     pub(super) record: Option<Arc<SourceText>>,
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,

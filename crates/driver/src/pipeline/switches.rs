@@ -112,7 +112,8 @@ fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(off)
 }
 
-/// Where an entry is, for messages; the name of its rule; and whether the rule is on.
+/// An entry of the switch file: its place in the file, for messages; the name of its rule; and whether the entry
+/// switches the rule on.
 type Word = (String, String, bool);
 
 /// Parses the text form: `RULE:on` or `RULE:off` on each line.

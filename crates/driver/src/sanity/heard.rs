@@ -115,7 +115,7 @@ impl Reference<'_> {
     }
 
     /// Sums of squares for each channel of the outputs, where the channels are the second axis. Outputs whose channels
-    /// have too few numbers are left out, since such channels can improve by chance.
+    /// have too few numbers are left out, because the SNR of such a channel can improve by chance.
     fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {

@@ -30,7 +30,8 @@ use crate::{
 /// The SNR below which an output is at fault, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// How many answers may differ without a warning. Among a few samples, one different answer may come from a tie.
+/// At most this many answers may differ without a warning. Among a few samples, one different answer may come from a
+/// tie.
 const MOST_DIFFERING: u64 = 1;
 
 /// Two numbers count as about equal if they differ by less than this fraction of the distance from the largest number

@@ -53,7 +53,7 @@ pub(super) fn remedy(
             break;
         }
     }
-    // The rule was found with a few samples. What it achieves is reported for all samples.
+    // The rule was found with a few samples. The report gives its effect on all samples.
     let all = reference.outputs.len();
     let Some(best) = best else { return Ok(None) };
     if all <= SEARCHED {

@@ -62,7 +62,8 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
     if !readers.iter().all(same) || outputs > 1 || results.len() != readers.len() {
         return None;
     }
-    // The last value gives its name: the output if there is one, otherwise the first value.
+    // The merged value gets the name of the last value in this list: the name of the output if there is one, otherwise
+    // that of the first value.
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();

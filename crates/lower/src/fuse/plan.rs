@@ -28,7 +28,7 @@ pub(super) enum Becomes {
     Quantize(FromFloat),
 }
 
-/// A row's plans for the first `links` links, the preferred one first. If there is no plan, the reason.
+/// The plans of a row for the first `links` links, the preferred plan first. If there is no plan, the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -129,8 +129,8 @@ fn forms(
     (steps, refused)
 }
 
-/// The step in the first of these forms that computes the same on all accumulators that can occur. If there is no such
-/// form, the reason is that of the last form that was tried.
+/// Converts a step to the first of these forms that can compute the same for all accumulators that can occur. If there
+/// is no such form, the error is the reason for the last form that was tried.
 fn weakened(
     site: &RequantizationSite<'_>,
     step: &Step,

@@ -51,7 +51,8 @@ pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[
     }))
 }
 
-/// What the taps of a convolution read: a code in `codes`, or the code `code` outside of the operand.
+/// Describes the codes that the taps of a convolution can read: any code in `codes`, and the code `code` where a tap
+/// lies outside of the operand.
 pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
     range::Input {
         codes,

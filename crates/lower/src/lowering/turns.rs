@@ -59,8 +59,8 @@ impl Turns {
         }
     }
 
-    /// The turns for a copy of the module in its present state. They keep the codes that the copy uses, and remove all
-    /// others from the copy's pool of tensors. Their first turn lowers the whole graph.
+    /// Starts new turns for a copy of the module in its present state. Codes that the copy uses are kept, and all other
+    /// codes are removed from the copy's pool of tensors. The first of the new turns lowers the whole graph.
     pub fn of_copy(&self, module: &mut Module) -> Turns {
         let mut baked = self.baked.clone();
         baked.prune(module);

@@ -21,8 +21,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     narrow(lowering, site, wide)
 }
 
-/// The sums of the windows of a pool or a mean. For each channel of parameters, the count by which its sums are
-/// divided.
+/// The sums of the windows of a pool or a mean. Also returns, for each channel of parameters, the count by which its
+/// sums are divided.
 pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
     let x = lowering.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);

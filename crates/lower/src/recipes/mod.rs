@@ -162,7 +162,7 @@ pub(crate) fn narrowed(
 ) -> Result<ValueId, Failure> {
     let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, suffix);
     made.map_err(|failure| match failure {
-        // The grid belongs to another node, so a coarser grid for this node's result would not help.
+        // The grid `to` is that of another node's operand, so a coarser grid for this node's result would not help.
         Failure::TooFine { reason, .. } => reason.into(),
         other => other,
     })

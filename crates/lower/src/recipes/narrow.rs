@@ -23,8 +23,8 @@ pub(crate) enum Product {
     Matrices(f32, f32),
     /// An elementwise product of two activations: both scales.
     Activations(f32, f32),
-    /// A sum of elements on one grid that will be divided to become their mean: the scale, and the number of elements.
-    /// If sums have different numbers of elements, there is one channel for each number.
+    /// A sum of elements with one grid, which is divided by the number of elements to become a mean: the scale, and the
+    /// number of elements. If sums have different numbers of elements, there is one channel for each number.
     Mean(f32, Per<u32>),
     /// Codes that are requantized to the grid of a product's sums: the scale of the codes, then the product's input
     /// scale and weight scales.

@@ -28,7 +28,7 @@ pub(super) fn operand(
     };
     let made = requantize(lowering, site, wide, common(step), &site.row.inputs, "operand");
     made.map_err(|failure| match failure {
-        // The grid is the common grid, so a coarser grid for the result would not help.
+        // The operand is requantized to the common grid, so a coarser grid for the result would not help.
         Failure::TooFine { reason, .. } => reason.into(),
         other => other,
     })

@@ -102,8 +102,8 @@ impl Density {
         error
     }
 
-    /// For grids with many levels in each bin: counts s²/12 for each element between the outermost levels, and the
-    /// squared distance to these for elements beyond them.
+    /// For grids with many levels in each bin: adds s²/12 for each element between the outermost levels, and the
+    /// squared distance to the nearer outermost level for each element beyond them.
     fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let highest = lowest + (count - 1) as f64 * step;
         let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);

@@ -176,12 +176,14 @@ mod tests {
 
     #[test]
     fn bins_are_dropped_where_more_of_them_go() {
-        // There are 20 elements, so each step drops the bins that hold one element: at the left end 3 bins, two of
-        // which are empty, at the right end 1 bin.
+        // There are 20 elements, so a step drops the outermost bins that together hold at least one element. At the
+        // left end, this is first the bin with one element, and without this bin the next three bins, two of which are
+        // empty.
         let counts = [1, 0, 0, 5, 9, 4, 1];
         assert_eq!(given_up(counts.iter().copied(), 1), 1);
         assert_eq!(given_up(counts[1..].iter().copied(), 1), 3);
-        // [0, 6]: 1 against 1, the upper goes. [0, 5]: 1 and 1 again, and again, until 2 more than one bin are left.
+        // In each step, one bin could be dropped at either end, so the upper bin is dropped. The search ends with the
+        // remainder [0, 2].
         assert_eq!(remainders(&counts), [[0, 6], [0, 5], [0, 4], [0, 3], [0, 2]]);
         assert_eq!(remainders(&[0, 0, 7, 7, 7, 7, 7, 7]), [[0, 7], [3, 7], [3, 6], [3, 5]]);
         assert_eq!(remainders(&[3]), [[0, 0]]);

@@ -12,8 +12,8 @@ pub(super) enum Levels {
 }
 
 impl Levels {
-    /// The levels of the grid of kind `kind` for a range. Its scale is one that this kind allows, and its zero point is
-    /// a code. `None` if there is no grid for the range.
+    /// The levels of the grid of kind `kind` for a range. As for every grid of this kind, the scale may have to be a
+    /// power of two, and the zero point is an integer. `None` if there is no grid for the range.
     pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
         let params = grid(kind, range).ok()?;
         let (scale, zero) = params.as_tensor()?;

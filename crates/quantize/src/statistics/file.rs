@@ -171,7 +171,8 @@ pub fn read(bytes: &[u8]) -> Result<(StatisticsKey, Observation), FileError> {
     Ok((key, observation))
 }
 
-/// The bytes that are left to read. Memory for a length in the file is allocated only if that many bytes are present.
+/// The bytes that are left to read. If the file states the length of a list, memory for the list is allocated only if
+/// the file has enough bytes for it.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

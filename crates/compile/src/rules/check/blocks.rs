@@ -13,8 +13,8 @@ use super::{
 };
 
 impl Check<'_> {
-    /// Refuses scales by block for layers that are not weight-only, and block sizes that the target does not have. The
-    /// number of inputs of each layer that a rule applies to must be a multiple of the block size.
+    /// Refuses scales by block for layers that are not weight-only, and block sizes that the target does not support.
+    /// The number of inputs of each layer that a rule applies to must be a multiple of the block size.
     pub(super) fn blocks(&mut self) {
         let (quantize, graph) = (self.quantize, self.module.main());
         let mut found: Vec<RuleError> = self.blocks_of_all().into_iter().collect();

@@ -1,5 +1,5 @@
-//! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If a metric lacks
-//! something that it needs, the error names the key at fault.
+//! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If an output or
+//! labels that a metric needs are missing, the error names the key at fault.
 
 mod map;
 

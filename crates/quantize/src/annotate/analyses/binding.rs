@@ -13,8 +13,8 @@ pub(crate) enum Binding {
     Free,
     /// The node only moves or compares codes, so the results have the grid of the first operand.
     Passive,
-    /// Like `Passive`, but the node adds numbers of its own to the elements of the operand, such as padding. The
-    /// operand has the grid of the result, and this grid covers the elements and the added numbers.
+    /// Like `Passive`, but the node inserts numbers that are not in the operand, such as padding. The operand has the
+    /// grid of the result, and this grid covers the operand's elements and the inserted numbers.
     Padded,
     /// Operands and results share a grid because the alignment for this kind of node says so.
     Aligned {
@@ -67,8 +67,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     }
 }
 
-/// The values that a node binds to each other, so that the grid of one spreads to the others. Empty if the node binds
-/// no values.
+/// The values that a node binds to each other: they have to share a grid, or their grids depend on each other. Empty if
+/// the node binds no values.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
     let Some((node, (_, kind))) = graph
         .node(id)

@@ -52,7 +52,8 @@ const FARTHEST_MASK: usize = 64;
 /// (there are at least 2,048) lie in the interval for an observer. The interval itself is then used as range.
 const COARSE: f64 = 8.0;
 
-/// The intervals of the values of one graph. They depend only on the float graph and its statistics.
+/// For each value of a graph, the intervals of numbers that it can be and that matter to its readers. They depend only
+/// on the float graph and its statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// For each value, the interval of the numbers that matter to its readers. `None` if nobody reads the value.
@@ -62,8 +63,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// Finds the intervals. One pass in `order` finds what values can be. A second pass in the opposite direction finds
-    /// which of these numbers matter.
+    /// Finds the intervals of all values. One pass in `order` finds which numbers each value can be. A second pass in
+    /// the opposite direction finds which of these numbers matter.
     pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
         let mut known = ValueIntervals {
@@ -133,7 +134,8 @@ impl Reach {
         Ok([low, high].map(|end| end as f32))
     }
 
-    /// The interval that a grid must cover, and the interval that was seen. `None` if both are the same.
+    /// The interval that the grid of a value must cover, and the interval that was observed. `None` if both are the
+    /// same.
     fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
         let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
         let seen = extremes(statistics)?;

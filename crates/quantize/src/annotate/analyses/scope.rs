@@ -17,7 +17,8 @@ pub(crate) struct Regions {
     /// For each value, another value of the same region. Following these links leads to the first value of the region,
     /// which links to itself.
     above: Vec<u32>,
-    /// For each value, the next value of the same region. The values of a region form a ring.
+    /// For each value, the next value of the same region. Following these links from a value leads through the whole
+    /// region and back to the value.
     next: Vec<u32>,
 }
 

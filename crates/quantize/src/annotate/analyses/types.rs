@@ -47,7 +47,8 @@ impl CodeType {
         }
     }
 
-    /// The codes as a node reads them. Their zero point is 0 if the node's row supports no other zero point.
+    /// The type of the codes when a node reads them. The zero point is 0 if the node's row supports no other zero
+    /// point.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -56,7 +57,8 @@ impl CodeType {
         }
     }
 
-    /// The codes on a grid that an op's definition fixes. Settings that do not fit this grid are dropped.
+    /// The type of the codes on a grid that the definition of an op fixes. Settings that this grid does not meet are
+    /// dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {
@@ -91,8 +93,8 @@ impl Readers {
 pub(crate) struct Types {
     /// For each node: the type of its activation operands, and the type of its weights.
     of: Vec<Option<[CodeType; 2]>>,
-    /// For each value, its codes, if a node on the accelerator makes it or if it is an input whose codes a rule
-    /// chooses.
+    /// For each value, the type of the codes that its producer stores. Only for results of nodes on the accelerator,
+    /// and for inputs whose type a rule chooses.
     leaves: Vec<Option<CodeType>>,
     /// For each value, the codes that its readers prefer.
     readers: Vec<Readers>,
@@ -245,8 +247,8 @@ fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     shares_grid(kind) && !own
 }
 
-/// The codes of activations and weights on which a node computes. For a node that only moves codes, these are its
-/// preference. `None` if the node computes on real numbers.
+/// The types of activations and weights on which a node computes. For a node that only moves codes, these are the types
+/// that the node prefers. `None` if the node computes on real numbers.
 fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;

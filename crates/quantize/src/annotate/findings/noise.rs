@@ -35,7 +35,7 @@ pub(crate) struct Noise<'a> {
     order: Vec<NodeId>,
     /// For each value, the mean square of its elements, if known.
     power: Vec<Option<f64>>,
-    /// For each value, the noise that its node computes, before rounding to the value's own grid adds to it.
+    /// For each value, the noise in the result of its node, before rounding to the value's own grid adds further noise.
     incoming: Vec<f64>,
     /// For each value, the noise after its node has stored the value, including rounding to the value's own grid.
     leaving: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The state of annotation between turns, and what has to be annotated again after a refusal.
+//! The state of annotation between turns, and the functions that run a turn and handle refusals.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::findings::{Findings, heard, rule_ranges};
@@ -92,8 +92,8 @@ impl Fixpoint {
         self.draft.touched.iter().copied()
     }
 
-    /// Moves further nodes to the host: those that no longer belong on the accelerator because the nodes `moved` have
-    /// left it.
+    /// Moves further nodes to the host: nodes that are now better off there, because the nodes `moved` have moved to
+    /// the host.
     pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
             Some((order, settled)) => settled.settle(graph, order, how, moved),

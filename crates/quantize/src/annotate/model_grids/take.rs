@@ -15,7 +15,7 @@ pub struct ModelGrids {
     pub(super) grids: BTreeMap<ValueId, Arc<QuantParams>>,
     /// The codes of constants that the model stores as codes.
     pub(super) codes: BTreeMap<ValueId, DataId>,
-    /// For operands that a node reads on another grid than the value's own: this other grid.
+    /// For each operand that a node reads on a grid other than the grid of its value: the operand's grid.
     pub(super) read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 

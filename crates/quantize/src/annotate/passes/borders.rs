@@ -53,7 +53,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The config that is the root of all readers of a value, if all of them read codes on the same grid.
+/// The root that the configs of all readers of a value share. `None` unless all readers read codes on the same grid.
 fn readers(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
     if !context.how.roles().only_codes_are_read(context.graph, value) {
         return None;

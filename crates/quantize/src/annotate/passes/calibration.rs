@@ -164,8 +164,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The values that are joined in groups. Each of them is a part. If a part is moved or clipped from other values in the
-/// same group, these values belong to the part.
+/// The values that are joined in groups, each of which is a part of its group. If a part is made by moving or clipping
+/// other values of the same group, these values belong to the part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined

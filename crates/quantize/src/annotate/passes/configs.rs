@@ -165,7 +165,8 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// The granularity of sums: one grid for each output channel, if the sums have one for each channel of the weights.
+/// The granularity of the scales of sums whose product has a scale for each channel of the weights: one scale for each
+/// output channel, along the axis of the channels in the result.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

@@ -189,7 +189,7 @@ fn agree(
     Ok(())
 }
 
-/// Makes the producer's result on the grid on which its readers agree. Readers that take any grid then join the
+/// Puts the producer's result on the grid on which its readers agree. Readers that can use any grid then join the
 /// producer's group.
 fn produce(
     context: &PassContext<'_>,

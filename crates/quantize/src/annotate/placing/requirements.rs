@@ -61,7 +61,8 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // The condition of a `select` is a boolean. Its second operand has to be a float.
+    // The first operand of a `select` is its condition, a boolean. So its second operand has to be a float. For other
+    // ops, it is the first operand.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;

@@ -111,8 +111,8 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results are
-    /// codes in the model has to compute on integers and stays.
+    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results all
+    /// have codes in the model may not move.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);

@@ -1,5 +1,5 @@
-//! Everything besides the graph that annotation depends on. Also answers questions that need both settings and
-//! constraints.
+//! The inputs of annotation besides the graph: table, statistics, settings and constraints. The functions here combine
+//! settings and constraints.
 
 use super::{Constraints, Given, NodeTypes, RangeFrom, Settings};
 use crate::statistics::Observation;
@@ -87,8 +87,8 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The granularities for the scales of a node's weights, in order of preference. The first one that the weights
-    /// support is used.
+    /// The granularities for the scales of a node's weights, in order of preference. The first one that is possible for
+    /// these weights is used.
     pub(crate) fn weight_per(&self, id: NodeId) -> impl Iterator<Item = WeightPer> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.per);
         let own = given.or_else(|| self.settings.layers.get(&id)?.weights.per);

@@ -25,7 +25,7 @@ pub struct Constraints {
 pub struct Given {
     /// The type of the codes. It has to be the same type that the target's table and the settings choose.
     pub elem: Elem,
-    /// Scale and zero point. For a bias, they have to be equal to the product of the grids of operand and weights, to a
+    /// Scale and zero point. For a bias, the scale has to be the product of the scales of operand and weights, to a
     /// part in a million.
     pub params: Arc<QuantParams>,
     /// For a constant: its codes, as a tensor of the module with the same shape. If a bias has given codes, the two

@@ -16,12 +16,12 @@ pub struct NodeTypes {
 }
 
 impl NodeTypes {
-    /// The type of activations that is chosen. The choice for this node has priority over the one for all nodes.
+    /// The type of activations that is chosen. If another type is chosen for all nodes, the choice for this node has priority.
     pub fn activation(self) -> Option<Activation> {
         self.own.0.or(self.all.0)
     }
 
-    /// The type of weights that is chosen. The choice for this node has priority over the one for all nodes.
+    /// The type of weights that is chosen. If another type is chosen for all nodes, the choice for this node has priority.
     pub fn weight(self) -> Option<Integer> {
         self.own.1.or(self.all.1)
     }

@@ -1,4 +1,4 @@
-//! All settings for the float graph of one target. Placing and annotating ask them what is set for a node or a value.
+//! All settings for the float graph of one target. Placing and annotating read here what is set for a node or a value.
 
 use super::{GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
 use super::{Unfit, WeightSettings};

@@ -12,7 +12,7 @@ use strait_core::{
     State, ValueId,
 };
 
-/// The value, the role and the node of a config, and what alignment decided for it.
+/// The value, the role and the node of a config, and the decisions that alignment made for the config.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
@@ -54,7 +54,7 @@ pub(crate) struct Draft {
     pub(crate) raised: BTreeMap<NodeId, Raised>,
     /// Nodes on the host whose weights cannot have codes, so that the weights stay float.
     pub(crate) plain: BTreeSet<NodeId>,
-    /// The nodes that were refused, so that they have to leave the accelerator, with the reasons.
+    /// The nodes that were refused and have to move to the host, with the reasons.
     pub(crate) refused: Vec<(NodeId, Reason)>,
     /// The values with a given grid that a node does not support, each with the first such refusal.
     pub(crate) unfitting: BTreeMap<ValueId, (NodeId, Reason)>,
@@ -280,8 +280,8 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
     table.grid(id).is_some_and(|grid| grid.origin == Origin::Given)
 }
 
-/// True if the config of an operand or a result is made in this scope. A parameter belongs to the scope of the first
-/// operand, and a sum to the scope of any operand.
+/// True if the config of an operand or a result is made in this scope. The config of a parameter is made if the scope
+/// contains the first operand of the node, and the config of a sum if it contains any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {

@@ -1,4 +1,4 @@
-//! The scales that the weights of a product need at least, and the scales that they get.
+//! Computes the smallest scales that the weights of a product may have, and the scales that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use crate::annotate::settings::{Annotation, Unfit};
@@ -125,7 +125,8 @@ impl Product<'_> {
             let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
-        // If a sum is read as a real number, products that are smaller than the last bit of the bias do not matter.
+        // If a sum is read as a real number, products that are too small to change the last bit of the bias do not
+        // matter.
         let each = self.values.len() / self.channels.max(1);
         let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
             .and_then(|scheme| scheme.range())
