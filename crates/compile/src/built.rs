@@ -78,7 +78,7 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// Which part of a model a revision made anew.
+/// Which part of a model a revision annotated again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The number of nodes that were annotated in the first turn.

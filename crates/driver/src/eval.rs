@@ -211,7 +211,7 @@ fn measured(
     Ok(accuracy)
 }
 
-/// The float model, read in the same way as the one that was compiled.
+/// Reads the float model with the same settings with which the artifact's model was read.
 fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;

@@ -240,7 +240,7 @@ fn alike(nodes: &[NodeFault]) -> Vec<String> {
     said.into_iter().map(note).collect()
 }
 
-/// A file of the model was written to after the model was read.
+/// The finding that a file of the model was changed after the model was read.
 pub fn model_changed(changed: ModelChanged) -> Diagnostics {
     let finding = Diagnostic::error(codes::MODEL, changed.to_string());
     finding.help(ModelChanged::HELP).into()

@@ -13,7 +13,7 @@ use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, Obs
 use super::leaf::schema::{ActivationWord, CodesWord};
 use super::leaf::{Pattern, Range};
 
-/// Quantization, where the target leaves a choice.
+/// The settings of quantization. They apply where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -107,24 +107,27 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// For functions such as ReLU that become a clamp of their producer's requantization.
+    /// The alignment of functions such as ReLU, which become a clamp in the requantization of their producer.
     pub activation: Option<Align>,
-    /// For sums and differences.
+    /// The alignment of sums and differences.
     pub elementwise: Option<Align>,
-    /// For concatenations.
+    /// The alignment of concatenations.
     pub concat: Option<Align>,
-    /// For average pools and means.
+    /// The alignment of average pools and means.
     pub pooling: Option<Align>,
-    /// For resizes.
+    /// The alignment of resizes.
     pub resize: Option<Align>,
-    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
-    /// always has the same grid for operand and result. This key then decides whose grid it is.
+    /// The alignment of other ops that the target's table lists as passive. If such an op only moves codes, as a
+    /// transpose or a maximum does, its operand and its result always have the same grid. This key then decides whether
+    /// it is the grid of the operand or of the result.
     pub passive: Option<Align>,
-    /// True: if all readers of a result use one grid, the result is computed on that grid and rounded once. False: the result
-    /// has a grid from its own range. Readers with another grid requantize it, as far as the target can requantize codes.
+    /// True: if all readers of a result use one grid, the result is computed on that grid and rounded once. False: the
+    /// result has a grid that is made from its own range. Readers with another grid requantize the result, if the
+    /// target can requantize codes.
     pub simplify: Option<bool>,
-    /// True: if an operand was aligned to a grid, its other readers have to use this grid, too. The report names them. False:
-    /// the other readers use the grid of the producer, and the aligned operand is requantized.
+    /// True: if an operand of a layer was aligned to a grid, all other readers of the same tensor have to use this grid
+    /// too. The report names these readers. False: the other readers use the grid of the producer, and the aligned
+    /// operand is requantized.
     pub force_overlap: Option<bool>,
 }
 
@@ -173,7 +176,7 @@ pub struct Rule {
     /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: the rule may match nothing, or nothing that can use its keys.
+    /// True: it is no error if the rule matches nothing, or if nothing that it matches can use its keys.
     #[serde(default)]
     pub optional: bool,
     /// Where the layers compute.
@@ -189,14 +192,15 @@ pub struct Rule {
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
-    /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
+    /// The same as `alignment.simplify` of `[quantize]`, but only for the results of these layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
     #[serde(default)]
     pub weights: Weights,
-    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer have the same type. The
-    /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
-    /// values as their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
+    /// If the rule selects layers or `operands`: the type and grid of the activations on which the layers compute. All
+    /// operands of a layer have the same type. The results get the type on which their readers agree, if the target
+    /// supports it for the layer. If the rule selects `tensors` or `results`: the type and grid of these tensors, as
+    /// their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
     /// apply to all of them.
     #[serde(default)]
     pub activations: Activations,

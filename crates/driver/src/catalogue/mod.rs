@@ -160,7 +160,7 @@ pub struct OpLine {
     pub recipe: Option<String>,
     /// The forms that requantize the results.
     pub requantize: Vec<String>,
-    /// The forms that bring the operands to a common scale.
+    /// The forms that requantize the operands to a common scale.
     pub inputs: Vec<String>,
     /// The types that results may have. Only given if results may have another type than the activations.
     pub results: Vec<String>,
@@ -214,7 +214,7 @@ pub struct FormLine {
 pub struct FusionLine {
     /// Name of the row.
     pub name: String,
-    /// The operations that the row can fuse something into.
+    /// The ops into which the row can fuse requantizations and clamps.
     pub ops: Vec<String>,
     /// The forms that the row accepts; empty if it accepts any.
     pub accept: Vec<String>,

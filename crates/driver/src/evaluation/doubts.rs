@@ -94,14 +94,14 @@ mod tests {
             // The digits model on its images, and on the same images transposed.
             (632, 640, 10, None, &[][..]),
             (65, 640, 10, None, &[guessing]),
-            // Labels that start at 1 instead of 0.
+            // The labels start at 1 instead of 0.
             (3, 640, 10, None, &[guessing]),
             (0, 10_000, 1000, None, &[guessing]),
             // With few samples, nothing can be concluded.
             (0, 2, 1000, None, &[]),
             (0, 1, 10, Some(75.0), &[]),
             (9, 12, 2, None, &[]),
-            // A model that is bad but better than chance.
+            // A model that is not accurate, but better than chance.
             (90, 1000, 1000, None, &[]),
             // An expected accuracy is given. For this number of samples, the measured accuracy is close enough in some
             // cases and not in others.

@@ -58,7 +58,7 @@ impl fmt::Display for Shard {
 pub struct Calibrated {
     /// Path of the file.
     pub file: PathBuf,
-    /// Digest of the graph with its weights, and of how it was observed.
+    /// Digest of the graph with its weights, and of the way in which it was observed.
     pub model: String,
     /// Digest of all samples with their preprocessing.
     pub data: String,

@@ -26,7 +26,7 @@ pub struct FloatModel {
     pub module: Module,
     /// The files that contain the module's tensors.
     pub files: ModelFiles,
-    /// What the reader assumed because the file does not say it, or contradicts itself.
+    /// What the reader assumed where the file says nothing or contradicts itself.
     pub assumed: Assumed,
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Reference<'a> {
 
 /// How an output is read: as an answer, and in which parts.
 struct OutputRead {
-    /// Set if the index of the output's largest number may be an answer.
+    /// How the output is read as an answer. `None` unless the index of its largest number may be an answer.
     reading: Option<Reading>,
     parts: Option<ConcatenatedParts>,
 }

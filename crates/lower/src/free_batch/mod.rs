@@ -163,7 +163,7 @@ impl<'a> Freeing<'a> {
         ty
     }
 
-    /// The types of values of the source.
+    /// The types that the values `ids` have in the source graph.
     fn types(&self, ids: impl Iterator<Item = Option<ValueId>>) -> Vec<Option<&'a TensorType>> {
         let graph = self.source.main();
         ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()

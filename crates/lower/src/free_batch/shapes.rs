@@ -133,7 +133,7 @@ pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
             .collect(),
         false => op.scales.clone(),
     };
-    // Runtimes compute this product in f32. In f64 the product is exact.
+    // The product of extent and scale is checked in f32, as runtimes compute it, and in f64, where it is exact.
     let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
         let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
         products.iter().all(|product| product.floor() == to as f64)

@@ -75,7 +75,7 @@ pub(super) fn because(site: &RequantizationSite<'_>, inside: bool, links: usize)
     facts
 }
 
-/// The fact that an operand lies in its interval.
+/// The fact that the elements of an operand lie in its interval.
 fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Option<Because> {
     let all = site.bounds(value)?;
     let low = all.values().iter().map(|ends| ends.0).min()?;

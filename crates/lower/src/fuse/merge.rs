@@ -36,7 +36,8 @@ pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Resu
 }
 
 fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
-    // Only nodes count as producers. A constant is requantized once for each reader instead.
+    // A value without a producing node is a constant or an input. A constant is requantized once for each reader, so
+    // its requantizations are not merged.
     graph.producer(value)?;
     let mut readers: Vec<(NodeId, &Node)> = Vec::new();
     for reader in graph.uses(value) {

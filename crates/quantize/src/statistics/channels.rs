@@ -7,7 +7,7 @@ pub struct Channels {
     pub ends: Vec<[f32; 2]>,
 }
 
-/// The ends of a channel without elements.
+/// The entry of `ends` for a channel without elements.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Channels {

@@ -96,7 +96,7 @@ pub(crate) struct Types {
     /// For each value, the type of the codes that its producer stores. Only for results of nodes on the accelerator,
     /// and for inputs whose type a rule chooses.
     leaves: Vec<Option<CodeType>>,
-    /// For each value, the codes that its readers prefer.
+    /// For each value, the type of codes that its readers prefer.
     readers: Vec<Readers>,
 }
 
@@ -224,7 +224,7 @@ impl Types {
         }
     }
 
-    /// The codes that the readers of a node's results prefer.
+    /// The type of codes that the readers of a node's results prefer.
     fn behind(&self, node: &Node) -> Readers {
         let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
         readers.fold(Readers::None, Readers::and)
@@ -260,7 +260,7 @@ fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> O
     ])
 }
 
-/// The codes of one operand of a node that computes on `codes`.
+/// The type of one operand of a node that computes on the types `codes`.
 pub(crate) fn operand(
     how: &Annotation<'_>,
     (id, node): (NodeId, &Node),

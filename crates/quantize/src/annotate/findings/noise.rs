@@ -211,7 +211,8 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Stores the sum of the squared weights of a product.
+    /// Computes the entry of `weights` for a product: the sum of the squared weights of an output, averaged over the
+    /// outputs.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;

@@ -71,7 +71,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
             behind.insert(id);
         }
     }
-    // A node that lies between two nodes that are left out is left out too.
+    // If a node lies between two nodes that a cut leaves out, the cut leaves it out too.
     for (id, node) in order.iter().rev().filter_map(|&id| Some((id, graph.node(id)?))) {
         if left_out.contains(&id) {
             let makers = node.inputs.iter().flatten().filter_map(|&value| made_by(value));

@@ -49,7 +49,7 @@ pub struct NodeConstraints {
     pub on_codes: OnCodes,
 }
 
-/// Which values of a node are codes in the model.
+/// Which operands and results of a node have codes in the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnCodes {
     /// No result of the node has codes in the model.
@@ -77,7 +77,7 @@ impl Constraints {
         ports.next().is_some_and(|(&(node, _), _)| node == id)
     }
 
-    /// Which values of a node are codes in the model.
+    /// Which operands and results of a node have codes in the model.
     pub(crate) fn on_codes(&self, id: NodeId) -> OnCodes {
         self.nodes.get(&id).map(|node| node.on_codes).unwrap_or_default()
     }
