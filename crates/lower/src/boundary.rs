@@ -1,8 +1,8 @@
 //! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
 //!
-//! With x = (q − z)·s in f32, x / s equals q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22.
-//! Such pairs occur at inputs and outputs that have codes in the model: the accelerator would quantize again what the
-//! model has dequantized.
+//! For a code q, the dequantize gives x = (q − z)·s in f32. The quotient x / s differs from q − z only by rounding
+//! errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at inputs and outputs that have codes in
+//! the model: the accelerator would quantize again what the model has dequantized.
 
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};

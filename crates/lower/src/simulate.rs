@@ -2,10 +2,10 @@
 //! has codes.
 //!
 //! Nodes keep their names and their ops. The result of a node is rounded to its grid. If a reader has another grid or
-//! type, the rounded value is rounded once more, once for each grid and type. A baked parameter is not quantized again:
-//! the simulation reads its codes ([`Parameters`]). Before baking, the float parameters are rounded in each run of the
-//! simulation. Other runtimes have no ops for small floats, or for ranges that are computed in each run (dynamic
-//! ranges). Values with such codes are rounded by a `round_to`.
+//! type, the rounded value is rounded again to that grid and type. All readers with the same grid and type share the
+//! result. A baked parameter is not quantized again: the simulation reads its codes ([`Parameters`]). Before baking,
+//! the float parameters are rounded in each run of the simulation. Other runtimes have no ops for small floats, or for
+//! ranges that are computed in each run (dynamic ranges). Values with such codes are rounded by a `round_to`.
 //!
 //! The simulation differs from the integer graph in one way: sums and functions are computed on real numbers and
 //! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.

@@ -4,9 +4,10 @@
 //!
 //! ```text
 //! snr        10 · log10 (Σ x² / Σ (x − y)²)
-//! constant   all y are equal, and Σ (x − x̄)² is at least 10⁻⁶ of Σ x², x̄ the mean of all x; or each y is that of the first
-//!            sample, and the same holds with x̄ the mean of the samples at each place
-//! answer     the position of the largest number, the first one where several are equal; of one integer the integer
+//! constant   all y are equal, and Σ (x − x̄)² ≥ 10⁻⁶ · Σ x², where x̄ is the mean of all x. Or the y of every sample are those
+//!            of the first sample, and the same inequality holds if x̄ is the mean over the samples, element by element
+//! answer     the index of the largest number, the first one if several are equal. If the output is a single integer, this
+//!            integer
 //! ```
 //!
 //! If a softmax makes or reads the output, it is an answer ([`Reading::Class`]), and every different answer is counted.

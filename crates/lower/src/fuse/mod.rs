@@ -189,8 +189,8 @@ pub enum FuseError {
 ///
 /// First, equal requantizations of the same accumulator are merged. Then constants are requantized at compile time,
 /// with one copy for each reader. Then requantizations move into their producers. If the graph calls another graph
-/// several times, the called graph is fused once. If other graphs call it too, the fused graph gets its own copy of it
-/// first: for example, the lowered graph calls the same graphs as the graph that is fused.
+/// several times, the called graph is fused once. If graphs outside of this fusion call it too, a copy of the called
+/// graph is made first and fused instead. For example, the lowered graph calls the same graphs as its fused copy.
 ///
 /// # Errors
 /// See [`FuseError`]. A site that cannot be fused is not an error.

@@ -1,7 +1,7 @@
 //! `average_pool_requantize`: lowers an average pool as a sum and a requantization.
 //!
 //! acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n is the number of taps that count. Padding
-//! is read as z_x whether it counts or not, so the code of real zero is k·z_x in every window. If the windows have
+//! is read as z_x whether it counts or not, so in every window the sum k·z_x stands for real zero. If the windows have
 //! different n, there is one channel of parameters for each n, and a constant selects the channel by position. The sum
 //! over an axis is lowered in the same way with n = 1.
 

@@ -8,11 +8,11 @@ use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
 /// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds at
-/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at the end where
-/// there are more of them, or at the upper end if there are equally many. The interval [l, r] that is left after a step
-/// is called a remainder. The remainder with the smallest error is taken, and the first one if several are equal. For
-/// the error, the remainder is divided into 2^b cells of equal width with their centres as levels, and the density in
-/// each bin is uniform.
+/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at one end only: at
+/// the end where there are more of them, or at the upper end if there are equally many. The interval [l, r] that is
+/// left after a step is called a remainder. The remainder with the smallest error is taken. If several have the same
+/// error, the first of them is taken. For the error, the remainder is divided into 2^b cells of equal width with their
+/// centres as levels, and the density in each bin is uniform.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///

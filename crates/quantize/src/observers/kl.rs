@@ -8,7 +8,7 @@ use strait_core::Reason;
 
 /// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the one with the
 /// smallest divergence KL(P‖Q) = Σ P·ln(P/Q). Logarithms are natural, and the sum is over the bins whose centres the
-/// grid reaches. If several ranges are equal, the widest is taken.
+/// grid reaches. If several ranges have the same divergence, the widest is taken.
 ///
 /// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
 /// - Q replaces the count of each occupied bin by the mean of the occupied bins that belong to the same level. Clipped

@@ -7,8 +7,8 @@ use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
 /// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the one with the
-/// smallest expected squared error. If several are equal, the widest is taken. Zeros have no error, because every grid
-/// has a code for zero.
+/// smallest expected squared error. If several ranges have the same error, the widest is taken. Zeros have no error,
+/// because every grid has a code for zero.
 ///
 /// With a step s, an element inside the range has the squared error s²/12, as if it were uniformly distributed within a
 /// step. An element outside has its squared distance from the range. For some grids the range does not determine the

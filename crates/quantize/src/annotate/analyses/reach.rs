@@ -1,9 +1,9 @@
 //! Reach: for each value, the interval of numbers that matter to its readers.
 //!
 //! Elements below the lower end of this interval can be replaced by that end, and elements above the upper end by the
-//! upper end. This changes the outputs of the graph by no more than the readers' own rounding does. So a grid does not
-//! need to reach beyond the interval, even if a mask or a padding puts an extreme number into the value: −100, −10000,
-//! the smallest f32 or −∞.
+//! upper end. This changes the outputs of the graph by no more than the rounding of the readers' results does. So a
+//! grid does not need to reach beyond the interval, even if a mask or a padding puts an extreme number into the value:
+//! −100, −10000, the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
 //! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, half a step of 8 bits. All rows
@@ -11,18 +11,18 @@
 //! the smallest result in the samples. Elements of the operands below m do not matter, because they never become a
 //! result. For a minimum, elements above its largest result do not matter.
 //!
-//! **How intervals are passed from a result to the operands.** If the reader of y needs nothing below f, the operands
-//! of y have a lower bound too. For y = a + b, only numbers of at least f − max b matter in a. For y = a − b, only
-//! numbers of at most max a − f matter in b. For y = c·x with constants of one sign, only numbers of at least the
-//! smallest f/c matter in x. If an op moves or chooses elements (`select`), its operands get the interval of its
-//! result. A value with several readers has the hull of the intervals that its readers need. All other readers, and the
-//! outputs of the model, need every number.
+//! **How intervals are passed from a result to the operands.** If the readers of a value y need no numbers below f,
+//! there is also a lower bound for the operands from which y is computed. For y = a + b, only numbers of at least f −
+//! max b matter in a. For y = a − b, only numbers of at most max a − f matter in b. For y = c·x with constants of one
+//! sign, only numbers of at least the smallest f/c matter in x. If an op moves or chooses elements (`select`), its
+//! operands get the interval of its result. A value with several readers has the hull of the intervals that its readers
+//! need. All other readers, and the outputs of the model, need every number.
 //!
 //! **What a value can be** is the range that was seen in the samples. If a value is computed elementwise from inputs of
 //! the graph, such as a mask (1 − m)·−10000, its interval also includes every number that the expression can give:
-//! samples without a masked element do not show what the mask can be. A choice between two values can be either of
-//! them, whichever the samples chose. If only numbers in [0, 1] were seen in an input or in the result of a cast, it
-//! can be any number in [0, 1].
+//! samples without a masked element do not show what the mask can be. The result of a choice between two values
+//! (`select`) can be any number of both values, even if only one of them was chosen in the samples. If only numbers in
+//! [0, 1] were seen in an input or in the result of a cast, it can be any number in [0, 1].
 //!
 //! Only grids depend on these intervals. Certificates do not: they hold for every code.
 

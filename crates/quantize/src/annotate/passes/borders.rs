@@ -1,7 +1,7 @@
 //! **Borders.**
 //! - What: gives each input and each output of the graph a config.
 //! - Why: the host quantizes what it passes in, and dequantizes what it takes out. Rules, files and the text form of a
-//!   graph can then refer to inputs and outputs like to operands and results of nodes.
+//!   graph can then refer to inputs and outputs in the same way as to operands and results of nodes.
 //! - Preconditions: the groups are complete.
 //! - Effect: an input that is only read as codes of a single grid takes over that grid, so that it is quantized once.
 //!   An input for which a rule sets a type or scheme already has a config from [`super::configs`], and keeps it. Any

@@ -1,10 +1,10 @@
 //! **Scales of products.**
 //! - What: checks s_a·s_b for each node that multiplies codes.
-//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. Both
-//!   factors may be valid scales although their product is not: it may be below 2^-126 or infinite.
+//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. The
+//!   product of two valid scales may be an invalid scale: it may be below 2^-126 or infinite.
 //! - Preconditions: every operand has its grid.
-//! - Effect: a node with an invalid product is refused. Weights whose grids are made here are never the cause, because
-//!   an earlier pass has raised or refused such scales. The cause can be activations or given grids.
+//! - Effect: a node with an invalid product is refused. Weights whose grids the compiler chooses are never the cause,
+//!   because an earlier pass has raised or refused such scales. The cause can be activations or given grids.
 
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};

@@ -265,8 +265,8 @@ impl Settling<'_> {
 
     /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
     /// a node are checked next, so that the whole island moves to the host. A softmax whose result is an output of the
-    /// model is an island too, and so is its logarithm. Codes have equal steps, so two small probabilities often get
-    /// the same code, and so do two probabilities that are nearly 1.
+    /// model is an island too, and so is its logarithm, because they are more accurate in real numbers: codes have
+    /// equal steps, so two small probabilities often get the same code, and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();

@@ -49,8 +49,9 @@ const FINEST_SUM: f64 = 1.0 / 64.0;
 
 /// Scales for the weights of the first product. The operands of the two products have the scales `x` and `y`, and their
 /// weights need at least the scales w and v. The scales are chosen such that w·x and v·y are the same f32 in each
-/// channel, and that neither weights nor sums become finer than before. If either w or v is a single scale, the result
-/// is a single scale too. The smallest such scales are taken, so that both products find the same pair.
+/// channel, and that no scale of the weights or sums becomes smaller than needed. If either w or v is a single scale,
+/// the result is a single scale too. The smallest scales that meet these conditions are taken. This function is called
+/// for each of the two products, and both calls find the same pair of scales.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {

@@ -79,9 +79,9 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
 }
 
 /// The smallest useful weight scale, as a fraction of the weight scale at which one step of the sums is one step of the
-/// result. A smaller scale gains nothing, and makes the requantization's factor too small for some forms. The limit
-/// also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at most 2^29, and
-/// together with the bias it leaves a quarter of i32 to the products.
+/// result. A smaller scale does not make the result more accurate, and makes the requantization's factor too small for
+/// some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at
+/// most 2^29, and together with the bias it leaves a quarter of i32 to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
 /// Like [`NEGLIGIBLE`], but for targets that only shift from an accumulator to a result with these numbers of bits.
