@@ -294,7 +294,7 @@ mod tests {
         let mut count = 0;
         let done = turned(&mut module, &mut Fixpoint::default(), &how, |module, _| {
             count += 1;
-            // Each turn refuses only the first node that is still on the accelerator.
+            // Each turn refuses one more node: the first one that is still on the accelerator.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
             let why = || Reason::new(ReasonCode::NoForm, "another one");
             Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {

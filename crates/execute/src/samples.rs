@@ -247,7 +247,7 @@ mod tests {
                         Ok::<_, String>(index * index)
                     },
                     |index, result| {
-                        // Those before `index` were taken, so the rest of what was made is waiting.
+                        // The results before `index` were taken. At most 2 · n further results were made and are waiting.
                         assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
                         seen.push((index, result));
                         Ok(ControlFlow::Continue(()))

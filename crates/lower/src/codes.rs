@@ -119,7 +119,7 @@ mod tests {
             once(&grid(1, None, &[1.0, 0.5, 0.25])),
             [1, 1, 2, 2, 4, 4, 1, 1, 2, 2, 4, 4]
         );
-        // The axis has a single block of three elements. There are two rows and two columns, each with its own scale.
+        // Two rows with one block of three numbers each. Both columns of a row have a scale of their own.
         assert_eq!(
             once(&grid(1, Some(3), &[1.0, 0.5, 0.25, 0.125])),
             [1, 2, 1, 2, 1, 2, 4, 8, 4, 8, 4, 8]
@@ -128,22 +128,22 @@ mod tests {
 
     #[test]
     fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
-        // The finest scale that holds the weights is 0.01, with 127 steps. The first codes are 127 and ±14 (13.52
-        // rounded). The final codes are these times 0.01/0.016 = 0.625, rounded.
+        // The finest grid has steps of 0.01. On it, the numbers are 127 and ±13.52, rounded to ±14. These codes are then
+        // multiplied by 0.625.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);
         // With a single rounding, the last two are ±8.45, rounded.
         assert_eq!(found(&How::Once), [79, 8, -8]);
         assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice(None)), [0, 0]);
-        // A given grid may be too fine for the weights. Then the codes saturate.
+        // A given grid may be finer than the finest grid that covers the numbers.
         let given = QuantParams::tensor(0.005, 0);
         assert_eq!(
             all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice(None)),
             [127, -127, 100]
         );
-        // The model's own codes are 100, 7 and −7 with the scale 0.01, which do not use the whole type. These codes are
-        // multiplied by 0.625.
+        // The model's own codes on its grid with steps of 0.01 are 100, 7 and −7, which do not reach the ends of the
+        // type. It is these codes that are multiplied, again by 0.625.
         let own = How::Twice(Some(QuantParams::tensor(0.01, 0)));
         assert_eq!(
             all(&[3], &[1.0, 0.07, -0.07], &QuantParams::tensor(0.016, 0), &own),

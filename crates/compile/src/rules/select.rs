@@ -119,7 +119,7 @@ fn results(module: &Module, nodes: &BTreeSet<NodeId>) -> impl Iterator<Item = Va
 mod tests {
     use super::*;
 
-    /// The graph a ─▶ b ─▶ d, a ─▶ c ─▶ d. Node b also has the name of a layer that was folded into it.
+    /// The graph a ─▶ b ─▶ d, a ─▶ c ─▶ d. The node b also has the name of a layer that was folded into it.
     const GRAPH: &str = "
         strait 1 float
         graph @main(%x: f32[1,4]) {
@@ -150,7 +150,7 @@ mod tests {
         select(module, &Layers::of(module), quantize, &["t"])
     }
 
-    /// The messages and the help texts of all errors.
+    /// The text of all errors, with their help.
     fn told(errors: RuleErrors) -> String {
         let help: Vec<String> = errors.0.iter().flat_map(|error| error.help.clone()).collect();
         format!("{errors} {}", help.join(" "))
@@ -222,7 +222,7 @@ mod tests {
         let value = |id: ValueId| module.name(module.main().value(id).unwrap().name);
         for (rule, operands, results) in [
             ("layers = [\"/n/d\"]\noperands = [1]", &[("/n/d", 1)][..], &[][..]),
-            // Among these layers, only the sum has a second operand.
+            // Of the layers that match, only the addition has a second operand.
             (
                 "layers = [\"/n/*\"]\noperands = [1, 0]",
                 &[("/n/c", 0), ("/n/d", 0), ("/n/d", 1)],

@@ -158,7 +158,7 @@ mod tests {
             );
             assert_eq!(fewer.counts.iter().sum::<u64>(), 10_000);
             let times = fewer.width / whole.width;
-            // Each bin of `whole` lies inside the bin of `fewer` that contains its lower edge.
+            // Each bin of `whole` belongs to the bin of `fewer` that contains its lower edge.
             let mut expected = vec![0; fewer.counts.len()];
             for (index, count) in whole.counts.iter().enumerate() {
                 let edge = (whole.first + index as i64) as f64 / times;
@@ -176,14 +176,13 @@ mod tests {
 
     #[test]
     fn bins_are_dropped_where_more_of_them_go() {
-        // There are 20 elements, so a step drops the outermost bins that together hold at least one element. At the
-        // left end, this is first the bin with one element, and without this bin the next three bins, two of which are
-        // empty.
+        // Each step gives up at least one of 20 elements. This is 1 bin if the first bin has an element, and 3 bins if
+        // the first two are empty.
         let counts = [1, 0, 0, 5, 9, 4, 1];
         assert_eq!(given_up(counts.iter().copied(), 1), 1);
         assert_eq!(given_up(counts[1..].iter().copied(), 1), 3);
-        // In each step, one bin could be dropped at either end, so the upper bin is dropped. The search ends with the
-        // remainder [0, 2].
+        // At [0, 6], both sides would give up 1 bin, and the upper one is removed. The same happens again until three
+        // bins are left.
         assert_eq!(remainders(&counts), [[0, 6], [0, 5], [0, 4], [0, 3], [0, 2]]);
         assert_eq!(remainders(&[0, 0, 7, 7, 7, 7, 7, 7]), [[0, 7], [3, 7], [3, 6], [3, 5]]);
         assert_eq!(remainders(&[3]), [[0, 0]]);
@@ -199,7 +198,7 @@ mod tests {
         assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
     }
 
-    /// Compares the observer with a search over all remainders, whose error is computed from many points in each bin.
+    /// Compares the result with trying every remainder, where the error is computed from many points in each bin.
     #[test]
     fn the_remainder_is_the_best_of_those_that_are_tried() {
         let elements = bell(300, 2.0);

@@ -71,7 +71,8 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// Applies the documented rule to the elements themselves: sorts them, tries every factor, and rounds each element.
+    /// The documented rule, applied to the elements themselves: they are sorted, and for every factor each of them is
+    /// rounded.
     fn documented(elements: &[f32], symmetric: bool) -> [f64; 2] {
         let mut sorted: Vec<f64> = elements.iter().map(|&x| f64::from(x)).collect();
         sorted.sort_by(f64::total_cmp);
@@ -106,7 +107,7 @@ mod tests {
                     .unwrap();
                 let expected = documented(&elements, grid.symmetric);
                 let span = expected[1] - expected[0];
-                // The range of a symmetric grid reaches on both sides as far as the end that is farther from zero.
+                // For a symmetric grid, the end that is farther from zero determines the range.
                 let farther = found[1].max(-found[0]);
                 let found = if grid.symmetric { [-farther, farther] } else { found };
                 for (found, expected) in found.into_iter().zip(expected) {

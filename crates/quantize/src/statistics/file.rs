@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A later version may write sections that this version does not know.
+    /// The file has a section that only a later version of Strait would write.
     #[test]
     fn a_section_that_is_not_known_is_passed_over() {
         let mut bytes = written(&example());
@@ -336,8 +336,8 @@ mod tests {
         assert_eq!((found.peaks("/a:0"), found.sections().len()), (None, 2));
     }
 
-    /// The contents are wrong although the hash fits: lengths beyond the end of the file, records of another length,
-    /// and bins with count 0.
+    /// The hash fits, but the contents are wrong, for example lengths beyond the end, records of another length, or
+    /// counts of nothing.
     #[test]
     fn hostile_bytes_do_no_harm() {
         let bytes = written(&example());

@@ -104,7 +104,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 
 /// The second operand of a node: the weights, if the node is a product.
 fn weights(node: &Node) -> Option<ValueId> {
-    node.inputs.get(1).copied().flatten()
+    node.input(1)
 }
 
 /// The granularity of the scales of a node's weights. A scale for each block is possible only for weight-only nodes
