@@ -80,7 +80,7 @@ pub struct Revision {
     pub annotated: usize,
     /// The number of nodes in the model.
     pub nodes: usize,
-    /// The reason why the whole model was made anew. `None` if only a part of it was made anew.
+    /// The reason why the whole model was compiled again. `None` if only a part of it was compiled again.
     pub anew: Option<Anew>,
 }
 

@@ -1,5 +1,5 @@
-//! Drops lints whose cause does not affect any output of the model. Three kinds of lints are tested: lints on parts of
-//! tensors whose numbers are small compared with other parts, on scales that were made coarser, and on scales of
+//! Drops lints about things that do not affect any output of the model. Three kinds of lints are tested: lints on parts
+//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on scales of
 //! weights that were raised.
 //!
 //! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor

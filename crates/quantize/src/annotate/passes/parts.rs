@@ -33,7 +33,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// True if a node on the accelerator is a concatenation with a grid of its own that may move to the host.
+/// True if a node on the accelerator is a concatenation that has a grid of its own and may move to the host.
 fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     let Some(node) = context.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
