@@ -45,8 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// The results of an op whose extents depend on data, or of an op with operands in place of attributes. `None` for any
-/// other op.
+/// The results of an op whose extents depend on data, or of an op that has operands in place of some attributes. `None`
+/// for any other op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {

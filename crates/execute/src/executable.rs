@@ -26,8 +26,8 @@ pub(crate) trait Executable {
         None
     }
 
-    /// The number of operations: the multiply-adds of a product, the elements that windows read, or the elements that
-    /// any other op visits.
+    /// The number of operations: the multiply-adds of a convolution or matrix product, the elements that windows read,
+    /// or the elements that any other op visits.
     fn operations(&self, types: &Types<'_>) -> u64 {
         types.visited()
     }
@@ -115,8 +115,8 @@ impl<'a> Types<'a> {
         self.made().saturating_mul(operations)
     }
 
-    /// The multiply-adds of a product with weights. Each element of the result takes as many as the weights have
-    /// elements for each index of their first axis.
+    /// The multiply-adds of a convolution or matrix product with weights. Each element of the result takes as many as
+    /// the weights have elements for each index of their first axis.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),

@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// If its thread panics, stops all workers, so that none of them waits forever.
+/// Stops all workers if the thread that has this value panics, so that none of them waits forever.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {
@@ -247,7 +247,8 @@ mod tests {
                         Ok::<_, String>(index * index)
                     },
                     |index, result| {
-                        // Those before `index` were taken, so the rest of what was made is waiting.
+                        // The sink has received the results before `index`, so all other results that were made are
+                        // waiting.
                         assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
                         seen.push((index, result));
                         Ok(ControlFlow::Continue(()))

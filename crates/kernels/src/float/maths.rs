@@ -1,9 +1,9 @@
 //! Elementary functions.
 //!
 //! Strait has functions of its own, because the functions of C libraries differ in the last bit from one machine to the
-//! next. They compute in f64, without branches, and use only operations on integers and IEEE addition, multiplication,
-//! division, square root and fused multiply-add. The result is rounded to f32 once. The functions of [`Unary`] are off
-//! by at most 0.51 units in the last place.
+//! next. Strait's functions compute in f64, without branches, and use only integer operations and IEEE addition,
+//! multiplication, division, square root and fused multiply-add. The result is rounded to f32 once. The functions of
+//! [`Unary`] are off by at most 0.51 units in the last place.
 
 use crate::context::Context;
 use crate::simd::Job;

@@ -147,7 +147,7 @@ fn each<T: Lane, A: Copy>(
     for y in 0..rows {
         for x in (0..width).step_by(LANES) {
             let sums = sums(&image[y * row_step + x..]);
-            // If the sixteen outputs go past the end of this row, the next row overwrites what is too much.
+            // If the sixteen outputs go past the end of this row, the next row overwrites the extra outputs.
             if let Some(to) = out[y * width + x..].first_chunk_mut() {
                 *to = sums;
             }

@@ -108,7 +108,7 @@ impl<E: Epilogue> InRegisters<E> {
         }
     }
 
-    /// The same loops, but on machines with vectors they use a batch kernel instead of the epilogue. The batch kernel
+    /// Adds a batch kernel, which these loops use instead of the epilogue on machines with vectors. The batch kernel
     /// has to be for a form with the same results as the epilogue. If it saturates to another type, it is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {

@@ -37,7 +37,8 @@ struct Panels {
 }
 
 impl Panels {
-    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, Σ element)`.
+    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, s)`, where s is the sum of the
+    /// column's elements.
     #[inline(always)]
     fn new(
         planes: Planes,
@@ -438,7 +439,7 @@ mod tests {
     use super::*;
     use crate::{Conv, Images, Window};
 
-    /// The weights have the ends of their type.
+    /// The weights include the smallest and the largest value of their type.
     #[test]
     fn packed_weights_have_the_size_that_is_told() {
         let (eight, sixteen) = ([i8::MIN.into(), i8::MAX.into()], [i16::MIN.into(), i16::MAX.into()]);
@@ -469,7 +470,7 @@ mod tests {
             let gemm = GemmWeights::new(element, [k, n], weights, [n, 1], bias).unwrap().panels;
             let found = gemm.bytes.len() + bytes(&gemm.starts);
             let told = GemmWeights::packed_bytes([k, n], element, ends, carrier);
-            // A start has half as many bytes where all sums are known to fit into 32 bits.
+            // The number that a sum starts from takes half as many bytes if all sums are known to fit in 32 bits.
             let fits = |told: Result<usize, KernelError>, found| {
                 (found..=found + 4 * n.next_multiple_of(COLUMNS)).contains(&told.unwrap())
             };

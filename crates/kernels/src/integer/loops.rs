@@ -15,7 +15,7 @@ use strait_requantize::IntType;
 /// All loops of one layer, with its requantization. They are prepared once, when the plan is made.
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
-/// carried in 32 or in 64 bits. How the weights were packed decides which, or the argument `carrier`. If the
+/// carried in 32 or in 64 bits. The packed weights decide which or, if there are none, the argument `carrier`. If the
 /// requantization has parameters per channel, there have to be as many as the loop's output has channels. Elementwise
 /// loops of two operands have one channel.
 ///
@@ -38,8 +38,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// A product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, and `out`
-    /// is `[rows, n]`. Channels run along `n`.
+    /// A matrix product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`,
+    /// and `out` is `[rows, n]`. Channels run along `n`.
     fn gemm(
         &self,
         cx: &Context,
@@ -49,8 +49,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// A product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`,
-    /// where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
+    /// A matrix product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] −
+    /// zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
     fn matmul(
         &self,
         cx: &Context,

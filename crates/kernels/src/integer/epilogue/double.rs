@@ -13,10 +13,10 @@ pub struct Double {
 }
 
 impl Double {
-    /// The epilogue for a form of this family.
+    /// Makes the epilogue for `form`.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
+    /// [`KernelError::Requantization`] if `form` needs another epilogue, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Double, KernelError> {
         let constants = per_channel(form, DoubleConstants::new)?;
         Ok(Double { constants })
@@ -28,8 +28,8 @@ impl Double {
 pub struct DoubleConstants {
     scale: f64,
     zero_point: i64,
-    /// The smallest and the largest accumulator of the domain, which are whole numbers of up to 54 bits. In the domain,
-    /// results before the zero point is added are i32.
+    /// The smallest and the largest accumulator of the domain, which are whole numbers of up to 54 bits. For
+    /// accumulators in the domain, the result fits in i32 before the zero point is added.
     domain: [f64; 2],
 }
 

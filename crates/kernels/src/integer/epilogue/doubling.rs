@@ -25,10 +25,10 @@ pub struct DoublingConstants {
 }
 
 impl Doubling {
-    /// The epilogue for a form of this family.
+    /// Makes the epilogue for `form`.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
+    /// [`KernelError::Requantization`] if `form` needs another epilogue, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Doubling(d) => Some(DoublingConstants {

@@ -10,10 +10,10 @@ pub struct Float {
 }
 
 impl Float {
-    /// The epilogue for a form of this family.
+    /// Makes the epilogue for `form`.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
+    /// [`KernelError::Requantization`] if `form` needs another epilogue, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Float, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Float(f) => Some(FloatConstants {

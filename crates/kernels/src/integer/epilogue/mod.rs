@@ -106,8 +106,8 @@ pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
     [low, high].map(saturate)
 }
 
-/// The smallest and the largest result after saturation and clamp: with these as low and high, `min(high).max(low)` is
-/// `clamp(saturate(x))`.
+/// The smallest and the largest result after saturation and clamp. `clamp(saturate(x))` is `x.min(high).max(low)`,
+/// where `[low, high]` is what this function returns.
 pub(crate) fn bounds(out: IntType, clamp: Option<[i32; 2]>) -> [i32; 2] {
     let [low, high] = clamp.unwrap_or([out.min(), out.max()]);
     [low, high].map(|end| end.clamp(out.min(), out.max()))

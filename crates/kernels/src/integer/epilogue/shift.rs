@@ -22,10 +22,10 @@ pub struct ShiftConstants {
 }
 
 impl Shift {
-    /// The epilogue for a form of this family.
+    /// Makes the epilogue for `form`.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] if the form is of another family, if it has a factor, an addend, a zero point or
+    /// [`KernelError::Requantization`] if `form` needs another epilogue, if it has a factor, an addend, a zero point or
     /// a shift above 30, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Shift, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {

@@ -20,10 +20,10 @@ pub struct Thresholds {
 const PADDED: usize = 256;
 
 impl Steps {
-    /// The epilogue for a form of this family.
+    /// Makes the epilogue for `form`.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
+    /// [`KernelError::Requantization`] if `form` needs another epilogue, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Steps, KernelError> {
         let Requantization::Steps(form::Steps { lowest, .. }) = form else {
             return Err(KernelError::Requantization(format!(
