@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// Stops all workers if the thread that has this value panics, so that none of them waits forever.
+/// When this value is dropped because its thread panics, stops all workers, so that none of them waits forever.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {

@@ -129,7 +129,7 @@ impl<'m> Emitter<'m> {
         });
     }
 
-    /// Adds a node with one result. The module has no such node. Returns the name of the result.
+    /// Adds a node that is not in the module, with one result. Returns the name of the result.
     pub(super) fn step(
         &mut self,
         op: &str,

@@ -28,7 +28,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), 
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// A power. The exponent and the base may have different types; the result has the type of the base.
+/// Reads Pow. The exponent and the base may have different types; the result has the type of the base.
 fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (reader.ty(0)?.elem, reader.ty(1)?.elem);
     let exponent = match base == exponent {
@@ -38,7 +38,7 @@ fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Pow {}, &[Arg::Operand(0), exponent])
 }
 
-/// A function of any number of operands, applied from left to right.
+/// Reads a function of any number of operands, which is applied from left to right.
 fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     let (count, op) = (reader.operand_count(), op.into());
     reader.one_type(0..count)?;
@@ -53,8 +53,8 @@ fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<()
     }
 }
 
-/// The maximum or minimum of any number of operands, from left to right. If one of two operands is a constant number,
-/// the node becomes a clip, which targets support.
+/// Reads the maximum or minimum of any number of operands, which is computed from left to right. If one of two operands
+/// is a constant number, the node becomes a clip, which targets support.
 fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     let count = reader.operand_count();
     if count == 2
@@ -75,7 +75,8 @@ fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Res
     variadic(reader, Binary { function })
 }
 
-/// If one of the two operands is a constant number and the other is a value, the position of the value, and the number.
+/// If one of the two operands is a constant number and the other is a value, returns the position of the value, and the
+/// number.
 fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = reader.rank(value)?;

@@ -52,8 +52,8 @@ fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
     }
 }
 
-/// A pool of norms. The sums over windows are computed as a convolution of each channel with ones. If the number of
-/// windows is rounded up, more padding is added at the end so that the last window fits.
+/// Reads LpPool, a pool that computes norms. The sums over windows are computed as a convolution of each channel with
+/// ones. If the number of windows is rounded up, more padding is added at the end so that the last window fits.
 fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let p = exponent(reader)?;
     let size =

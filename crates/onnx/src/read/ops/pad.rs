@@ -8,8 +8,8 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25])];
 
-/// A padding. Amounts and value are attributes up to operator set 10, and operands from 11 on. From 18 on, amounts may
-/// be given for some axes only.
+/// Reads Pad. The amounts and the value are attributes up to operator set 10, and operands from 11 on. From 18 on,
+/// amounts may be given for some axes only.
 fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mode = match reader.text("mode", "constant")? {
         "constant" => Some(PadMode::Constant),

@@ -1,4 +1,5 @@
-//! Reads operators on codes. They become ops on real numbers that give the results by which the operators are defined.
+//! Reads operators on codes. They become ops on real numbers, which give the results that the definitions of the
+//! operators demand.
 
 use super::window::{kernel_shape, window};
 use crate::elements::element;
@@ -90,8 +91,8 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
     }
 }
 
-/// round(x) + zero point, saturated and converted to codes. All operators here that make codes end with this. Returns
-/// the last op, which is a cast.
+/// round(x) + zero point, saturated and converted to codes. All operators in this file whose results are codes end with
+/// this computation. Returns the last op, which is a cast.
 pub(super) fn saturated(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -163,8 +164,8 @@ pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refu
     reader.finish(Mul::float(), &[x, scale])
 }
 
-/// Dynamic quantization. The grid reaches from the smallest element to the largest, and always contains 0. The results
-/// are the codes, the scale and the zero point.
+/// Reads DynamicQuantizeLinear. The grid reaches from the smallest element to the largest, and always contains 0. The
+/// results are the codes, the scale and the zero point.
 fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let bound = |min: f32, max: f32| Clip { min, max };
@@ -320,7 +321,7 @@ fn matmul_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
-/// A matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
+/// Reads a matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
 pub(super) fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rows = reader.rank(0)?.checked_sub(2);
     let columns = reader.rank(3)?.checked_sub(1);

@@ -65,7 +65,7 @@ fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     })
 }
 
-/// A resize. In ONNX, the first operands are the tensor and a region; after them come scales or sizes.
+/// Writes a resize. In ONNX, the first operands are the tensor and a region; after them come scales or sizes.
 impl Operator for Resize {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let shape = emitter
@@ -158,7 +158,7 @@ mod tests {
         // f32(10/3) is below 10/3, and f32(10/7) above 10/7.
         assert_eq!(told(&[3], &[10.0 / 3.0], &[10]), Some(Lists::Sizes(vec![10])));
         assert_eq!(told(&[7], &[10.0 / 7.0], &[10]), Some(Lists::Scales(vec![10.0 / 7.0])));
-        // The extent is cut off: scales alone say it.
+        // The extent 5 · 1.5 = 7.5 is rounded down to 7. Scales express this.
         assert_eq!(told(&[5], &[1.5], &[7]), Some(Lists::Scales(vec![1.5])));
     }
 
