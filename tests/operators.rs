@@ -13,44 +13,47 @@ const HEAD: &str = "\
 
 <!-- Made from the readers' rows, tests/*/operators.txt and the tables in the box by `cargo xtask bless`; edits here are lost. -->
 
-This page lists the operators of each format that Strait reads. The column *read as* says what becomes of an operator:
+This page lists the operators that Strait reads, for each model format. The column *read as* says what an operator becomes:
 
-- `op`: it becomes one op of Strait.
-- `composed`: it becomes several ops, which all keep the operator's name as their source name. The column *ops* lists the possible
-  combinations.
-- `folded`: it becomes a constant, because its result depends only on shapes and constants. Any other operator is folded, too, if all
-  its operands are known.
+- `op`: the operator becomes one op of Strait.
+- `composed`: the operator becomes several ops of Strait, which all have the name of the operator's node as their source name. The
+  column *ops* lists the possible combinations.
+- `folded`: the operator becomes a constant, because its result depends only on shapes and constants. Any other operator is folded,
+  too, if all its operands are constants.
 
-The last columns name the targets that compute at least one of these combinations on the accelerator. Each target's table limits the
-types and shapes. Otherwise the operator falls back to the host, and the report gives the reason.
+Each of the last columns is for one target. It says *yes* if this target can compute the op, or at least one of the combinations in
+the column *ops*, on the accelerator. The table of a target can limit the types and shapes for an op. A node outside these limits
+falls back to the host, and the report gives the reason.
 
 ";
 
 const ONNX: &str = "\
 ## ONNX
 
-The column *sets* gives the operator sets in which an operator is read, up to 28. Functions that a model defines itself are inlined.
-Names with a domain are ONNX Runtime's own operators. Two of these are listed without a domain, because models have them in the standard
-domain: `SimplifiedLayerNormalization`, and `LayerNormalization` before operator set 17.
+The column *sets* gives the versions of the operator set in which Strait reads an operator. The last version that Strait reads is 28.
+Functions that a model defines itself are inlined. Operators with a domain in their name are ONNX Runtime's own operators. Two more of
+ONNX Runtime's own operators are listed without a domain, because models use them in the standard domain:
+`SimplifiedLayerNormalization`, and `LayerNormalization` before operator set 17.
 
 ";
 
 const TENSORFLOW: &str = "\
 ## TensorFlow
 
-Strait reads frozen graphs (`.pb`), with the channels last or first. `Const` and `Placeholder` are read as well and not listed. The
-table shows the ops for graphs with the channels first, if an operator supports that. With the channels last there is also a transpose in
-front and one behind. Rewrite rules move these transposes together and cancel them.
+Strait reads frozen graphs (`.pb`), with the channels last or first. `Const` and `Placeholder` are read, too, but are not listed. If an
+operator supports both layouts, the table shows the ops for channels first. For channels last, there is also a transpose before these
+ops and another one after them. Rewrite rules move such transposes until they meet, and cancel them.
 
 ";
 
 const TFLITE: &str = "\
 ## TFLite
 
-The table lists builtin operators. The column *version* gives the last version that is read; all earlier versions are read, too. Images
-in TFLite have their channels last, so an operator with a window gets a transpose in front and one behind. Rewrite rules move these
-transposes together and cancel them. Codes of 4, 8 and 16 bits are read with the grids in the file. Recurrent layers start each run with
-states of 0, whereas LiteRT continues with the states of the previous run.
+The table lists TFLite's builtin operators. The column *version* gives the last version of an operator that Strait reads. All earlier
+versions are read, too. Images in TFLite have their channels last, so Strait puts a transpose before each operator with a window and
+another one after it. Rewrite rules move such transposes until they meet, and cancel them. Quantized tensors with codes of 4, 8 and 16
+bits are read with the grids in the file. Recurrent layers start every run with a state of 0, whereas LiteRT continues with the state
+of the previous run.
 
 ";
 

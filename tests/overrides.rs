@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::text::parse;
 use strait_core::text::random::SplitMix64;
-use strait_core::{ConfigId, Grid, Module, Move, NodeId, Origin, Port, QuantParams};
+use strait_core::{ConfigId, Derivation, Grid, Module, Move, NodeId, Origin, Port, QuantParams, QuantTable};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{Baked, FusionPolicy, Parameters, Signs, bake, resimulate, simulate};
@@ -29,6 +29,13 @@ fn values(module: &Module, fed: &[Tensor]) -> BTreeMap<String, Tensor> {
     found
 }
 
+/// True if the grid of a config is that of `root`, or is derived from it, directly or indirectly.
+fn rests_on(table: &QuantTable, id: ConfigId, root: ConfigId) -> bool {
+    let own = table.root(id);
+    let mut masters = table.derivation(own).into_iter().flat_map(Derivation::masters);
+    own == root || masters.any(|master| rests_on(table, master, root))
+}
+
 /// The module with another scale, or none, for the group of a config; `None` if that is not possible.
 fn overridden(before: &Module, id: ConfigId, spec: &TargetSpec, to_float: bool) -> Option<Module> {
     let mut module = before.clone();
@@ -39,7 +46,9 @@ fn overridden(before: &Module, id: ConfigId, spec: &TargetSpec, to_float: bool) 
     }
     let root = table.root(id);
     let (scale, zero) = table.params(root)?.as_tensor()?;
-    for resting in table.dependents(root) {
+    let coded = table.iter().map(|(id, _)| id).filter(|&id| table.codes(id).is_some());
+    let resting: Vec<ConfigId> = coded.filter(|&id| rests_on(table, id, root)).collect();
+    for resting in resting {
         table.transition(resting, Move::Unbake).unwrap();
     }
     let coarser = Grid::new(QuantParams::tensor(2.0 * scale, zero), Origin::Coarsened);

@@ -299,10 +299,11 @@ fn the_pages_of_the_words_are_those_of_the_types() {
 
 const READ: &str = "\
 You can use these keys in two places: under `[target.options.ID]` of a [configuration](configuration.md), or in a file in the text
-form of Protocol Buffers, which you pass as `strait compile --calibration-config FILE`. Each key becomes a rule. Some become another
-key of the configuration instead, unless the configuration sets that key itself. `strait compile --rules` prints the result.
+form of Protocol Buffers, which you pass as `strait compile --calibration-config FILE`. Strait converts each key to a rule of the
+configuration. A few keys set another key of the configuration instead, unless the configuration sets that key itself.
+`strait compile --rules` prints all resulting rules.
 
-It is an error to use a field that the tool does not have, or one that is called refused below. The message has the line, and the
-closest existing name.
+It is an error to use a key that the vendor's tool does not have, or a key whose meaning below begins with *Refused*. The error
+message states the line, and the existing key with the most similar name.
 
 ";

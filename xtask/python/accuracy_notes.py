@@ -2,27 +2,29 @@
 
 # Found with ONNX Runtime, fake quantization of one thing at a time, ranges by minimum and maximum, mAP of float 35.5.
 _YOLOX = (
-    "the cause is the activations around SiLU, not the weights. If only the weights are in int8 (per channel), the"
-    " mAP is 35.9. If only the results of the convolutions are on 8-bit grids, it is 17.4. For the products after the"
-    " sigmoids alone it is 17.0, and for the sigmoids alone 35.3. Ten convolutions have results that span up to 235"
-    " (-108.5 to 126.9), and their grids alone cost 12.9 points, because SiLU needs fine steps near 0. Putting the"
-    " whole output on one grid costs 0.6. ONNX Runtime loses as much"
+    "the cause is the activations around SiLU, not the weights. If only the weights are quantized to int8 (per"
+    " channel), the mAP is 35.9. If only the results of the convolutions are quantized to 8 bits, the mAP is 17.4."
+    " With only the products after the sigmoids quantized it is 17.0, and with only the sigmoids quantized 35.3. Ten"
+    " convolutions have results that span up to 235 (-108.5 to 126.9). The grids of these results alone cost 12.9"
+    " points, because SiLU needs fine steps near 0. Quantizing the whole output of the model with one grid costs 0.6"
+    " points. ONNX Runtime loses as much"
 )
 
 NOTES = {
     ("FSRCNN_x2", "generic-int8"): (
-        "the causes are its weights and its PReLUs. A PReLU with a slope for each channel becomes four operations, each"
-        " of which rounds to 8 bits. With 8-bit weights and float activations the PSNR is 30.6, and the same with 16-bit"
-        " activations. On `ascend`, which computes the PReLUs in float, it is 30.5. In ONNX Runtime they are six"
-        " operations, and it loses 1.3 dB"
+        "the causes are the weights and the PReLUs of the model. A PReLU with a slope for each channel becomes four"
+        " operations, each of which rounds to 8 bits. With 8-bit weights and float or 16-bit activations, the PSNR is"
+        " 30.6. On `ascend`, which computes the PReLUs in float, the PSNR is 30.5. In ONNX Runtime a PReLU becomes six"
+        " operations, and the loss is 1.3 dB"
     ),
     ("yolox_nano", "generic-int8"): _YOLOX,
     ("yolox_nano", "sima"): _YOLOX,
     ("yolox_nano", "ascend"): _YOLOX,
     ("mobilenet_v1_0.25_224", "sima"): (
-        "the cause is the power-of-two shift after convolutions. It forces the weights onto a grid that is up to twice as"
-        " coarse as the finest one, and this model is sensitive to its weights. If only the weights are in int8 (per"
-        " channel), the agreement with float is already down to 73.8 %. With `requantization_mode = \"tflite\"`, which"
-        " multiplies instead of shifting, top-1 is 54.0 and the agreement 72.4 %"
+        "the cause is that `sima` requantizes the results of convolutions by a shift, so that the factor has to be a"
+        " power of two. Weights therefore get a grid that is up to twice as coarse as the finest one, and this model"
+        " is sensitive to rounding of its weights. Quantizing only the weights to int8 (per channel)"
+        " already reduces the agreement with the float model to 73.8 %. With `requantization_mode = \"tflite\"`,"
+        " which multiplies before the shift, top-1 is 54.0 and the agreement 72.4 %"
     ),
 }

@@ -96,40 +96,43 @@ def document(rows, targets):
 
 INTRODUCTION = """# Accuracy
 
-`cargo xtask accuracy` writes this page; do not edit it. Each model is compiled for each target with a configuration from
-`configs/models`. The integer executor runs it on its evaluation set, and the outputs are scored.
+`cargo xtask accuracy` writes this page; do not edit it. For each target, each model is compiled with a configuration from
+`configs/models`. Strait's integer executor then runs the compiled model on its evaluation set, and the outputs are scored.
 
-The column *onnxruntime* is the static quantization of ONNX Runtime 1.31.1 with the same calibration samples: uint8 activations,
-int8 weights per channel, ranges by minimum and maximum. The column *float* is the float model in ONNX Runtime. For frozen
-TensorFlow graphs both columns use the ONNX file that tf2onnx 1.16.1 makes. Its results equal TensorFlow's to 70 dB. For `ascend`
-the two keyword models of TensorFlow have their own configurations with 32 of the 64 samples, because AMCT asks for that number.
+The column *onnxruntime* has the results of static quantization with ONNX Runtime 1.31.1 and the same calibration samples. It
+uses uint8 activations, int8 weights with a scale per channel, and ranges from minimum to maximum. The column *float* has the
+results of the float model in ONNX Runtime. For frozen TensorFlow graphs, both columns use an ONNX file that tf2onnx 1.16.1 made
+from the graph. The results of this file agree with those of TensorFlow to 70 dB. For `ascend`, the two keyword-spotting models
+from TensorFlow have configurations of their own with 32 of the 64 calibration samples, because AMCT asks for that number.
 
-Top-1 and mAP (the mean over overlaps from 0.5 to 0.95) are in percent. AUC is that of the anomaly score. PSNR is that of the
-enlarged luminance, in dB.
+Top-1 accuracy and mAP (the mean over overlaps from 0.5 to 0.95) are in percent. AUC is computed from the anomaly score. PSNR is
+computed from the luminance of the enlarged image, and is in dB.
 """
 
 AGREEMENT = """For classifiers, this table gives the percentage of samples with the same top-1 as the float model:
 """
 
-MARKS = f"""`{HELD_TO_MARKS}` has to meet these marks, which are judged on sets of at least {JUDGED_FROM} samples. Its agreement with float may be at
-most {AGREEMENT_BELOW_RIVAL} points below onnxruntime's, or two standard errors of the paired difference if that is more. Its AUC is within {AUC_FROM_FLOAT} of
-the float model's. Its mAP is at most {MAP_BELOW_RIVAL} and its PSNR at most {DECIBEL_BELOW_RIVAL} dB below onnxruntime's.
+MARKS = f"""`{HELD_TO_MARKS}` has to meet the following requirements on every set of at least {JUDGED_FROM} samples. Its agreement with the float
+model may be at most {AGREEMENT_BELOW_RIVAL} points below the agreement of onnxruntime, or two standard errors of the paired difference if these are more.
+Its AUC has to be within {AUC_FROM_FLOAT} of the AUC of the float model. Compared with onnxruntime, its mAP may be at most {MAP_BELOW_RIVAL} points lower,
+and its PSNR at most {DECIBEL_BELOW_RIVAL} dB lower.
 """
 
 OF_WRITTEN = f"""## The file that onnxruntime wrote
 
-Strait can also compile the Q/DQ file that onnxruntime's quantization wrote, with the grids and codes of that file. The table
-compares `{HELD_TO_MARKS}`, compiled from this file, with onnxruntime running it. On sets of at least {JUDGED_FROM} samples it may be at most {BELOW_WRITTEN}
-points below (AUC {BELOW_WRITTEN / 100}, PSNR {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB).
+Strait can also compile the Q/DQ file that the quantizer of ONNX Runtime wrote, and then uses the grids and codes of that file. The
+table compares Strait's results for `{HELD_TO_MARKS}` with those of ONNX Runtime, both for this file. On sets of at least {JUDGED_FROM} samples,
+the results for `{HELD_TO_MARKS}` may be at most {BELOW_WRITTEN} points lower (AUC {BELOW_WRITTEN / 100}, PSNR {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB).
 
-ONNX Runtime's quantizer leaves some results without a grid: in kwt1_transformer 24 square roots and 24 constants. Strait
-calibrates these. If they stay in float, Strait's simulation gives exactly the numbers of ONNX Runtime without fused kernels. The
-remaining difference comes from the arithmetic between the grids. This model is sensitive to it: ONNX Runtime's own fused kernels
-change the top-1 of 1.15 % of the samples.
+ONNX Runtime's quantizer leaves some results without a grid: in kwt1_transformer, these are 24 square roots and 24 constants.
+Strait determines grids for them by calibration. If these results stay in float instead, a simulation in Strait gives exactly the
+same numbers as ONNX Runtime without fused kernels. The remaining difference therefore comes from how the operations between the
+grids are computed. The model kwt1_transformer is sensitive to that: fused kernels alone make ONNX Runtime change the top-1 answer
+for 1.15 % of the samples.
 """
 
-BELOW = """The next table compares *16 bits* with *weight-only*. On sets of at least 400 samples, 16 bits may lose at most 0.5 points of
-agreement or mAP, 0.005 of AUC, and 0.1 dB of PSNR.
+BELOW = """The next table compares *16 bits* with *weight-only*. On sets of at least 400 samples, the results with 16-bit activations may be
+at most 0.5 points of agreement or mAP, 0.005 of AUC, or 0.1 dB of PSNR below those of weight-only quantization.
 """
 
 METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}

@@ -38,15 +38,17 @@ ALL = [
             "7 bits": options("sima", correction_bits=7),
             "mode tflite": options("sima", requantization_mode='"tflite"'),
         },
-        explanation="""Convolutions of `sima` end in a shift. The columns are:
+        explanation="""On `sima`, convolutions are requantized by a shift, so the factor of the requantization is a power of two. The rest of the factor,
+a *correction* in (0.5, 1], is part of the scale of the weights. Additions, multiplications and concatenations are requantized by
+a multiplication by the correction and a shift. The columns are:
 
-- *As it is*, the default: weights are rounded once, on the grid that the shift allows. The corrections of sums, products and
-  concatenations have 15 bits.
-- *Folded afterwards* (`correction_folding = "afterwards"`): weights are rounded on the finest grid of their channel, multiplied
-  by the correction, and rounded again.
-- *7 bits* (`correction_bits = 7`): the corrections of sums, products and concatenations have 7 bits.
-- *Mode tflite* (`requantization_mode = "tflite"`): weights stay on the finest grid, and convolutions end in a multiplication by
-  31 bits and a shift.
+- *As it is*, the default: weights are rounded once, on the finest grid for which a shift is enough. The corrections of additions,
+  multiplications and concatenations have 15 bits.
+- *Folded afterwards* (`correction_folding = "afterwards"`): weights are rounded on the finest grid that covers their channel,
+  then multiplied by the correction, and rounded again.
+- *7 bits* (`correction_bits = 7`): the corrections of additions, multiplications and concatenations have 7 bits.
+- *Mode tflite* (`requantization_mode = "tflite"`): weights are rounded on the finest grid that covers their channel, and
+  convolutions are requantized by a 31-bit multiplication and a shift.
 
 The agreement with the float model is in brackets. A variant that gives exactly the same integers as the default is marked
 with =.
@@ -64,11 +66,11 @@ with =.
         explanation="""The columns are:
 
 - *As it is*, the default: activations and weights have 8 bits.
-- *16 bits* (`quantize.activations.type = "int16"`): LiteRT's 16x8 mode for all layers.
-- *Weight-only*: the same 8-bit weights with float activations. This is the Q/DQ file of *16 bits* without its pairs on
-  activations, in ONNX Runtime.
-- *16 bits in part*: some layers have 16 bits. This is for models with a configuration `configs/models/MODEL-16.toml`, whose
-  rules choose the layers.
+- *16 bits* (`quantize.activations.type = "int16"`): all layers have 16-bit activations and 8-bit weights, as in LiteRT's 16x8 mode.
+- *Weight-only*: the same 8-bit weights with float activations. To measure this, ONNX Runtime runs the Q/DQ file of *16 bits*,
+  from which all pairs of QuantizeLinear and DequantizeLinear on activations were removed.
+- *16 bits in part*: only some layers have 16-bit activations. This column is for models that have a configuration
+  `configs/models/MODEL-16.toml`, whose rules choose these layers.
 - *Weights of 4 bits* (`quantize.weights.type = "int4"`): convolutions and Gemms have 4-bit weights and 8-bit activations.
 """,
     ),
@@ -79,12 +81,13 @@ with =.
             "IFMR": ['calibration.observer="ifmr"'],
             "HFMG": ['calibration.observer="hfmg"'],
         },
-        explanation="""By default, the range of an activation is its smallest and its largest value. *IFMR* and *HFMG* (`calibration.observer`) are
-the observers that AMCT uses instead. IFMR is AMCT's default.
+        explanation="""By default, the range of an activation goes from its smallest to its largest value. AMCT has two other observers, *IFMR* and
+*HFMG*, which can be chosen with `calibration.observer`. IFMR is AMCT's default.
 
-It would be the default of `ascend`, too, if no model lost more than 0.5 points compared with minimum and maximum. But
-mlperf_vww loses 0.69, mobilenet_v1_0.25_224 loses 0.60, and mlperf_resnet8 loses two of the 100 samples of ic01_eval. On the
-other hand, yolox_nano gains 12.8. If activations have rare large values, as after SiLU, try IFMR first.
+IFMR is not the default for `ascend` in Strait, because some models lose more than 0.5 points with IFMR compared with the range
+from minimum to maximum: mlperf_vww loses 0.69, mobilenet_v1_0.25_224 loses 0.60, and mlperf_resnet8 loses two of the 100 samples
+of ic01_eval. On the other hand, yolox_nano gains 12.8 points. If activations have rare large values, as after SiLU, try IFMR
+first.
 """,
     ),
 ]

@@ -45,12 +45,8 @@ fn run(arguments: &[String]) -> Outcome {
 fn graphs(shared: &Path, arguments: &[String]) -> Result<Vec<String>, Stop> {
     let chosen = arguments.iter().position(|argument| argument == "--models");
     let chosen = chosen.and_then(|position| arguments.get(position + 1));
-    let folder = shared.join("models");
-    let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut names: Vec<String> = files
-        .filter_map(|file| file.ok()?.file_name().to_str()?.strip_suffix(".pb").map(Into::into))
-        .filter(|name: &String| chosen.is_none_or(|list| list.split(',').any(|own| own == name)))
-        .collect();
-    names.sort();
-    Ok(names)
+    let files = workspace::names(&shared.join("models"))?;
+    let names = files.iter().filter_map(|file| file.strip_suffix(".pb"));
+    let names = names.filter(|name| chosen.is_none_or(|list| list.split(',').any(|own| own == *name)));
+    Ok(names.map(str::to_owned).collect())
 }

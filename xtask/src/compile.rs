@@ -58,20 +58,9 @@ fn split_target(arguments: &[String]) -> Result<(String, Vec<String>), Stop> {
 /// The configuration file of a target. If there is none, the error lists the targets that have one.
 fn configuration(root: &Path, target: &str) -> Result<PathBuf, Stop> {
     let folder = root.join("configs");
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            entry
-                .ok()?
-                .file_name()
-                .into_string()
-                .ok()?
-                .strip_suffix(".toml")
-                .map(str::to_owned)
-        })
-        .collect();
-    names.sort();
-    match names.iter().any(|name| name == target) {
+    let files = workspace::names(&folder)?;
+    let names: Vec<&str> = files.iter().filter_map(|file| file.strip_suffix(".toml")).collect();
+    match names.contains(&target) {
         true => Ok(folder.join(format!("{target}.toml"))),
         false => Err(Stop::Usage(format!(
             "there is no configs/{target}.toml; there are: {}",

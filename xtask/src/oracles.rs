@@ -2,6 +2,7 @@
 //! Strait's.
 
 use crate::{Outcome, Stop, process, python, workspace};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -51,17 +52,12 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
 ";
 
 fn run(arguments: &[String]) -> Outcome {
-    if let Some(("--nodes", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return node_tests(&python::interpreter()?, rest);
-    }
-    if let Some(("--tensorflow", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return tensorflow(&python::tensorflow_interpreter()?, rest);
-    }
-    if let Some(("--tflite", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return tflite(&python::interpreter()?, rest);
-    }
-    if let Some(("--qdq", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return qdq_files(&python::interpreter()?, rest, true);
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("--nodes", rest)) => return node_tests(&python::interpreter()?, rest),
+        Some(("--tensorflow", rest)) => return tensorflow(&python::tensorflow_interpreter()?, rest),
+        Some(("--tflite", rest)) => return tflite(&python::interpreter()?, rest),
+        Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
+        _ => {}
     }
     let (mut optional, mut forms_only, mut document) = (false, false, false);
     for argument in arguments {
@@ -86,13 +82,7 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     }
     let mut script = python::start(&python, "oracles")?;
-    match workspace::shared_data() {
-        Some(shared) => {
-            script.arg("--data").arg(python::prepared_data(&python, &shared)?);
-            script.arg("--shared").arg(shared);
-        }
-        None => println!("skipped: the metrics on the real models, {}", python::NO_DATA),
-    }
+    with_data(&mut script, &python, "the metrics on the real models")?;
     let mut sets = python::script(&python, "operator_sets.py");
     process::run(sets.arg("--operators").arg(workspace::build_example("operators")?))?;
     node_tests(&python, &[])?;
@@ -100,6 +90,28 @@ fn run(arguments: &[String]) -> Outcome {
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
     process::run(&mut script)
+}
+
+/// Passes the folders with the real models and their data to a script. If there are none, says what is skipped.
+fn with_data(script: &mut Command, interpreter: &Path, about: &str) -> Outcome {
+    match workspace::shared_data() {
+        Some(shared) => {
+            script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
+            script.arg("--shared").arg(shared);
+        }
+        None => println!("skipped: {about}, {}", python::NO_DATA),
+    }
+    Ok(())
+}
+
+/// Builds examples and passes their paths to a script, each under its name.
+fn with_programs(script: &mut Command, examples: [&str; 2]) -> Outcome {
+    for example in examples {
+        script
+            .arg(format!("--{example}"))
+            .arg(workspace::build_example(example)?);
+    }
+    Ok(())
 }
 
 /// Lets the programs write what they compute to files, and compares the forms of Strait with it.
@@ -121,7 +133,7 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     let mut compare = Command::new(workspace::build_example("oracles")?);
     process::run(compare.arg(&vectors).arg(&found))?;
     let [committed, files] = page()?;
-    let found_text = read(&found)?;
+    let found_text = workspace::read(&found)?;
     if document {
         write(&format!("{found_text}{files}"))?;
     } else if found_text != committed {
@@ -135,16 +147,12 @@ const FILES: &str = "\n## Q/DQ files\n";
 
 /// The two parts of docs/oracles.md: the one before the heading [`FILES`], and the one from there on.
 fn page() -> Result<[String; 2], Stop> {
-    let text = read(&workspace::root().join(PAGE))?;
+    let text = workspace::read(&workspace::root().join(PAGE))?;
     let (forms, files) = text.split_at(text.find(FILES).unwrap_or(text.len()));
     Ok([forms.to_owned(), files.to_owned()])
 }
 
 const PAGE: &str = "docs/oracles.md";
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
 
 fn write(text: &str) -> Result<(), String> {
     std::fs::write(workspace::root().join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
@@ -169,16 +177,29 @@ fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
 /// Runs TensorFlow graphs of single operators and real graphs, and compares the results with TensorFlow's. Scripts
 /// write the graphs and TensorFlow's results to the target folder first, once for each version of the packages.
 fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
-    let runner = workspace::build_example("graphs")?;
-    let list = workspace::root().join("tests").join("tensorflow").join("operators.txt");
-    let mut folders = vec![("tensorflow_operators.py", "tensorflow-operators", None)];
+    let scripts = ["tensorflow_operators", "tensorflow_models"];
+    operators(interpreter, "graphs", "tensorflow", scripts, arguments)
+}
+
+/// Lets two scripts write models, each into a folder with the name of the script: models of single operators, and real
+/// models. Then runs the example `runner` on both folders, with the list of operators in the folder `tests/NAME`.
+fn operators(
+    interpreter: &Path,
+    runner: &str,
+    name: &str,
+    [own, real]: [&str; 2],
+    arguments: &[impl AsRef<OsStr>],
+) -> Outcome {
+    let runner = workspace::build_example(runner)?;
+    let list = workspace::root().join("tests").join(name).join("operators.txt");
+    let mut scripts = vec![(own, None)];
     match workspace::shared_data() {
-        Some(shared) => folders.push(("tensorflow_models.py", "tensorflow-models", Some(shared))),
-        None => println!("skipped: the real graphs, {}", python::NO_DATA),
+        Some(shared) => scripts.push((real, Some(shared))),
+        None => println!("skipped: the real models of {name}, {}", python::NO_DATA),
     }
-    for (script, folder, shared) in folders {
-        let folder = workspace::target().join(folder);
-        let mut write = python::script(interpreter, script);
+    for (script, shared) in scripts {
+        let folder = workspace::target().join(script.replace('_', "-"));
+        let mut write = python::script(interpreter, &format!("{script}.py"));
         write.arg(&folder);
         if let Some(shared) = shared {
             write.arg("--shared").arg(shared);
@@ -196,26 +217,10 @@ fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
 fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     let is_converted = |argument: &String| argument == "--converted";
     let rest: Vec<&String> = arguments.iter().filter(|argument| !is_converted(argument)).collect();
-    let runner = workspace::build_example("litert_operators")?;
     let mut schema = python::script(interpreter, "tflite_schema.py");
     process::run(schema.arg(workspace::root().join("crates").join("tflite")))?;
-    let shared = workspace::shared_data();
-    let list = workspace::root().join("tests").join("tflite").join("operators.txt");
-    let mut folders = vec![("tflite_operators.py", "tflite-operators", None)];
-    match &shared {
-        Some(shared) => folders.push(("tflite_floats.py", "tflite-floats", Some(shared))),
-        None => println!("skipped: the real models of TFLite, {}", python::NO_DATA),
-    }
-    for (script, folder, shared) in folders {
-        let folder = workspace::target().join(folder);
-        let mut write = python::script(interpreter, script);
-        write.arg(&folder);
-        if let Some(shared) = shared {
-            write.arg("--shared").arg(shared);
-        }
-        process::run(&mut write)?;
-        process::run(Command::new(&runner).arg(&folder).arg(&list).args(&rest))?;
-    }
+    let scripts = ["tflite_operators", "tflite_floats"];
+    operators(interpreter, "litert_operators", "tflite", scripts, &rest)?;
     let strait = workspace::build_strait("release")?;
     let name = rest.iter().find(|argument| !argument.starts_with("--"));
     let mut codes = python::script(interpreter, "tflite_codes.py");
@@ -223,7 +228,9 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     codes.arg("--work").arg(workspace::target().join("tflite-codes"));
     codes.args(name.iter().flat_map(|name| ["--only", name.as_str()]));
     process::run(&mut codes)?;
-    let Some(shared) = shared else { return Ok(()) };
+    let Some(shared) = workspace::shared_data() else {
+        return Ok(());
+    };
     let mut models = python::script(interpreter, "tflite_models.py");
     models.arg("--strait").arg(&strait);
     models.arg("--work").arg(workspace::target().join("tflite-models"));
@@ -242,18 +249,8 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
 /// real models, or for all if `all` is set.
 fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     let mut script = python::start(interpreter, "qdq_files")?;
-    for program in ["values", "rewrite"] {
-        script
-            .arg(format!("--{program}"))
-            .arg(workspace::build_example(program)?);
-    }
-    match workspace::shared_data() {
-        Some(shared) => {
-            script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
-            script.arg("--shared").arg(shared);
-        }
-        None => println!("skipped: the Q/DQ files of the real models, {}", python::NO_DATA),
-    }
+    with_programs(&mut script, ["values", "rewrite"])?;
+    with_data(&mut script, interpreter, "the Q/DQ files of the real models")?;
     if all {
         script.arg("--all");
     }
@@ -280,7 +277,7 @@ fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
         ));
     }
     let outcome = process::run(script.arg("--document").arg(&found));
-    write(&format!("{}\n{}", page()?[0], read(&found)?))?;
+    write(&format!("{}\n{}", page()?[0], workspace::read(&found)?))?;
     outcome
 }
 
@@ -288,11 +285,7 @@ fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
 /// that run the reader and the writer.
 fn onnx_files(interpreter: &Path) -> Result<Command, Stop> {
     let mut script = python::script(interpreter, "onnx_files.py");
-    for program in ["types", "rewrite"] {
-        script
-            .arg(format!("--{program}"))
-            .arg(workspace::build_example(program)?);
-    }
+    with_programs(&mut script, ["types", "rewrite"])?;
     script.arg("--repository").arg(workspace::root());
     script.arg("--work").arg(workspace::target().join("onnx_files"));
     if let Some(shared) = workspace::shared_data() {

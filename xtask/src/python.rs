@@ -52,7 +52,7 @@ fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf
     };
     let stamp = folder.join(requirements);
     let requirements = scripts().join(requirements);
-    let wanted = read(&requirements)?;
+    let wanted = workspace::read(&requirements)?;
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
@@ -80,10 +80,6 @@ fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf
     // The stamp is written last, so that an interrupted installation is made again.
     std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
     Ok(python)
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Runs `NAME.py`, which measures the built binary on the real models. The script writes its files to `target/NAME`.

@@ -27,73 +27,26 @@ Usage: cargo xtask test [STEP...]      only these steps
                                       machine and a third statement of the arithmetic agree. Minutes; CI does not run it
 ";
 
-struct Step {
-    name: &'static str,
-    run: fn() -> Outcome,
-}
-
-const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        run: format,
-    },
-    Step {
-        name: "tidy",
-        run: || tidy::run(&[]),
-    },
-    Step {
-        name: "lints",
-        run: || {
-            process::run(cargo().args([
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--quiet",
-                "--",
-                "-D",
-                "warnings",
-            ]))
-        },
-    },
-    Step {
-        name: "docs",
-        run: || {
-            let mut cargo = cargo();
-            cargo
-                .env("RUSTDOCFLAGS", "-D warnings")
-                .args(["doc", "--workspace", "--no-deps", "--quiet"]);
-            process::run(&mut cargo)
-        },
-    },
-    Step {
-        name: "tests",
-        run: tests,
-    },
-    Step {
-        name: "doctests",
-        run: || process::run(cargo().args(["test", "--workspace", "--doc", "--quiet"])),
-    },
-    Step {
-        name: "platforms",
-        run: platforms,
-    },
-    Step {
-        name: "features",
-        run: || process::run(cargo().args(["check", "--package", "strait", "--no-default-features", "--quiet"])),
-    },
-    Step {
-        name: "packages",
-        run: || {
-            let package = [
-                "package",
-                "--workspace",
-                "--no-verify",
-                "--offline",
-                "--exclude-lockfile",
-            ];
-            process::run(cargo().args(package).args(["--allow-dirty", "--quiet"]))
-        },
-    },
+/// The steps, in the order in which they run.
+const STEPS: &[(&str, fn() -> Outcome)] = &[
+    ("format", format),
+    ("tidy", || tidy::run(&[])),
+    ("lints", || {
+        run_cargo("clippy --workspace --all-targets --quiet -- -D warnings")
+    }),
+    ("docs", || {
+        let mut cargo = cargo("doc --workspace --no-deps --quiet");
+        process::run(cargo.env("RUSTDOCFLAGS", "-D warnings"))
+    }),
+    ("tests", tests),
+    ("doctests", || run_cargo("test --workspace --doc --quiet")),
+    ("platforms", platforms),
+    ("features", || {
+        run_cargo("check --package strait --no-default-features --quiet")
+    }),
+    ("packages", || {
+        run_cargo("package --workspace --no-verify --offline --exclude-lockfile --allow-dirty --quiet")
+    }),
 ];
 
 /// `cargo fmt` follows `mod` lines. It does not find files whose `mod` line a macro makes, so these are formatted
@@ -121,10 +74,15 @@ const PLATFORMS: &[&str] = &[
     "x86_64-pc-windows-msvc",
 ];
 
-fn cargo() -> std::process::Command {
+/// Cargo with these arguments, which have spaces between them.
+fn cargo(arguments: &str) -> std::process::Command {
     let mut cargo = process::cargo();
-    cargo.current_dir(workspace::root());
+    cargo.current_dir(workspace::root()).args(arguments.split(' '));
     cargo
+}
+
+fn run_cargo(arguments: &str) -> Outcome {
+    process::run(&mut cargo(arguments))
 }
 
 /// Checks libraries and binaries for every other platform that this toolchain can compile for, and says which it
@@ -132,8 +90,7 @@ fn cargo() -> std::process::Command {
 fn platforms() -> Outcome {
     let about = process::output(std::process::Command::new("rustc").arg("-vV"))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    let mut check = cargo();
-    check.args(["check", "--workspace", "--quiet"]);
+    let mut check = cargo("check --workspace --quiet");
     let mut checked = Vec::new();
     for &platform in PLATFORMS.iter().filter(|&&platform| host != Some(platform)) {
         let mut rustc = std::process::Command::new("rustc");
@@ -154,59 +111,38 @@ fn platforms() -> Outcome {
 
 fn tests() -> Outcome {
     match process::exists("cargo", &["nextest", "--version"]) {
-        true => process::run(cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"])),
-        false => process::run(cargo().args(["test", "--workspace", "--all-targets", "--no-fail-fast"])),
+        true => run_cargo("nextest run --workspace --no-fail-fast"),
+        false => run_cargo("test --workspace --all-targets --no-fail-fast"),
     }
 }
 
 /// Runs the tests that try every accumulator. They say what differs and where.
 fn exhaustive() -> Outcome {
-    process::run(
-        cargo()
-            .args([
-                "test",
-                "-p",
-                "strait-kernels",
-                "--test",
-                "exhaustive",
-                "--release",
-                "--",
-            ])
-            .args([
-                "--ignored",
-                // One test at a time: each uses all threads and shows its progress.
-                "--test-threads=1",
-                "--nocapture",
-            ]),
-    )
+    // One test at a time: each uses all threads and shows its progress.
+    run_cargo("test -p strait-kernels --test exhaustive --release -- --ignored --test-threads=1 --nocapture")
 }
 
 fn run(arguments: &[String]) -> Outcome {
     if arguments == ["--exhaustive"] {
         return exhaustive();
     }
-    if let Some(unknown) = arguments
-        .iter()
-        .find(|name| STEPS.iter().all(|step| step.name != *name))
-    {
-        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+    let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+    if let Some(unknown) = arguments.iter().find(|name| !names.contains(&name.as_str())) {
         return Err(Stop::Usage(format!(
             "there is no step `{unknown}`; there are: {}",
             names.join(", ")
         )));
     }
-    let chosen = STEPS
-        .iter()
-        .filter(|step| arguments.is_empty() || arguments.iter().any(|name| name == step.name));
+    let is_chosen = |of: &&str| arguments.is_empty() || arguments.iter().any(|name| name == of);
     let mut results = Vec::new();
-    for step in chosen {
-        eprintln!("\n── {} ──", step.name);
+    for &(name, step) in STEPS.iter().filter(|(name, _)| is_chosen(name)) {
+        eprintln!("\n── {name} ──");
         let start = Instant::now();
-        let outcome = (step.run)();
+        let outcome = step();
         if let Err(Stop::Failed(message)) = &outcome {
             eprintln!("{message}");
         }
-        results.push((step.name, outcome.is_ok(), start.elapsed()));
+        results.push((name, outcome.is_ok(), start.elapsed()));
     }
     println!("\n{}", summary(&results));
     match results.iter().all(|(_, passed, _)| *passed) {

@@ -64,6 +64,20 @@ pub(crate) fn build_example(example: &str) -> Result<PathBuf, Stop> {
     Ok(target().join("debug").join("examples").join(name))
 }
 
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The names of the files and folders in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
 /// Returns an error if there are arguments, for commands that take none.
 pub(crate) fn no_arguments(arguments: &[String]) -> Outcome {
     match arguments.first() {

@@ -12,8 +12,8 @@ pub const DEPLOYMENT_FILE: &str = "deployment.json";
 /// Schema version of the file.
 pub const DEPLOYMENT_SCHEMA: u32 = 1;
 
-/// Contents of the file. `P` is the type that describes an input's preprocessing; the code that writes the artifact
-/// chooses the type.
+/// Contents of the file. `P` is the type that describes an input's preprocessing. The code that writes the artifact
+/// chooses this type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deployment<P> {
@@ -41,8 +41,8 @@ pub struct DeployedInput<P> {
     pub range: Option<[i64; 2]>,
 }
 
-/// Which part of a model is read, and with which sizes. These settings can also be applied to another file of the same
-/// model.
+/// Which part of a model is compiled, and with which sizes. These settings can also be applied to another file of the
+/// same model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelReading {
@@ -52,7 +52,7 @@ pub struct ModelReading {
     pub inputs: Vec<String>,
     /// Name patterns of the tensors and layers where the graph ends.
     pub outputs: Vec<String>,
-    /// True if quantized weights beside float activations are read as float numbers.
+    /// True if layers with quantized weights and float activations (weight-only quantization) run in float.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hybrid_as_float: bool,
 }

@@ -12,8 +12,8 @@ use strait_verify::Ranges;
 
 use crate::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, Deployment, Error, write::recorded};
 
-/// An artifact that is ready to run. `P` is the type that describes an input's preprocessing; the code that wrote the
-/// artifact chose the type.
+/// An artifact that is ready to run. `P` is the type that describes an input's preprocessing. The code that wrote the
+/// artifact chose this type.
 pub struct Opened<P> {
     /// The files of the artifact.
     pub artifact: Artifact,
@@ -21,21 +21,21 @@ pub struct Opened<P> {
     pub model: Model,
     /// The bodies of control flow that are inlined in the main graph of [`Opened::module`].
     pub bodies: Bodies,
-    /// The module in the form in which it runs, with bodies of control flow as graphs of their own. Only set if there
-    /// are bodies.
+    /// The module as it is executed: the bodies of control flow (loops and branches) are graphs of their own. `None` if
+    /// there are no bodies.
     whole: Option<Module>,
     /// What is needed to run the model on stored samples.
     pub deployment: Deployment<P>,
     /// The kernels that compute the artifact's requantizations.
     pub loops: Box<dyn LoopsFor>,
-    /// Who computes the requantizations when [`Opened::loops`] is used.
+    /// Who computes the requantizations if [`Opened::loops`] is used.
     pub computed: Computed,
     /// True if the user asked for the target's own kernels. Then it is an error if other kernels would have to be used.
     pub own_kernels: bool,
     /// How many layers the target's own model of its arithmetic computes, and how many the host computes in its place.
     /// Only set if the target's own model was asked for.
     pub own_model: Option<Shares>,
-    /// Where the registered target comes from, if the artifact was made with a target of another origin.
+    /// The origin of the registered target, if the artifact was made with a target of another origin.
     pub elsewhere: Option<String>,
 }
 
@@ -119,7 +119,7 @@ impl<P> Opened<P> {
         &self.model.module
     }
 
-    /// The integer module in the form in which it runs, with the bodies of control flow as graphs of their own.
+    /// The integer module as it is executed, with the bodies of control flow as graphs of their own.
     pub fn whole(&self) -> &Module {
         self.whole.as_ref().unwrap_or(&self.model.module)
     }

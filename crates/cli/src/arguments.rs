@@ -128,15 +128,12 @@ pub(crate) struct Instead {
 
 impl Instead {
     /// The replacements in the order in which they apply: if several set the same key, the last one wins.
-    pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
+    pub(crate) fn overrides(&self) -> Vec<Override> {
         let model = self.model.as_ref().map(Override::model);
         let calibration = self.calibration.as_ref().map(Override::calibration);
         let words = self.calibration_config.as_ref().map(Override::calibration_config);
-        model
-            .into_iter()
-            .chain(calibration)
-            .chain(words)
-            .chain(self.set.iter().map(Override::set))
+        let set = self.set.iter().map(Override::set);
+        model.into_iter().chain(calibration).chain(words).chain(set).collect()
     }
 }
 

@@ -62,6 +62,24 @@ pub(crate) fn print_json(value: &Value) -> Exit {
     print(&format!("{value:#}"))
 }
 
+/// Writes what a command found: as JSON for programs, or as text for people.
+pub(crate) fn shown(json: bool, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Exit {
+    if json { print_json(&value()) } else { print(&text()) }
+}
+
+/// Like [`shown`], for work that may have stopped.
+pub(crate) fn made<T>(
+    made: Result<T, Stop>,
+    json: bool,
+    value: impl FnOnce(&T) -> Value,
+    text: impl FnOnce(&T) -> String,
+) -> Exit {
+    match made {
+        Ok(made) => shown(json, || value(&made), || text(&made)),
+        Err(stop) => stopped(&stop, json),
+    }
+}
+
 /// Writes a message to standard error. If standard error is closed, nothing happens.
 pub(crate) fn explain(text: &str) {
     let _ = writeln!(

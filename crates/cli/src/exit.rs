@@ -28,6 +28,11 @@ impl Exit {
         if self == Exit::Done { other } else { self }
     }
 
+    /// Success if everything is fine, and this exit code otherwise.
+    pub(crate) fn unless(self, fine: bool) -> Exit {
+        if fine { Exit::Done } else { self }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

@@ -1,24 +1,19 @@
 //! The integer model for one target, and intermediate results that later requests can use.
 
-use crate::Quantized;
-use crate::quantize::FirstTurn;
-use crate::{OwnGrids, Shares};
-use std::collections::BTreeSet;
-use std::fmt;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
     num::NonZeroUsize,
     sync::{Arc, Mutex},
 };
-use strait_core::CertificateRecord;
-use strait_core::ValueId;
-use strait_core::{Bodies, Module};
-use strait_execute::Limits;
-use strait_execute::Tensor;
+
+use strait_core::{Bodies, CertificateRecord, Module, ValueId};
+use strait_execute::{Limits, Tensor};
 use strait_lower::Fusion;
-use strait_quantize::annotate::Findings;
-use strait_quantize::observe::Samples;
+use strait_quantize::{annotate::Findings, observe::Samples};
 use strait_target::{Target, spec::Nearness};
+
+use crate::{OwnGrids, Quantized, Shares, quantize::FirstTurn};
 
 /// The integer model for one target.
 #[derive(Debug)]

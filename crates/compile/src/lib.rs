@@ -29,9 +29,7 @@ mod simulated;
 mod task;
 mod watch;
 
-pub use built::Built;
-pub use built::Simulated;
-pub use built::{Anew, Revision};
+pub use built::{Anew, Built, Revision, Simulated};
 pub use compile::{build, compile, hold, verify};
 pub use error::{CompileError, Denied, LayerError};
 pub use foresee::foresee;

@@ -173,7 +173,7 @@ impl Layer<'_> {
                 let Ok(expected) = scalars.eval(accumulator) else {
                     continue;
                 };
-                let (expected, found) = (expected.min(high).max(low), code(self.form.out(), bytes));
+                let (expected, found) = (expected.min(high).max(low), self.form.out().decode(bytes).unwrap_or(0));
                 if found != expected {
                     return Ok(Some(Difference {
                         channel,
@@ -193,19 +193,6 @@ fn each(codes: &[i64]) -> usize {
     3 * codes.len() + 2
 }
 
-/// Reads a code from its bytes.
-fn code(out: IntType, bytes: &[u8]) -> i32 {
-    let signed = out.min() < 0;
-    match *bytes {
-        [a] if signed => i8::from_ne_bytes([a]).into(),
-        [a] => a.into(),
-        [a, b] if signed => i16::from_ne_bytes([a, b]).into(),
-        [a, b] => u16::from_ne_bytes([a, b]).into(),
-        [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,7 +200,7 @@ mod tests {
     use strait_requantize::form::ArithFolded;
     use strait_requantize::{Narrowing, Rounding};
 
-    /// The codes that are looked at, all of which are as the form says.
+    /// The codes that are compared for a form. The loops give the code of the form for all of them.
     fn codes(out: IntType, clamp: Option<[i32; 2]>) -> Vec<i64> {
         let narrowing = Narrowing {
             shift: 3.into(),
@@ -221,7 +208,7 @@ mod tests {
             out,
         };
         let form: Requantization = ArithFolded { narrowing }.into();
-        // There are none for a clamp beyond all codes.
+        // For a clamp that allows no code, there are no loops.
         let loops = standard(&form, clamp).or_else(|_| standard(&form, None)).unwrap();
         let layer = Layer {
             form: &form,

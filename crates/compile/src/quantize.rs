@@ -267,7 +267,7 @@ mod tests {
     use strait_quantize::statistics::Observation;
     use strait_target::{Options, Table, TargetSpec};
 
-    /// `count` convolutions of one weight in a row.
+    /// A chain of `count` convolutions, each with a single weight.
     fn row(count: usize) -> Module {
         let attributes = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}";
         let line = |n: usize| format!("  %v{}: f32[1,1,2,2] = conv(%v{n}, @w) {attributes}\n", n + 1);
@@ -294,7 +294,7 @@ mod tests {
         let mut count = 0;
         let done = turned(&mut module, &mut Fixpoint::default(), &how, |module, _| {
             count += 1;
-            // Each turn finds one more: what it depends on has only just moved.
+            // Each turn refuses one more node: the first one that is still on the accelerator.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
             let why = || Reason::new(ReasonCode::NoForm, "another one");
             Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {

@@ -1,4 +1,4 @@
-//! Checks combinations of keys. Each key may be correct alone, but some keys cannot be combined.
+//! Checks combinations of keys. Each key may be correct by itself, but some keys cannot be combined.
 
 use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
@@ -13,7 +13,7 @@ use super::{
 /// Checks combinations of keys.
 ///
 /// # Errors
-/// Keys cannot be combined. All such errors are reported at once.
+/// Some keys cannot be combined. All such errors are reported at once.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     let mut checker = Checker {
         loaded,
@@ -26,11 +26,7 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     checker.evaluation();
     checker.output();
     checker.lists();
-    if checker.findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(checker.findings))
-    }
+    Diagnostics(checker.findings).or(())
 }
 
 struct Checker<'a> {

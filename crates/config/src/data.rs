@@ -18,7 +18,7 @@ pub enum Data {
     Listed(Vec<FilePath>),
 }
 
-/// Consequence of an image that cannot be decoded.
+/// What to do with an image that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unreadable {
@@ -30,16 +30,17 @@ pub enum Unreadable {
     Skip,
 }
 
-/// Handling of numbers that are NaN. For example, a softmax gives NaN for a row that is completely masked, and some data sets
-/// use NaN for missing numbers.
+/// What to do with NaN. For example, a softmax computes NaN for a row that is completely masked, and some data sets use NaN
+/// for missing numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NotANumber {
-    /// They are left out of the measurements. A warning names the tensors in which they first appear, which may be inputs, with
-    /// the number of samples and the share of numbers. A value that is NaN everywhere stays on the host.
+    /// NaN is left out of the measurements. A warning names the tensors in which NaN first appears (they may be inputs), the
+    /// number of samples with NaN, and the share of the numbers that are NaN. If a value is NaN everywhere, its node stays on
+    /// the host.
     #[default]
     Skip,
-    /// They are an error.
+    /// NaN is an error.
     Error,
 }
 
@@ -49,7 +50,7 @@ impl Data {
         matches!(self, Data::One(path) if path.random().is_some())
     }
 
-    /// The set of samples. At most the first `most` samples of it are used.
+    /// The set of samples. If `most` is given, only the first `most` samples are used.
     pub fn set(&self, most: Option<NonZeroU32>, unreadable: Unreadable) -> samples::Set {
         samples::Set {
             source: match self {

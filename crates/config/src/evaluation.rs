@@ -12,30 +12,32 @@ use super::{
     leaf::{LabelPath, Pointer},
 };
 
-/// Samples on which float and integer model are compared.
+/// The labelled samples on which the float and the integer model are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
-    /// As `data` of `[calibration]`. The same preprocessing applies.
+    /// The samples, in the same forms as `data` of `[calibration]`. The same preprocessing applies.
     pub data: Data,
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// Labels for each sample of the set, or for each of the first `samples`. Some metrics need them, and say which. They are
-    /// an `.npy`, or an `.npz` with one array, or with an array named after the metric or the output.
+    /// The labels of all samples of the set, or of the first `samples` of them. The description of a metric says whether it
+    /// needs labels, and which. The file is an `.npy`, or an `.npz` that has a single array, or an array that is named after
+    /// the metric or the output.
     ///
-    /// For classes of images there are two more forms. `"folders"` takes the folder of an image as its class, counted in the
-    /// order of the folders' names. A `.csv` or `.txt` has lines with a name and a class. The name is that of an image, its
-    /// path below the folder of the set, or the name of a folder.
+    /// If the labels are classes of images, there are two more forms. With `"folders"`, the class of an image is the index of
+    /// its folder, in the order of the folders' names. A `.csv` or `.txt` has a name and a class in each line. The name is the
+    /// name of an image, the path of an image below the folder of the set, or the name of a folder of images.
     pub labels: Option<LabelPath>,
-    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
+    /// The number of samples to use. These are the first samples of the set. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
     /// The `top1` in percent that the float model is known to have, from its training or from a paper. You get a warning if the
-    /// model has less on these samples and chance cannot explain it. Requires `labels`.
+    /// model's `top1` on these samples is so much lower that chance cannot explain it. Requires `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// The metrics to compute with default settings. If an output is quantized, the numbers that its codes stand for are
-    /// judged. Absent, and if there is no `[[evaluation.metric]]`: `agreement`, and also `top1` if there are `labels`.
+    /// The metrics to compute with default settings. If an output is quantized, the metrics are computed on its dequantized
+    /// numbers. If this key is absent and there is no `[[evaluation.metric]]`, the metrics are `agreement`, and also `top1` if
+    /// there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
     /// Metrics with settings, and your own metrics, which a command computes.
@@ -44,8 +46,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The metrics that the configuration asks for. If it asks for none, the default metrics that are possible with the
-    /// data. Each metric has the path of its key.
+    /// The metrics that the configuration asks for. If it asks for none, these are the default metrics that are possible with
+    /// the data. Each metric comes with the path of its key.
     pub fn chosen_metrics(&self) -> Vec<(KeyPath, MetricTable)> {
         let words = match (&self.metrics, &self.labels) {
             (Some(metrics), _) => metrics.clone(),
@@ -67,71 +69,74 @@ impl Evaluation {
 
 /// A metric with settings, or one that a command computes.
 ///
-/// With `command` and `value` the metric is your own. The command is started once for each model, in the folder of this file.
-/// It gets one more argument: the path of an `.npz` with the model's outputs on all samples, an array `[samples, …]` for each
-/// output by its name. It prints one JSON document to standard output and ends with exit code 0. The command is started without
-/// a shell, its standard input is empty, and it has the environment of `strait`. Commands only run if `--allow-commands` is
-/// given on the command line.
+/// With `command` and `value`, a command of your own computes the metric. Strait starts the command once for the float
+/// model and once for the integer model, in the folder of the configuration file. It passes one additional argument: the
+/// path of an `.npz` file with the model's outputs on all samples. This file has an array `[samples, …]` for each output,
+/// named after the output. The command has to print one JSON document to standard output and to end with exit code 0. It is
+/// started without a shell, with an empty standard input and the environment of `strait`. Commands only run if
+/// `--allow-commands` is given on the command line.
 ///
-/// With `command` and `kind = "map"` the command converts the outputs to boxes, and Strait computes the precision and its
-/// interval. The command prints a list with one list of boxes for each sample. A box is `[class, score, left, top, right,
-/// bottom]`, or has the four numbers of `format`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// With `command` and `kind = "map"`, the command converts the outputs of the model to boxes, and Strait computes the mean
+/// average precision of these boxes and its confidence interval. The command prints a list that contains a list of boxes
+/// for each sample. A box is `[class, score, left, top, right, bottom]`. If `format` is given, the last four numbers have
+/// this format instead.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
     /// The name of the metric in reports and gates. It has to be unique.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// The metric. Absent: the one that `name` names.
+    /// The metric. Absent: the metric that is called `name`.
     pub kind: Option<Metric>,
-    /// The name of the output to look at. Absent: every output for `agreement`, `cosine` and `snr`, and the first output for
-    /// all others.
+    /// The name of the output that is measured. By default, `agreement`, `cosine` and `snr` measure every output, and all other
+    /// metrics the first output.
     pub output: Option<String>,
     /// The labels of this metric, if they are not those of `[evaluation]`.
     pub labels: Option<LabelPath>,
-    /// For `miou`: the label of pixels that do not count. Absent: 255.
+    /// For `miou`: the label of pixels that do not count. Default: 255.
     pub ignore: Option<u32>,
-    /// For `psnr`: the largest possible number, such as 255. Absent: 1.
+    /// For `psnr`: the largest possible number, such as 255. Default: 1.
     #[schemars(range(min = 1e-30, max = 1e30))]
     pub peak: Option<f64>,
-    /// For `auc`: where the score comes from. Absent: `output`.
+    /// For `auc`: where the score comes from. Default: `output`.
     pub score: Option<Score>,
-    /// For `auc`: this many consecutive samples have one label, for example the windows of a recording. Their score is the
-    /// mean. Absent: 1.
+    /// For `auc`: the number of consecutive samples that share one label, for example the windows of a recording. The score of
+    /// such a group is the mean of the scores of its samples. Absent: 1.
     pub group: Option<NonZeroU32>,
-    /// For `map`: the name of the output with the boxes, four numbers each. Absent: `boxes`.
+    /// For `map`: the name of the output with the boxes, four numbers each. Default: `boxes`.
     pub boxes: Option<String>,
     /// For `map`: the name of the output with the scores, one for each box, or one for each box and class. A score of 0 or less
-    /// means padding. Absent: `scores`.
+    /// means padding. Default: `scores`.
     pub scores: Option<String>,
-    /// For `map`: the name of the output with the classes, one for each box. Absent: `classes`. If there is no such output and
+    /// For `map`: the name of the output with the classes, one for each box. Default: `classes`. If there is no such output and
     /// no score for each class, all boxes have class 0.
     pub classes: Option<String>,
-    /// For `map`: the meaning of the four numbers of a box. Absent: `xyxy`.
+    /// For `map`: the meaning of the four numbers of a box. Default: `xyxy`.
     pub format: Option<BoxFormat>,
-    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels
+    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Default: `[1, 1]` for labels
     /// that are fractions of the image. Labels from COCO stay in pixels.
     pub size: Option<[f64; 2]>,
     /// For `map`: a single overlap, such as 0.5, instead of the ten from 0.50 to 0.95.
     #[schemars(range(min = 0.01, max = 1))]
     pub overlap: Option<f64>,
-    /// The program and its arguments, for your own metric or for `kind = "map"`. A program without a `/` is searched for as by
-    /// a shell.
+    /// The program and its arguments, for your own metric or for `kind = "map"`. A program without a `/` in its name is
+    /// searched for in the same way as by a shell.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
     /// With `command`: where the result is in the printed JSON. It has to be a number.
     pub value: Option<Pointer>,
     /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is their mean. With this
-    /// list the change from float to integer has an interval, which gates with `confidence` need.
+    /// list, the difference between the float and the integer model has a confidence interval, which gates with `confidence`
+    /// need.
     pub each: Option<Pointer>,
     /// With `command`: which direction is better.
     pub better: Option<Better>,
-    /// With `command`: the unit of the result. Absent: `fraction`.
+    /// With `command`: the unit of the result. Default: `fraction`.
     pub unit: Option<OwnUnit>,
-    /// With `command`: the time limit for one run, in seconds. Absent: 600.
+    /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The result of the float model, if it is known. If it differs, the command stops with an error, because the preprocessing
-    /// or the data are then not those with which the result was measured.
+    /// The known result of the float model. If the float model has another result here, `strait` stops with an error, because
+    /// the preprocessing or the data are then not those with which the known result was measured.
     pub expect_float: Option<Expected>,
 }
 
@@ -141,30 +146,11 @@ impl MetricTable {
         MetricTable {
             name: metric.name().to_owned(),
             kind: Some(metric),
-            output: None,
-            labels: None,
-            ignore: None,
-            peak: None,
-            score: None,
-            group: None,
-            boxes: None,
-            scores: None,
-            classes: None,
-            format: None,
-            size: None,
-            overlap: None,
-            command: None,
-            value: None,
-            each: None,
-            better: None,
-            unit: None,
-            seconds: None,
-            expect_float: None,
+            ..MetricTable::default()
         }
     }
 
-    /// The metric that the table stands for; `None` if a command computes the metric, and if `name` is not the name of
-    /// a metric.
+    /// The metric that the table stands for; `None` if a command computes the metric, or if `name` is not the name of a metric.
     pub fn metric(&self) -> Option<Metric> {
         let named = || Metric::ALL.iter().copied().find(|metric| metric.name() == self.name);
         self.kind.or_else(named).filter(|_| !self.is_own())
@@ -175,7 +161,7 @@ impl MetricTable {
         self.value.is_some() || (self.command.is_some() && self.kind.is_none())
     }
 
-    /// The given keys among those for metrics that a command computes.
+    /// The keys for a metric that a command computes, as far as they are given.
     pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("command", self.command.is_some()),
@@ -208,14 +194,14 @@ impl MetricTable {
     }
 }
 
-/// Unit of a figure that a command prints.
+/// The unit of the number that a command prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnUnit {
-    /// 1 is the whole, which is 100 points for a gate.
+    /// The number is a fraction: 1 is the whole, and counts as 100 points in a gate.
     #[default]
     Fraction,
-    /// 1 is one point for a gate, as for percent and decibels.
+    /// The number is in points, such as percent or decibels: 1 counts as one point in a gate.
     Points,
 }
 
@@ -226,8 +212,8 @@ pub enum Score {
     /// The output is the score, or has a score for each of two classes.
     #[default]
     Output,
-    /// The output reconstructs the input, as in an autoencoder for anomaly detection. The score is the mean of the squared
-    /// differences.
+    /// The output reconstructs the input, as in an autoencoder for anomaly detection. The score is the mean squared difference
+    /// between the output and the input.
     Reconstruction,
 }
 
@@ -237,20 +223,20 @@ pub enum Score {
 pub struct Expected {
     /// The result, in the unit of the metric.
     pub value: f64,
-    /// The largest accepted difference from it.
+    /// The largest accepted difference from `value`.
     #[schemars(range(min = 0, max = 1e30))]
     pub within: f64,
 }
 
-/// The largest loss of one metric.
+/// The largest loss of one metric that a gate accepts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
     /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths.
     #[schemars(range(min = 0, max = 100))]
     pub points: f64,
-    /// The loss has to be within `points` with this probability. This means that the upper end of its one-sided interval is
-    /// within `points`, not only the loss on these samples.
+    /// The loss has to be within `points` with this confidence. This means that not only the loss on these samples has to be
+    /// within `points`, but also the upper end of the one-sided confidence interval of the loss.
     #[schemars(range(min = 0.5, max = 0.9999))]
     pub confidence: Option<f64>,
 }

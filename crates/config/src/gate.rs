@@ -1,4 +1,4 @@
-//! `[gate]`: demands on the result.
+//! The table `[gate]`: requirements for the result.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{evaluation::Drop, leaf::Pattern};
 
-/// Demands on the result.
+/// Requirements for the result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Gate {
-    /// The largest loss of the integer model compared with the float model, by the name of a metric of `[evaluation]`. The
-    /// float model's agreement counts as 100, and its cosine as 1. If a metric has several outputs, each of them has to meet
-    /// the limit.
-    #[serde(default)]
+    /// The largest loss that the integer model may have compared with the float model, by the name of a metric of
+    /// `[evaluation]`. For the metrics `agreement` and `cosine`, the float model counts as 100 and 1. If a metric has several
+    /// outputs, each of them has to meet the limit.
     pub accuracy_drop: BTreeMap<String, Drop>,
-    /// The smallest value of a metric for the integer model, by the name of a metric of `[evaluation]` and in its unit: `least
-    /// = { snr = 30 }`.
-    #[serde(default)]
+    /// The smallest value that a metric may have for the integer model, by the name of a metric of `[evaluation]` and in the
+    /// metric's unit: `least = { snr = 30 }`.
     pub least: BTreeMap<String, f64>,
-    /// The only layers that may run on the host, by their source names. Each name has to be in the model. `[]`: none may.
-    /// Absent: all may.
+    /// Source names of the only layers that may run on the host. Each name has to be in the model. With `[]`, no layer may run
+    /// on the host. Absent: every layer may.
     pub host_layers: Option<Vec<Pattern>>,
     /// A requirement for the fusions.
     pub fusions: Option<FusionGate>,
@@ -29,19 +27,21 @@ pub struct Gate {
     pub sanity: Option<SanityGate>,
 }
 
-/// Demand on the outputs for the first calibration samples, on which the integer model runs beside the float model.
+/// What is required of the outputs for the first calibration samples. The sanity check compares the integer model with the
+/// float model on these samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
-    /// Makes the warning of the sanity check an error. The check fails if an output has an SNR below 10 dB, if it is constant
-    /// and the float model's is not, or if two answers differ from the float model's. A compilation without samples also fails.
+    /// Makes the warning of the sanity check an error. The check fails if an output of the integer model has an SNR below 10
+    /// dB, if an output is constant and that of the float model is not, or if two answers differ from those of the float model.
+    /// A compilation without samples also fails.
     Error,
 }
 
-/// Demand on the fusions.
+/// What is required of the fusions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FusionGate {
-    /// Each fusion is proved to give the same integers.
+    /// Each fusion is proved to give the same integers as the operations that it replaces.
     Exact,
 }

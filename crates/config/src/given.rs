@@ -1,4 +1,4 @@
-//! Grids and codes that a program adds to a configuration. A configuration file has no keys for them.
+//! Grids and codes that a program adds to a configuration. The configuration file itself has no keys for them.
 
 use strait_core::{Elem, Port, QuantParams, TensorData};
 
@@ -9,7 +9,7 @@ use strait_core::{Elem, Port, QuantParams, TensorData};
 pub struct Given {
     /// The source name of the layer.
     pub layer: String,
-    /// The operand or result of the layer. Its number is that after the target-independent rewrite rules.
+    /// The operand or result of the layer, counted as it is after the target-independent rewrite rules.
     pub port: Port,
     /// The type of the codes.
     pub elem: Elem,

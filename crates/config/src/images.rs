@@ -4,17 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 
-/// Reading of an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels.
-/// Alpha is dropped. Of 16 bits the upper 8 are taken, and of several frames the first.
+/// Reads an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels. An
+/// alpha channel is dropped. Of 16-bit channels the upper 8 bits are taken, and of several frames the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Decode {
     /// What to do if the Exif data say that the camera was turned.
-    #[serde(default)]
     pub orientation: Orientation,
 }
 
-/// Reading of turned photographs.
+/// How to read a photograph for which the camera was turned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Orientation {
@@ -25,9 +24,9 @@ pub enum Orientation {
     Upright,
 }
 
-/// Another size. Exactly one of `size` and `short` is given.
+/// Resizes an image. Exactly one of `size` and `short` is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Resize {
     /// Width and height.
     pub size: Option<Extent>,
@@ -35,21 +34,20 @@ pub struct Resize {
     /// `Resize`.
     #[schemars(range(min = 1, max = 16384))]
     pub short: Option<u32>,
-    /// The interpolation filter. Not every library has every filter.
-    #[serde(default)]
+    /// The interpolation filter. Not every library supports every filter.
     pub filter: Filter,
-    /// The library whose arithmetic the step reproduces. The levels are equal, or differ by at most one.
-    #[serde(default)]
+    /// The library whose arithmetic the step reproduces. The levels of the pixels are equal to those of the library, or differ
+    /// by at most one.
     pub like: Like,
 }
 
-/// An image that is scaled until it touches two sides of a field. The rest of the field has a fixed level.
+/// Scales an image until it touches two opposite sides of a field. The rest of the field is filled with a fixed level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Letterbox {
     /// Width and height of the field.
     pub size: Extent,
-    /// The level of the rest of the field, in every channel.
+    /// The level with which the rest of the field is filled, in every channel.
     #[serde(default = "gray")]
     #[schemars(range(min = 0, max = 255))]
     pub fill: u32,
@@ -71,7 +69,7 @@ fn gray() -> u32 {
     114
 }
 
-/// A part of the image.
+/// Cuts a part out of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crop {
@@ -82,12 +80,11 @@ pub struct Crop {
     pub at: Anchor,
 }
 
-/// Conversion of three channels to one: the luma of Recommendation BT.601.
+/// Converts three channels to one: the luma of Recommendation BT.601.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Gray {
     /// The library whose weights the step uses.
-    #[serde(default)]
     pub like: Like,
 }
 
@@ -108,7 +105,7 @@ const NO_FILTER: (&str, &str) = (
 );
 
 impl Resize {
-    /// Converts the table to a step. If that is not possible: the error, and advice.
+    /// Converts the table to a step. If this is not possible, returns the error and advice.
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let size = match (self.size, self.short) {
             (Some(size), None) => images::Size::Both(size.pixels()),
@@ -132,7 +129,7 @@ impl Letterbox {
         let &Letterbox { filter, like, .. } = self;
         let step = images::Step::Letterbox(images::Letterbox {
             size: self.size.pixels(),
-            // The check has already refused numbers that are not levels.
+            // The check has already refused numbers above 255.
             fill: self.fill.min(255) as u8,
             anchor: self.at,
             rounding: self.round,

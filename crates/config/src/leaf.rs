@@ -1,5 +1,5 @@
-//! Types of values that are more specific than a number or a string. Each type has a `format`, by which the file is
-//! checked.
+//! Types of values that are more specific than a number or a string, such as paths. Each type has a `format`, and the
+//! values in the file are checked against the format.
 
 use std::{
     borrow::Cow,
@@ -17,14 +17,14 @@ use strait_samples::FOLDERS;
 
 use super::TARGET_PLACEHOLDER;
 
-/// A path. Loading the configuration resolves it: against the folder of the file that contains it, or against the current
-/// folder if it is from the command line. It has forward slashes on every system.
+/// A path. When the configuration is loaded, the path is resolved against the folder of the file that contains it, or
+/// against the current folder if the path is from the command line. It has forward slashes on every system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FilePath(String);
 
 impl FilePath {
-    /// Makes a path as the user gives it, which has not been resolved.
+    /// Makes a path from the text that the user wrote. It is not resolved yet.
     pub(super) fn new(path: &str) -> Self {
         FilePath(path.to_owned())
     }
@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// The formats of these values.
+/// The formats of the types in this module.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "path",
@@ -187,7 +187,7 @@ fn is_layout(text: &str) -> bool {
     text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
 }
 
-/// Implements the schema of a type, from the type's JSON type and the name of the type's format.
+/// Implements the JSON schema of a type, from the type's JSON type and the name of its format.
 macro_rules! leaf_schema {
     ($($type:ident: $schema:tt;)*) => {$(
         impl JsonSchema for $type {

@@ -1,10 +1,10 @@
 //! The configuration of a deployment: a TOML file, and the keys that the command line sets.
 //!
-//! The types in `types.rs`, `plugins.rs` and `leaf.rs` define each single key: `strait_document` makes the parser, the
-//! checks, the JSON schema and the reference page from them. The types for `[quantize]` are in the compiler, which
-//! converts them to settings. `consistency.rs` checks combinations of keys. The place where each key was written is
-//! kept ([`Loaded::error`]), so that errors which are only found with the model, the data or the target can also show
-//! it.
+//! The types in `types.rs`, `plugins.rs` and `leaf.rs` define the keys. From these types, `strait_document` makes the
+//! parser, the checks of single keys, the JSON schema and the reference page. The types for `[quantize]` are in the
+//! compiler, which converts them to settings. `consistency.rs` checks combinations of keys. The place where each key was
+//! written is kept ([`Loaded::error`]), so that errors which are only found with the model, the data or the target can also
+//! show it.
 
 mod consistency;
 pub mod data;
@@ -31,7 +31,7 @@ pub use overrides::Override;
 pub use reference::reference_page;
 pub use strait_document::{Glob, KeyPath, codes};
 
-/// The version of the configuration's form that this version of Strait reads and writes.
+/// The schema version of configurations that this version of Strait reads and writes.
 pub const SCHEMA: u32 = 1;
 
 /// The placeholder in `[output] dir` that stands for the target's id.

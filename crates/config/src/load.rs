@@ -1,12 +1,9 @@
 //! Loads a configuration from a file and the arguments of the command line, and checks it.
 
 use crate::loaded::Loaded;
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use strait_document::{
-    Diagnostic, Diagnostics, KeyPath, Node, Source, Value, codes,
-    diagnostic::{Excerpt, SourceText},
-};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Source, Value, codes};
 
 use super::{Override, consistency, overrides, types::Config};
 
@@ -14,9 +11,9 @@ use super::{Override, consistency, overrides, types::Config};
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Loaded {
-    /// The configuration with additional rules, which come before the rules of `[quantize]`, and with additional keys,
-    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of
-    /// the file, and each of them has a place.
+    /// The configuration with additional rules, which are placed before the rules of `[quantize]`, and with additional keys,
+    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of the file,
+    /// and errors can show the place of each addition.
     ///
     /// # Errors
     /// The additions have errors. All of them are reported at once.
@@ -31,15 +28,12 @@ impl Loaded {
         }
         let path = ["quantize", "rule"].map(|key| (key.to_owned(), tree.location.clone()));
         let own = tree.find(&KeyPath::of(&["quantize", "rule"])).cloned();
-        let (mut all, place) = (
-            rules,
-            own.as_ref().map_or(tree.location.clone(), |own| own.location.clone()),
-        );
+        let place = own.as_ref().map_or(&tree.location, |own| &own.location).clone();
+        let mut all = rules;
         if let Some(Value::List(own)) = own.map(|own| own.value) {
             all.extend(own);
         }
-        let value = Value::List(all);
-        overrides::put(&mut tree, path.into(), Node { value, location: place })?;
+        overrides::put(&mut tree, path.into(), Value::List(all).at(&place))?;
         let expanded = loaded(tree, &self.folder)?;
         Ok(Loaded {
             given: self.given.clone(),
@@ -55,15 +49,8 @@ impl Loaded {
 pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
     let name = file.display().to_string();
     let text = read(file).map_err(|message| {
-        let source = Arc::new(SourceText {
-            name: name.clone(),
-            text: String::new(),
-        });
-        Diagnostic::error(codes::FILE, message).at(Excerpt {
-            source,
-            span: None,
-            label: String::new(),
-        })
+        let nothing = Source::new(&name, String::new(), Path::new(""), 0);
+        Diagnostic::error(codes::FILE, message).at(nothing.place(None).excerpt(""))
     })?;
     parse(&name, text, file.parent().unwrap_or(Path::new("")), overrides)
 }
@@ -74,25 +61,13 @@ pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> 
 /// # Errors
 /// As for [`load`].
 pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
-    let text = Arc::new(SourceText {
-        name: name.to_owned(),
-        text,
-    });
-    let source = Arc::new(Source {
-        text: Arc::clone(&text),
-        folder: folder.to_owned(),
-        rank: 0,
-    });
-    let mut tree = strait_document::syntax(&source)?;
-    let refused: Vec<Diagnostic> = overrides
+    let mut tree = strait_document::syntax(&Source::new(name, text, folder, 0))?;
+    let refused = overrides
         .iter()
         .zip(1..)
         .filter_map(|(given, rank)| given.apply(&mut tree, rank).err())
-        .flat_map(|refused| refused.0)
-        .collect();
-    if !refused.is_empty() {
-        return Err(Diagnostics(refused));
-    }
+        .flat_map(|refused| refused.0);
+    Diagnostics(refused.collect()).or(())?;
     loaded(tree, folder)
 }
 

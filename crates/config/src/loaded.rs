@@ -35,8 +35,8 @@ impl Loaded {
         self.tree.find(path)
     }
 
-    /// The settings that the manifest of one target has. They are the same on every machine. Paths are left out,
-    /// because the manifest has the digests of the files. Other targets and their options are left out too.
+    /// The settings that are recorded in the manifest of one target. They are the same on every machine. Paths are left out,
+    /// because the manifest has the digests of the files instead. Other targets and their options are left out too.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
         settings::settings_for(&self.tree, target)
     }

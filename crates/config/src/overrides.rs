@@ -1,13 +1,11 @@
-//! Keys that the command line sets. Their values are put into the tree before the types are checked. So an error in
-//! such a value is reported like an error in a file, and the text that is shown is the argument.
+//! Keys that the command line sets. Their values are put into the configuration's tree before the types are checked. So an
+//! error in such a value is reported like an error in the file, but it shows the argument of the command line.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use strait_document::{
-    Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Table, Value, codes, diagnostic::SourceText,
-};
+use strait_document::{Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Table, Value, codes};
 
 /// The name of the option that sets `output.dir`.
 pub(super) const OUT: &str = "--out";
@@ -28,6 +26,12 @@ enum Content {
 }
 
 impl Override {
+    /// The option `option VALUE`, which sets one key to a text.
+    fn text(option: &'static str, keys: &'static [&'static str], text: impl Into<String>) -> Self {
+        let content = Content::Text(keys, text.into());
+        Override { option, content }
+    }
+
     /// The option `--set a.b.c=VALUE`: a dotted key and a TOML value. The value replaces the previous value of the key;
     /// a table is replaced as a whole.
     pub fn set(assignment: impl Into<String>) -> Self {
@@ -39,10 +43,7 @@ impl Override {
 
     /// The option `--model FILE`.
     pub fn model(file: impl Into<String>) -> Self {
-        Override {
-            option: "--model",
-            content: Content::Text(&["model", "file"], file.into()),
-        }
+        Override::text("--model", &["model", "file"], file)
     }
 
     /// The option `--target ID`, which may be given several times.
@@ -55,68 +56,34 @@ impl Override {
 
     /// The option `--calibration PATH`.
     pub fn calibration(data: impl Into<String>) -> Self {
-        Override {
-            option: "--calibration",
-            content: Content::Text(&["calibration", "data"], data.into()),
-        }
+        Override::text("--calibration", &["calibration", "data"], data)
     }
 
     /// The option `--calibration-config FILE`.
     pub fn calibration_config(file: impl Into<String>) -> Self {
-        Override {
-            option: "--calibration-config",
-            content: Content::Text(&["calibration", "config"], file.into()),
-        }
+        Override::text("--calibration-config", &["calibration", "config"], file)
     }
 
     /// The option `--out DIR`.
     pub fn output(folder: impl Into<String>) -> Self {
-        Override {
-            option: OUT,
-            content: Content::Text(&["output", "dir"], folder.into()),
-        }
+        Override::text(OUT, &["output", "dir"], folder)
     }
 
-    /// Puts the value into the tree. `rank` is the number of this argument among the texts of the configuration.
+    /// Puts the value into the tree. `rank` is the position of this argument among all texts of the configuration.
     pub(super) fn apply(&self, root: &mut Node, rank: usize) -> Result<(), Diagnostics> {
         let text = match &self.content {
             Content::Assignment(text) | Content::Text(_, text) => text.clone(),
             Content::List(_, texts) => texts.join(" "),
         };
-        let text = Arc::new(SourceText {
-            name: self.option.to_owned(),
-            text,
-        });
-        let source = Arc::new(Source {
-            text,
-            folder: PathBuf::new(),
-            rank,
-        });
-        let whole = SourceLocation {
-            span: Some(0..source.text.text.len()),
-            source,
-        };
+        let span = 0..text.len();
+        let whole = Source::new(self.option, text, Path::new(""), rank).place(Some(span));
+        let node = |text: &String| Value::Text(text.clone()).at(&whole);
         let (keys, value) = match &self.content {
             Content::Assignment(text) => assignment(text, &whole)?,
-            Content::Text(keys, text) => (
-                at(keys, &whole),
-                Node {
-                    value: Value::Text(text.clone()),
-                    location: whole,
-                },
-            ),
+            Content::Text(keys, text) => (at(keys, &whole), node(text)),
             Content::List(keys, texts) => {
-                let node = |text: &String| Node {
-                    value: Value::Text(text.clone()),
-                    location: whole.clone(),
-                };
-                (
-                    at(keys, &whole),
-                    Node {
-                        value: Value::List(texts.iter().map(node).collect()),
-                        location: whole.clone(),
-                    },
-                )
+                let list = Value::List(texts.iter().map(node).collect());
+                (at(keys, &whole), list.at(&whole))
             }
         };
         put(root, keys, value)
@@ -130,8 +97,8 @@ fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
     keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
-/// Splits `KEY=VALUE` at the first `=` that is not in quotes. Both sides are parsed separately, because neither of them
-/// is a document.
+/// Splits `KEY=VALUE` at the first `=` that is not in quotes. Key and value are parsed separately, because neither of them
+/// is a whole TOML document.
 fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
     let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
@@ -141,11 +108,8 @@ fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Nod
     let Some(equals) = equals_outside_quotes(text) else {
         return Err(wrong("`--set` takes KEY=VALUE".to_owned(), whole).into());
     };
-    let part = |span: std::ops::Range<usize>| SourceLocation {
-        source: Arc::clone(&whole.source),
-        span: Some(span),
-    };
-    // Blanks after `=` are skipped, because a TOML value alone does not begin with blanks.
+    let part = |span: std::ops::Range<usize>| whole.source.place(Some(span));
+    // Blanks after `=` are skipped, because the parser of a single TOML value does not accept blanks before it.
     let start = text.len() - text[equals + 1..].trim_start().len();
     let (key_place, value_place) = (part(0..equals), part(start..text.len()));
 
@@ -179,14 +143,8 @@ fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey
     let mut table = table;
     loop {
         let (key, value) = table.iter().next().filter(|_| table.len() == 1)?;
-        let span = Some(key.span());
-        keys.push((
-            key.get_ref().as_ref().to_owned(),
-            SourceLocation {
-                source: Arc::clone(&location.source),
-                span,
-            },
-        ));
+        let place = location.source.place(Some(key.span()));
+        keys.push((key.get_ref().as_ref().to_owned(), place));
         match value.get_ref() {
             DeValue::Table(inner) => table = inner,
             DeValue::Integer(_) => return Some(keys),
@@ -209,13 +167,9 @@ pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<
                 .into());
         };
         path = path.key(&key);
-        let empty = Node {
-            value: Value::Table(Table::default()),
-            location: place.clone(),
-        };
         let entry = entries.get_or_insert_with(key, || Entry {
+            node: Value::Table(Table::default()).at(&place),
             key: place,
-            node: empty,
         });
         node = &mut entry.node;
     }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::leaf::{FilePath, Sha256};
 
-/// The table of a target, in a file.
+/// A file with the table of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TableFile {
-    /// Whatever it says.
+    /// A path. The content of the file is not checked against a digest.
     Path(FilePath),
-    /// With a digest.
+    /// A path with a digest.
     Pinned(PinnedFile),
 }
 
@@ -23,7 +23,7 @@ pub enum TableFile {
 pub struct PinnedFile {
     /// The file.
     pub path: FilePath,
-    /// The digest that it must have; another is an error. `strait plugin lock` writes it.
+    /// The digest that the file must have. It is an error if the file has another one. `strait plugin lock` writes this key.
     pub sha256: Option<Sha256>,
 }
 
@@ -36,7 +36,7 @@ impl TableFile {
         }
     }
 
-    /// The digest that it must have.
+    /// The digest that the file must have, if the configuration states one.
     pub fn sha256(&self) -> Option<String> {
         match self {
             TableFile::Path(_) => None,
@@ -51,9 +51,9 @@ impl TableFile {
 pub struct Plugin {
     /// The library.
     pub path: FilePath,
-    /// The SHA-256 that the library must have: one digest, or one for each platform. `strait plugin lock` writes it.
+    /// The SHA-256 that the library must have: one digest, or one for each platform. `strait plugin lock` writes this key.
     pub sha256: Option<Pin>,
-    /// False: if the file does not exist, its target is missing, and that is not an error.
+    /// If false, it is not an error that the file does not exist: its target is just missing.
     #[serde(default = "yes")]
     pub required: bool,
 }
@@ -66,9 +66,9 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Pin {
-    /// On every platform.
+    /// The same digest on every platform.
     One(Sha256),
-    /// By the platform, as `x86_64-unknown-linux-gnu`.
+    /// A digest for each platform, by the platform's name, such as `x86_64-unknown-linux-gnu`.
     Each(BTreeMap<String, Sha256>),
 }
 
@@ -82,24 +82,23 @@ impl Pin {
     }
 }
 
-/// Plugins that nobody has vouched for.
+/// What to do with plugins whose digest is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Trust {
     /// What to do with a plugin of `[[plugin]]` that has no `sha256` for this platform. Tables are data and do not need a
     /// digest.
-    #[serde(default)]
     pub unpinned: Unpinned,
 }
 
-/// Consequence where a plugin is not pinned.
+/// What to do with a plugin whose digest is not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unpinned {
     /// It is an error, and no code of the plugin runs.
     #[default]
     Deny,
-    /// A warning gives the digest of the plugin.
+    /// The plugin is used, and a warning gives its digest.
     Warn,
     /// The plugin is used without a message.
     Allow,

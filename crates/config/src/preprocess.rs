@@ -1,5 +1,5 @@
-//! Converts the preprocessing in a configuration to a [`Plan`]. In the plan, every step has the numbers of its axes. So
-//! the plan can be applied without knowing the letters of the axes or the order of the colours.
+//! Converts the preprocessing in a configuration to a [`Plan`]. In the plan, every step has the indices of its axes. So the
+//! plan can be applied without knowing the letters of the axes or the order of the colours.
 
 use strait_images::{self as images, Pipeline};
 use strait_samples::{Operation, Plan};
@@ -9,7 +9,7 @@ use super::{
     types::{ColorOrder, Decode, Gray, Normalize, Orientation, Preprocess, Step},
 };
 
-/// The reason why a preprocessing is not possible.
+/// Why a preprocessing is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PlanError {
@@ -60,7 +60,7 @@ pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     })
 }
 
-/// A plan that is being made, and what is known about the samples after its last step so far.
+/// A plan to which steps are being added, and what is known about the samples after its last step so far.
 struct Draft<'a> {
     stored: Option<&'a str>,
     layout: Option<&'a str>,
@@ -109,8 +109,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The list of the steps on pixels, if a step on pixels is possible now. Steps on pixels come before all other
-    /// steps.
+    /// The list of the steps on pixels. `None` if a step on pixels is not possible now, because such steps come before all
+    /// other steps.
     fn pixels(&mut self) -> Option<&mut Vec<images::Step>> {
         let pixels = self.pixels.as_mut().filter(|_| self.operations.is_empty());
         pixels.map(|pixels| &mut pixels.steps)
@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
             like: gray.like,
             first_is_blue,
         })?;
-        // A single channel has no order of colours. If there is another `gray`, it finds no order and is refused.
+        // A single channel has no order of colours. A second `gray` step finds no order and is refused.
         match self.color.take() {
             Some(_) => Ok(()),
             None => Err(("there is one channel already", "leave it out")),

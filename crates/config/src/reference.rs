@@ -15,7 +15,7 @@ data = "calib.npy"
 dir = "build/{target}"
 "#;
 
-/// The sections of the page, in the order in which a configuration is written. (The schema has them in alphabetical
+/// The sections of the page, in the order in which a configuration is usually written. (The schema has them in alphabetical
 /// order.)
 const SECTIONS: [&str; 13] = [
     "model",
@@ -33,8 +33,8 @@ const SECTIONS: [&str; 13] = [
     "output",
 ];
 
-/// Lists of words that several keys share, and that get a section of their own on the page: one of these keys, and the
-/// title of the section.
+/// Lists of words that several keys share. Each list gets a section of its own on the page. An entry has one of these keys,
+/// and the title of the section.
 const LISTS: [(&str, &str); 10] = [
     ("quantize.activations.type", "Types"),
     ("quantize.activations.scale", "Scales"),
@@ -67,24 +67,26 @@ complete configuration:
 
 ";
 
-const INTRODUCTION: &str = r#"Keys that are not listed on this page are errors. Paths have forward slashes on every system. They are relative to
-the folder of the file in which they stand, and on the command line to the current folder.
+const INTRODUCTION: &str = r#"A key that is not listed on this page is an error. Paths are written with forward slashes on every system. A path in a file is relative
+to the folder of that file, and a path on the command line is relative to the current folder.
 
-`--set KEY=VALUE` sets any key. The key has its tables in front of it, and the value is written as in TOML:
+On the command line, `--set KEY=VALUE` sets any key. The names of its tables are written before the key, and the value is written as in
+TOML:
 
 ```
 strait compile deploy.toml --set calibration.samples=64 --set 'calibration.observer="mse"'
 ```
 
-Some keys also have an option of their own: `--target` for `target.use`, `--model` for `model.file`, `--calibration` for `calibration.data`,
+Some keys also have a command-line option of their own: `--target` for `target.use`, `--model` for `model.file`, `--calibration` for `calibration.data`,
 `--calibration-config` for `calibration.config`, and `--out` for `output.dir`.
 
-`calibration.config` and `[target.options]` can contain settings of a vendor's own tool. These become rules. First come the rules of the
-file, then those of the options, and finally those of `[[quantize.rule]]`. If two rules set the same key, the later one wins. A setting
-that cannot be a rule sets another key, such as `rewrite.do_fusion`, unless the configuration sets that key itself. `strait compile --rules`
-prints all of them, and each compilation reports what became of each rule.
+The file in `calibration.config` and the options in `[target.options]` can contain settings of a vendor's own tool. Strait converts these
+settings to rules. The rules of the file are applied first, then those of the options, and finally those of `[[quantize.rule]]`. If two
+rules set the same key, the later one wins. A setting that cannot be expressed as a rule sets another key of the configuration, such as
+`rewrite.do_fusion`, unless the configuration sets this key itself. `strait compile --rules` prints all rules in their order, and the
+report of each compilation says what became of each rule.
 
-Wherever a key takes names of layers or tensors, it also takes patterns. The parts of a name are separated by `/`:
+A key whose value is the name of a layer or tensor also accepts a pattern. The parts of a name are separated by `/`:
 
 | pattern | matches |
 |---|---|
@@ -93,8 +95,8 @@ Wherever a key takes names of layers or tensors, it also takes patterns. The par
 | `**` | any number of characters |
 | `**/` at the start of a part | any number of whole parts: `/a/**/b` matches `/a/b` and `/a/x/y/b` |
 
-Editors with support for JSON schemas can complete and check the file with `strait-config-1.schema.json`, which is in the same folder as this
-page.
+Editors that support JSON schemas can complete and check a configuration with the schema `strait-config-1.schema.json`, which is in the
+same folder as this page.
 
 "#;
 

@@ -1,32 +1,26 @@
-//! The table `[rewrite]`, which has settings for the rules over the float graph.
+//! The table `[rewrite]`, with settings for the rules that rewrite the float graph.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::leaf::{FilePath, Pattern};
 
-/// The rules over the float graph, which is observed behind them: without one, other values are measured.
+/// Which rules rewrite the float graph. The ranges of values are measured after these rules have run, so switching off a
+/// rule also changes which values are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rewrite {
-    /// False: no rule merges a layer into another one, for example a batch normalization into its convolution. AMCT uses the
-    /// same name.
-    #[serde(default = "yes")]
+    /// If false, no rule merges a layer into another one, for example a batch normalization into the convolution before it. The
+    /// key has the same name in AMCT.
     pub do_fusion: bool,
-    /// Layers, by their source names, that no rule merges into another layer, and into which no other layer is merged. AMCT
-    /// uses the same name.
-    #[serde(default)]
+    /// Source names of layers that no rule merges into another layer, and into which no other layer is merged. The key has the
+    /// same name in AMCT.
     pub skip_fusion_layers: Vec<Pattern>,
     /// Names of rules that are switched off. [rules.md](rules.md) lists the rules.
-    #[serde(default)]
     pub off: Vec<String>,
-    /// A switch file as for ATC: lines `RULE:off`, or JSON `{"Switch": {"GraphFusion": {"ALL": "off", "RULE": "on"}}}`. `ALL`
-    /// stands for every rule that merges a layer into another one. Rules that another key switches off stay off.
+    /// A switch file in ATC's format: lines `RULE:off`, or JSON `{"Switch": {"GraphFusion": {"ALL": "off", "RULE": "on"}}}`.
+    /// `ALL` stands for every rule that merges a layer into another one. Rules that another key switches off stay off.
     pub switch_file: Option<FilePath>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Default for Rewrite {

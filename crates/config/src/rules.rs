@@ -1,5 +1,5 @@
-//! Passes the rules of a configuration to the compiler, and finds the lines of the errors that the compiler reports for
-//! them.
+//! Passes the rules of a configuration to the compiler. If the compiler reports errors in rules, finds the lines of these
+//! rules.
 
 use strait_compile::rules::{RuleErrors, Rules};
 use strait_document::{Diagnostic, Diagnostics};
@@ -23,7 +23,7 @@ impl Config {
 }
 
 impl Loaded {
-    /// Converts errors in rules to diagnostics that have the lines of the rules.
+    /// Converts errors in rules to diagnostics, which have the lines of the rules.
     pub fn told(&self, found: RuleErrors) -> Diagnostics {
         let told = found.0.into_iter().map(|found| Diagnostic {
             notes: found.notes,

@@ -10,7 +10,7 @@ use super::types::Config;
 pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     let mut settings = without_paths(Config::shape(), tree).unwrap_or_default();
     if let Json::Object(settings) = &mut settings {
-        // The file from which a target comes is recorded with the target.
+        // The manifest has a field of its own for the file from which a target comes.
         settings.remove("plugin");
         settings.remove("trust");
     }

@@ -1,7 +1,8 @@
 //! The tables of a configuration. The documentation of these types is the reference for users: `docs/configuration.md`
 //! and the JSON schema are made from it, and every file is checked against these types.
 //!
-//! If a key is an `Option` and no default is stated, the target or the data determine the value of a missing key.
+//! Many keys are an `Option` without a stated default. If such a key is missing, the target or the data determine its
+//! value.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 
@@ -26,7 +27,7 @@ pub use super::{
     rewrite::Rewrite,
 };
 
-/// A deployment: which model becomes an integer model, for which targets, with which samples.
+/// A deployment: the model that is compiled to an integer model, the targets, and the samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Configuration of Strait")]
@@ -39,50 +40,53 @@ pub struct Config {
     /// Settings for a single input of the model, by its name. Quote unusual names: `[input."serving_default_x:0"]`.
     #[serde(default)]
     pub input: BTreeMap<String, Input>,
-    /// How stored samples become inputs of the model. This holds for every input without a preprocessing of its own.
+    /// How stored samples are converted to inputs of the model. These settings apply to every input that has no `preprocess` of
+    /// its own.
     ///
-    /// For a float input, samples of any numeric type are read as float32. The steps follow in their order, each in float32. If
-    /// the first step is `decode`, the samples are images. They stay 8-bit images until the first step that computes with
-    /// numbers or moves axes.
+    /// For a float input, samples of any numeric type are read as float32. The steps are then applied in their order, and each
+    /// computes in float32. If the first step is `decode`, the samples are images. They stay 8-bit images until the first step
+    /// that computes with numbers or moves axes.
     ///
-    /// An input of integers or truth values is not converted. The file has the type of the input, or a type whose numbers all
-    /// fit into it, such as int32 for int64. Only the steps `color` and `layout` are possible.
+    /// The samples for an integer or boolean input are not converted. The file has to have the type of the input, or a type
+    /// whose numbers all fit into the type of the input, such as int32 for int64. Only the steps `color` and `layout` are
+    /// possible.
     ///
-    /// After the last step, a sample with another shape but the same number of elements is reshaped to the model's shape. It is
-    /// refused if its axes are those of the model in another order.
+    /// After the last step, a sample that has the number of elements of the model's input, but another shape, is reshaped to
+    /// the shape of the input. Such a sample is refused if its axes are the axes of the input in another order.
     #[serde(default)]
     pub preprocess: Preprocess,
-    /// The chips to compile for. The model is observed once for all of them.
+    /// The chips to compile for. The ranges of the model's values are measured once for all of them.
     pub target: Target,
-    /// Plugins in shared libraries, each with one target. They run in processes of their own. Strait only loads plugins that
-    /// are listed here: it does not search folders or environment variables. Their options are in `[target.options.ID]`, as for
-    /// all targets.
+    /// Plugins: shared libraries, each of which contains one target. Each plugin runs in a process of its own. Strait only
+    /// loads the plugins that are listed here, and does not search folders or environment variables for others. The options of
+    /// a plugin's target are in `[target.options.ID]`, as for all targets.
     #[serde(default)]
     pub plugin: Vec<Plugin>,
-    /// What happens with plugins whose digest is not given.
+    /// What happens to plugins whose digest is not given.
     #[serde(default)]
     pub trust: Trust,
-    /// The samples from which the ranges of activations are measured, or a record that already has the grids. One of the two is
-    /// required, unless the model is quantized and has a grid for every value that needs one.
+    /// The samples from which the ranges of activations are measured, or a record of a vendor's tool that already contains the
+    /// grids. One of the two is required, unless the model is already quantized and has a grid for every value that needs one.
     #[serde(default)]
     pub calibration: Calibration,
     /// Switches for the rules that rewrite the float graph.
     #[serde(default)]
     pub rewrite: Rewrite,
-    /// How values are quantized, where the target leaves a choice.
+    /// How values are quantized, as far as the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
-    /// Which differences a fused requantization may make.
+    /// How much the result of a fusion may differ from the result of the separate operations that it replaces.
     #[serde(default)]
     pub fusion: Fusion,
-    /// The labelled samples on which the float and the integer model are compared.
+    /// Samples with labels, on which the float model and the integer model are compared.
     ///
-    /// The report has each metric for both models, and the change from float to integer with a paired 95 % interval. The method
-    /// for the interval depends on the metric: Agresti and Min for counted answers, Student for means over samples, and DeLong
-    /// for `auc`. For `miou`, `map` and `snr`, 1000 sets of samples are drawn from a fixed seed. If there is no method for an
-    /// interval, the report says so.
+    /// For each metric, the report has the value for the float model and for the integer model, and their difference with a
+    /// paired 95 % confidence interval. The method for the interval depends on the metric: Agresti and Min for metrics that
+    /// count correct answers, Student for means over samples, and DeLong for `auc`. For `miou`, `map` and `snr` it is a
+    /// bootstrap with 1000 resampled sets and a fixed seed. If there is no method for an interval, the report says so.
     pub evaluation: Option<Evaluation>,
-    /// Requirements for the result. If one of them is not met, the exit code is 3. Artifact and report are written anyway.
+    /// Requirements for the result. If one of them is not met, the exit code is 3. The artifact and the report are written even
+    /// then.
     #[serde(default)]
     pub gate: Gate,
     /// Where the result is written.
@@ -106,30 +110,30 @@ impl Document for Config {
 pub struct Model {
     /// The model: ONNX, a frozen TensorFlow graph or TFLite. The format is recognised by the content.
     pub file: FilePath,
-    /// The digest that the file must have. If it differs, that is an error.
+    /// The SHA-256 digest that the file must have. It is an error if the file has another one.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by the name of the dimension in the model. To set a dimension of a single input,
-    /// whether it has a name or not, write the input and the axis: `"x.2" = 48`. A dimension that is the first of every input
-    /// and is not set here counts as the batch and is 1. Any other dimension without a size is an error. With the size 0 a
-    /// tensor has no elements, for example the past of a decoder in its first step.
+    /// The size of each symbolic dimension, by the name of the dimension in the model. To set a dimension of a single input,
+    /// whether this dimension has a name or not, write the input and the axis: `"x.2" = 48`. A symbolic dimension that is the
+    /// first one of every input is the batch. If it is not set here, its size is 1. Any other dimension without a size is an
+    /// error. With the size 0 a tensor has no elements, for example the past of a decoder in its first step.
     #[serde(default)]
     pub bind: BTreeMap<String, u32>,
-    /// Tensors or layers at which the graph begins, instead of at its inputs. Empty: at its inputs.
+    /// Tensors or layers at which the compiled graph begins. If the list is empty, the graph begins at the inputs of the model.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
-    /// Tensors or layers at which the graph ends, instead of at its outputs. Empty: at its outputs.
+    /// Tensors or layers at which the compiled graph ends. If the list is empty, the graph ends at the outputs of the model.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
-    /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations anew
-    /// in each run.
+    /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations
+    /// dynamically, anew in each run.
     pub hybrid: Option<Hybrid>,
 }
 
-/// Reading of layers that have quantized weights and float activations.
+/// How to compile TFLite layers that have quantized weights and float activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hybrid {
-    /// Run such layers in float, with the numbers that the codes of their weights stand for. Without this key they are refused.
+    /// Run such layers in float, with dequantized weights. Without this key, models with such layers are refused.
     Float,
 }
 
@@ -137,32 +141,31 @@ pub enum Hybrid {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The smallest and the largest value of the input, after preprocessing. The range is then not measured.
+    /// The smallest and the largest value of the input, after preprocessing. If they are given, the range of the input is not
+    /// measured.
     pub range: Option<Range>,
     /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
 }
 
-/// From samples as stored to inputs of the model.
+/// How stored samples are converted to inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Preprocess {
     /// The layout of the stored samples, before the first step.
-    #[serde(default)]
     pub stored: Stored,
-    /// The steps, in this order. Each does one thing.
-    #[serde(default)]
+    /// The steps, in the order in which they are applied. Each step has exactly one key.
     pub steps: Vec<Step>,
 }
 
-/// Type, shape and layout of stored samples.
+/// The layout and the order of colours of stored samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// The meaning of the axes, with `N` (the samples) first: `"NHWC"`. It is required by `layout`, by `color`, and for numbers
-    /// per channel.
+    /// The meaning of the axes, one letter for each, with `N` (the samples) first, such as `"NHWC"`. The steps `layout` and
+    /// `color` need it, and so does `normalize` with a number for each channel.
     pub layout: Option<Layout>,
-    /// The order of the three colour channels. It is required by `color`.
+    /// The order of the three colour channels. The step `color` needs it.
     pub color: Option<ColorOrder>,
 }
 
@@ -181,19 +184,19 @@ pub enum Step {
     Crop(Crop),
     /// Converts images with three channels to one channel.
     Gray(Gray),
-    /// Multiplies every number by this.
+    /// Multiplies every number by this number.
     Scale(f64),
-    /// Adds this to every number.
+    /// Adds this number to every number.
     Offset(f64),
     /// Subtracts `mean`, then divides by `std`.
     Normalize(Normalize),
-    /// Brings the colour channels into this order.
+    /// Puts the colour channels into this order.
     Color(ColorOrder),
-    /// Brings the axes into this order, which is a permutation of the current letters.
+    /// Puts the axes into this order, which is a permutation of the letters that the axes have before this step.
     Layout(Layout),
 }
 
-/// `(x - mean) / std`: one number for all channels, or one for each.
+/// Computes `(x - mean) / std`. Each of the two lists has one number for all channels, or one for each channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalize {
@@ -229,7 +232,7 @@ pub enum ColorOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The ids of targets, registered or from `file`. `strait targets` lists them.
+    /// The ids of the targets to compile for. A target is registered, or comes from `file`. `strait targets` lists them.
     #[serde(rename = "use")]
     #[schemars(length(min = 1))]
     pub ids: Vec<String>,
@@ -243,7 +246,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Those of the given options that are options of the target's table.
+    /// The options in the configuration that are options of the target's table.
     ///
     /// # Errors
     /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.
@@ -264,51 +267,45 @@ impl Target {
     }
 }
 
-/// The samples that the ranges of the activations are measured on.
+/// The samples from which the ranges of activations are measured, or a record that already has the grids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// Arrays or images, or a number of random samples.
     ///
-    /// Arrays: an `.npy` for a model with one input, an `.npz` with an array for each input by its name, or a folder of
-    /// `NAME.npy`. The samples are along the first axis. Several `.npy` or `.npz` can be batches of one set. Give them as a
-    /// folder, as a pattern such as `"batches/*.npy"`, or as a list of paths, here or in a `.txt` with one path in each line.
+    /// Arrays: an `.npy` for a model with one input, an `.npz` with an array for each input by its name, or a folder with a
+    /// file `NAME.npy` for each input. The samples are along the first axis. Several `.npy` or `.npz` can be batches of one
+    /// set. Give them as a folder, as a pattern such as `"batches/*.npy"`, or as a list of paths, here or in a `.txt` with one
+    /// path in each line.
     ///
     /// Images, if the preprocessing begins with `decode`: a folder with `.png` and `.jpg` files, including its subfolders, in
-    /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. For several inputs, a folder that
-    /// has a folder of images or an array for each input, by its name. Their samples belong together in the order of the files.
+    /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. A model with several inputs needs a
+    /// folder that contains a folder of images or an array for each input, named after the input. The first file or element for
+    /// each input belongs to the first sample, the second to the second sample, and so on.
     ///
-    /// `"random:64"`: this many samples of random numbers, for a first look without data. The artifact is then marked as not
-    /// for deployment.
+    /// `"random:64"`: this many samples with random numbers, to try the compiler without data. The artifact is then marked as
+    /// not for deployment.
     pub data: Option<Data>,
     /// What to do with images that cannot be decoded.
-    #[serde(default)]
     pub unreadable: Unreadable,
-    /// What to do if numbers are NaN in a run on the samples. Infinite numbers never have a range: the nodes that compute them
-    /// stay on the host.
-    #[serde(default)]
+    /// What to do if the model computes NaN on the samples, or a sample contains NaN. There is no choice for infinite numbers,
+    /// which cannot be part of a range: the nodes that compute them stay on the host.
     pub nan: NotANumber,
-    /// A record of the vendor's own tool, for targets that can read one: AMCT's `record.txt` for `ascend`. The layers in the
-    /// record get its grids, all other layers stay in float, and nothing is measured.
+    /// A record in which a vendor's tool has written grids, for targets that can read one: AMCT's `record.txt` for `ascend`.
+    /// The layers in the record get these grids, all other layers stay in float, and no ranges are measured.
     pub record: Option<FilePath>,
-    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
+    /// The number of samples to use. These are the first samples of the set. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The observer that determines a range from the measurements. Absent: the one of the target's reference.
+    /// The observer, which determines a range from the measurements. Absent: the observer of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// A file for the vendor's own tool that says how to quantize, for targets that can read it: AMCT's simple configuration
-    /// (`.cfg`) for `ascend`. Its content becomes rules. The rules of `[target.options]` and of `[quantize]` come later and
-    /// win.
+    /// A quantization configuration in the format of a vendor's tool, for targets that can read it: AMCT's simple configuration
+    /// (`.cfg`) for `ascend`. The settings in this file become rules. Rules of `[target.options]` and of `[quantize]` override
+    /// them.
     pub config: Option<FilePath>,
-    /// The folder where measurements are stored. They are reused if model, data and preprocessing are the same.
-    #[serde(default = "default_cache")]
+    /// The folder where measurements are stored. They are reused if the model, the data and the preprocessing are the same.
     pub cache: FilePath,
-}
-
-fn default_cache() -> FilePath {
-    FilePath::new(".strait/cache")
 }
 
 impl Default for Calibration {
@@ -322,57 +319,58 @@ impl Default for Calibration {
             observer: None,
             observer_options: ObserverOptions::default(),
             config: None,
-            cache: default_cache(),
+            cache: FilePath::new(".strait/cache"),
         }
     }
 }
 
-/// Which differences a fused requantization may make.
+/// How much the result of a fusion may differ from the result of the separate operations that it replaces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Fusion {
-    /// The differences that a fusion may make. Absent: the target's default.
+    /// How much the result of a fusion may differ. Absent: the target's default.
     pub accept: Option<Accept>,
-    /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
+    /// With `accept = "bounded"`: the largest difference, in steps of the output's codes (LSB). Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
     /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
     /// no suitable form, because there is no proof, or because the difference is not accepted.
-    #[serde(default)]
     pub refused: Refused,
 }
 
-/// Consequence where a row of the target's table matches a requantization and does not fuse it.
+/// What to do if a fusion row of the target's table matches a requantization but does not fuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
-    /// The requantization stays an operation of its own.
+    /// The requantization stays a separate operation.
     #[default]
     Keep,
     /// The compilation fails. The message names each layer and the reason. A requantization for which there is no row is not a
-    /// failure: the target computes it by itself.
+    /// failure, because the target computes it as a separate operation.
     Error,
 }
 
-/// Where the result goes.
+/// Where the result is written, and in which formats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The folder of the artifact. `{target}` stands for the id of the target. It is required if there are several targets.
+    /// The folder of the artifact. `{target}` in the path stands for the id of the target, and is required if there are several
+    /// targets.
     pub dir: PathByTarget,
-    /// Further formats to write. It is an error if a target does not have one of them. Absent: all that the target asks for.
+    /// The formats that are written in addition to the artifact. It is an error if a target does not support one of them.
+    /// Absent: the formats that the target's table lists.
     pub emit: Option<Vec<Format>>,
-    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same numbers, with zero points that differ
-    /// by 128. 16-bit activations are always `int16`.
+    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same real numbers, with zero points that
+    /// differ by 128. 16-bit activations are always `int16`.
     #[serde(default)]
     pub qdq_activations: QdqActivations,
 }
 
-/// Types of activations in the Q/DQ ONNX.
+/// The type of 8-bit activations in the Q/DQ ONNX file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QdqActivations {
-    /// ONNX Runtime and OpenVINO have fast kernels for this type together with `int8` weights on every processor.
+    /// ONNX Runtime and OpenVINO have fast kernels for `uint8` activations with `int8` weights on every processor.
     #[default]
     Uint8,
     /// For runtimes that only support signed activations.

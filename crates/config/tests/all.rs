@@ -1,4 +1,4 @@
-//! Configurations. One program, so that it is linked once.
+//! Tests of configurations. They are one program, so that the libraries are linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod config;

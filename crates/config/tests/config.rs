@@ -1,5 +1,6 @@
-//! Configurations and what is said about them. Each `config/bad/NAME.toml` has the expected text in `NAME.txt`, which
-//! `STRAIT_BLESS=1` rewrites; lines `#: --set KEY=VALUE` at its top are arguments of the command line.
+//! Tests of configurations and of the messages about them. Each `config/bad/NAME.toml` has the expected messages in
+//! `NAME.txt`, which `STRAIT_BLESS=1` rewrites. Lines `#: --set KEY=VALUE` at the top of a file are arguments of the
+//! command line.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,7 +26,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Parses one as if it stood in the folder `there`.
+/// Parses a configuration as if it were in the folder `there`.
 fn parse(file: &Path) -> Result<config::Loaded, Diagnostics> {
     let text = fs::read_to_string(file).unwrap().replace("\r\n", "\n");
     let overrides: Vec<Override> = text
@@ -138,7 +139,8 @@ fn every_key_can_be_used_at_once() {
     assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));
 }
 
-/// The keys of the schema that are in none of the values. What the user names, and steps, are looked into as lists.
+/// The keys of the schema that none of the values has. Tables with names that the user chooses, and steps, are searched
+/// like lists.
 fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<String>) {
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{key}");
@@ -173,7 +175,7 @@ fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<S
 
 #[test]
 fn the_files_of_every_key_have_every_key() {
-    // No one observer reads all of its settings.
+    // No single observer uses all settings of observers, so there are several files.
     let files = ["everything", "observers", "images", "record"].map(|name| format!("good/{name}.toml"));
     let texts = files.map(|file| fs::read_to_string(Path::new(FOLDER).join(file)).unwrap());
     let values = texts.map(|text| toml::from_str(&text).unwrap());
@@ -182,7 +184,8 @@ fn the_files_of_every_key_have_every_key() {
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// The check is made from the schema and the types are read by serde: what the first accepts the second must read.
+/// The check is made from the schema, and serde reads the types. Every document that the check accepts must also be
+/// readable.
 #[test]
 fn whatever_the_check_accepts_can_be_read() {
     let text = fs::read_to_string(Path::new(FOLDER).join("good/everything.toml")).unwrap();
@@ -237,7 +240,7 @@ fn later_checks_point_at_the_line() {
         (&"mode = \"tflite\"".into(), &"T007".into())
     );
     assert_eq!(found["file"], "deploy.toml");
-    // What was not given is reported at the table that it would stand in.
+    // An error about a missing key is reported at the table that would contain the key.
     let path = KeyPath::of(&["target", "options", "sima", "absent"]);
     assert_eq!(
         loaded.error("T008", &path, "needed", "").to_json()["text"],
@@ -253,7 +256,7 @@ fn settings_do_not_depend_on_the_machine_or_on_other_targets() {
         settings["target"],
         serde_json::json!({ "options": { "sima": { "mode": "tflite" } } })
     );
-    // Nor on who vouches for a plugin.
+    // They do not depend on who vouches for a plugin either.
     assert_eq!((settings.get("plugin"), settings.get("trust")), (None, None));
     let text = settings.to_string();
     assert!(!text.contains("there") && !text.contains("model.onnx"), "{text}");
@@ -287,7 +290,7 @@ fn preprocessing_is_resolved_to_axes() {
     }
 }
 
-/// Writes the bytes into a file, loads it, and says what is told.
+/// Writes the bytes to a file, loads the file, and returns the messages.
 fn load(bytes: &[u8]) -> Result<config::Loaded, String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deploy.toml");

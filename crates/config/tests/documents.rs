@@ -1,4 +1,4 @@
-//! The documents that are made from the types are current. `STRAIT_BLESS=1` rewrites them.
+//! Tests that the documents made from the types are current. `STRAIT_BLESS=1` rewrites them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

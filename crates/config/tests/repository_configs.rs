@@ -1,4 +1,4 @@
-//! The configurations that come with the repository are valid ones.
+//! Tests that the configurations in the repository are valid.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 

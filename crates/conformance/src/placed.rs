@@ -53,16 +53,6 @@ pub(crate) fn width(t: IntType) -> usize {
 
 /// Reads elements in the byte order of the machine.
 pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> Vec<i32> {
-    match t {
-        IntType::U4 | IntType::U8 => bytes.iter().map(|&code| code.into()).collect(),
-        IntType::I4 | IntType::I8 => bytes.iter().map(|&code| code.cast_signed().into()).collect(),
-        IntType::I16 => words(bytes, |word| i16::from_ne_bytes(word).into()),
-        IntType::U16 => words(bytes, |word| u16::from_ne_bytes(word).into()),
-        IntType::I32 => words(bytes, i32::from_ne_bytes),
-    }
-}
-
-fn words<const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> i32) -> Vec<i32> {
-    let (words, _) = bytes.as_chunks::<N>();
-    words.iter().map(|word| of(*word)).collect()
+    let codes = bytes.chunks_exact(width(t)).filter_map(|code| t.decode(code));
+    codes.collect()
 }

@@ -4,12 +4,11 @@
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
 use crate::placed::Placed;
-pub(crate) use crate::placed::decoded;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
     integer::{Activation, Addend, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
 };
-use strait_requantize::{IntType, Requantization};
+use strait_requantize::{IntType, OutsideDomain, Requantization};
 
 /// One call of one loop: its operands, and the accumulators that this module computes from the operands.
 pub(crate) struct Run {
@@ -237,15 +236,12 @@ impl Run {
                 .enumerate()
                 .map(move |(n, b)| (n, widths.wrapped(b.wrapping_add(a.into()))))
         });
-        Run::new(
-            widths,
-            Kind::Gemm {
-                bias: bias.clone(),
-                rows: ROWS,
-                a: widths.bytes(&a),
-            },
-            accumulators.collect(),
-        )
+        let kind = Kind::Gemm {
+            bias: bias.clone(),
+            rows: ROWS,
+            a: widths.bytes(&a),
+        };
+        Run::new(widths, kind, accumulators.collect())
     }
 
     /// A convolution with one tap whose weight is 1. The chosen accumulators are the bias: acc = bias[o] + x[position].
@@ -269,15 +265,12 @@ impl Run {
             .enumerate()
             .flat_map(|(o, b)| x.iter().map(move |&x| (o, widths.wrapped(b.wrapping_add(x.into())))));
         let accumulators = accumulators.collect();
-        Run::new(
-            widths,
-            Kind::Conv {
-                conv,
-                bias: bias.clone(),
-                input: widths.bytes(x),
-            },
-            accumulators,
-        )
+        let kind = Kind::Conv {
+            conv,
+            bias: bias.clone(),
+            input: widths.bytes(x),
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     fn matmul(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
@@ -292,16 +285,13 @@ impl Run {
         let accumulators = (0..rows * channels)
             .map(|at| sum(at / channels, at % channels))
             .collect();
-        Run::new(
-            widths,
-            Kind::MatMul {
-                extents: [rows, channels, k],
-                a: widths.bytes(&a),
-                b: widths.bytes(&b),
-                zeros,
-            },
-            accumulators,
-        )
+        let kind = Kind::MatMul {
+            extents: [rows, channels, k],
+            a: widths.bytes(&a),
+            b: widths.bytes(&b),
+            zeros,
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     /// Sum pooling with windows of 2 × 3 and no padding.
@@ -324,16 +314,13 @@ impl Run {
             (channel, (0..6).map(tap).sum())
         };
         let accumulators = (0..channels * rows * columns).map(sum).collect();
-        Run::new(
-            widths,
-            Kind::SumPool {
-                pool,
-                axis: Axis::Rows,
-                pad_value: 0,
-                input: widths.bytes(&x),
-            },
-            accumulators,
-        )
+        let kind = Kind::SumPool {
+            pool,
+            axis: Axis::Rows,
+            pad_value: 0,
+            input: widths.bytes(&x),
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     /// Sum pooling over pairs of neighbours in the rows of two images. Each position of the output counts as a channel
@@ -356,16 +343,13 @@ impl Run {
             (position, i64::from(x[first]) + i64::from(x[first + 1]))
         };
         let accumulators = (0..images * channels).map(sum).collect();
-        Run::new(
-            widths,
-            Kind::SumPool {
-                pool,
-                axis: Axis::Columns,
-                pad_value: 0,
-                input: widths.bytes(&x),
-            },
-            accumulators,
-        )
+        let kind = Kind::SumPool {
+            pool,
+            axis: Axis::Columns,
+            pad_value: 0,
+            input: widths.bytes(&x),
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     /// An addition by lookup tables. Each table has halves of the chosen accumulators.
@@ -388,14 +372,11 @@ impl Run {
             .zip(&b)
             .map(|(&a, &b)| (0, entry(&tables[0], a).wrapping_add(entry(&tables[1], b)).into()));
         let accumulators = sums.collect();
-        Run::new(
-            widths,
-            Kind::Add {
-                tables,
-                operands: [widths.bytes(&a), widths.bytes(&b)],
-            },
-            accumulators,
-        )
+        let kind = Kind::Add {
+            tables,
+            operands: [widths.bytes(&a), widths.bytes(&b)],
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     fn multiply(widths: Widths, numbers: &mut Numbers) -> Run {
@@ -407,14 +388,11 @@ impl Run {
             .zip(&b)
             .map(|(&a, &b)| (0, less(a, zeros[0]) * less(b, zeros[1])));
         let accumulators = products.collect();
-        Run::new(
-            widths,
-            Kind::Multiply {
-                zeros,
-                operands: [widths.bytes(&a), widths.bytes(&b)],
-            },
-            accumulators,
-        )
+        let kind = Kind::Multiply {
+            zeros,
+            operands: [widths.bytes(&a), widths.bytes(&b)],
+        };
+        Run::new(widths, kind, accumulators)
     }
 
     /// Name of the loop that is called.
@@ -449,6 +427,20 @@ impl Run {
     /// Channel and accumulator of a result.
     pub(crate) fn accumulator(&self, at: usize) -> (usize, i64) {
         self.accumulators[at]
+    }
+
+    /// The results for all accumulators, by the definition of the form.
+    pub(crate) fn expected(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Vec<i32>, OutsideDomain> {
+        let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
+        let channels: Vec<_> = (0..self.channels()).map(|channel| form.channel(channel).ok()).collect();
+        let of = |&(channel, accumulator): &(usize, i64)| {
+            let code = match channels.get(channel) {
+                Some(Some(channel)) => channel.eval(accumulator)?,
+                _ => form.eval(channel, accumulator)?,
+            };
+            Ok(code.min(high).max(low))
+        };
+        self.accumulators.iter().map(of).collect()
     }
 
     /// Calls the loop and returns its results.

@@ -5,4 +5,3 @@ mod admits;
 mod functions;
 mod kit;
 mod recorded;
-mod targets;

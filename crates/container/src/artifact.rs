@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_mapped::{MappedFile, read_part};
 
-/// How often an artifact is opened again if another process replaces it meanwhile.
+/// How often opening an artifact is tried again if another process replaces the artifact meanwhile.
 const ATTEMPTS: usize = 16;
 
 /// How many files of an artifact stay open, besides the container file. Most artifacts have fewer files. The number is

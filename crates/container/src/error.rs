@@ -84,8 +84,8 @@ pub enum ArtifactError {
         /// The rule that the name breaks.
         fault: NameError,
     },
-    /// The manifest would be longer than manifests that are read, because what it says about the artifact's origin is
-    /// too long.
+    /// The manifest would be longer than the longest manifest that is read, because what it says about the artifact's
+    /// origin is too long.
     #[error("the manifest of {} would have {bytes} bytes, and {most} are the most that are read", .path.display())]
     LongManifest {
         /// The artifact's folder.

@@ -39,8 +39,8 @@ pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     there.ancestors().find(is_artifact).map(Path::to_path_buf)
 }
 
-/// Refuses a destination that contains anything else than an artifact, since replacing the folder removes everything in
-/// it.
+/// Refuses a destination that contains anything other than an artifact, since replacing the folder removes everything
+/// in it.
 pub(crate) fn check_replaceable(folder: &Path) -> Result<(), ArtifactError> {
     let occupied = |reason: String| {
         Err(ArtifactError::Occupied {

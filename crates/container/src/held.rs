@@ -10,8 +10,8 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use strait_file_names::{MOST_FILES, MOST_PARTS};
 
-/// How many entries of a folder are listed at most. An artifact has far fewer, so files that do not belong to the
-/// artifact are still found.
+/// The largest number of entries of a folder that are listed. An artifact has far fewer entries, so files that do not
+/// belong to the artifact are still found.
 const MAX_ENTRIES: usize = 100_000;
 const _: () = assert!(MOST_FILES < MAX_ENTRIES);
 

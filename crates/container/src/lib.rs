@@ -18,7 +18,6 @@
 mod artifact;
 mod beside;
 mod certificates;
-mod compare;
 mod digest;
 mod error;
 mod exchange;
@@ -37,7 +36,6 @@ mod writer;
 
 pub use artifact::{Artifact, FileFinding};
 pub use beside::Beside;
-pub use compare::{Difference, compare};
 pub use digest::sha256;
 pub use error::{ArtifactError, ModelError};
 pub use folder::artifact_around;

@@ -28,7 +28,7 @@ pub struct Quantization {
     pub layers: Vec<QuantizedLayer>,
 }
 
-/// A quantization scheme: how scales are chosen, the type and range of codes, and the rounding.
+/// A quantization scheme: the policy for scales, the type and range of the codes, and the rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemeReport {
@@ -191,9 +191,9 @@ fn config(
     })
 }
 
-/// The configs that the scale and zero point of a config come from. If configs share a scale, this is the root of their
-/// set, or the configs from which the scale of the root is derived. Empty if the config has its own scale and zero
-/// point.
+/// The configs from which the scale and zero point of a config come. If configs share a scale, this is the root of
+/// their set, or the configs from which the scale of the root is derived. Empty if the config has its own scale and
+/// zero point.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

@@ -85,8 +85,8 @@ impl Drop for Staging {
     }
 }
 
-/// The most bytes of the destination's name that are used in the names beside it. File systems allow 255 bytes for a
-/// whole name.
+/// The number of bytes of the destination's name that may be used in the names beside it. File systems allow 255 bytes
+/// for a whole name.
 const LONGEST_NAME: usize = 160;
 
 /// The name of a destination. A long name is replaced by its beginning and its digest.

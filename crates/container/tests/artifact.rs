@@ -7,7 +7,7 @@ use crate::support;
 
 use std::fs;
 use std::path::Path;
-use strait_container::{Artifact, ArtifactError, ArtifactWriter, Difference, FileFinding, Integrity, compare};
+use strait_container::{Artifact, ArtifactError, ArtifactWriter, FileFinding, Integrity};
 use support::{fill, names, provenance, write};
 
 fn open(folder: &Path) -> Artifact {
@@ -391,8 +391,6 @@ fn an_artifact_that_is_open_stays_the_same_when_another_takes_its_place() {
     assert_eq!(artifact.file("report.json").unwrap(), &b"old"[..]);
     assert_eq!(artifact.model(Integrity::Full).unwrap().module.graphs.len(), 2);
     assert_eq!(open(&out).file("report.json").unwrap(), &b"new"[..]);
-    let differences = compare(&artifact, &open(&out)).unwrap();
-    assert_eq!(differences.len(), 2, "{differences:?}");
 }
 
 /// The other file has the same length. Only the digest of the whole file, which only `check` computes, differs.
@@ -432,34 +430,4 @@ fn a_container_file_that_is_cut_while_it_is_open_is_damaged() {
         let error = artifact.model(integrity).unwrap_err();
         assert!(matches!(error, ArtifactError::Damaged { .. }), "{error}");
     }
-}
-
-#[test]
-fn artifacts_are_compared_file_by_file() {
-    let root = tempfile::tempdir().unwrap();
-    let [a, b, c] = ["a", "b", "c"].map(|name| root.path().join(name));
-    write(&a, "report");
-    write(&b, "report");
-    let writer = ArtifactWriter::create(&c).unwrap();
-    fill(&writer, "repair");
-    writer.add_bytes("extra", b"").unwrap();
-    writer.commit(provenance()).unwrap();
-    assert_eq!(compare(&open(&a), &open(&b)).unwrap(), []);
-    let differences = compare(&open(&a), &open(&c)).unwrap();
-    let content = |file: &str, offset| Difference::Content {
-        file: file.into(),
-        offset,
-    };
-    assert_eq!(differences[0], Difference::OnlyInSecond("extra".into()));
-    assert_eq!(differences[1], content("report.json", 3));
-    assert!(matches!(&differences[2..], [Difference::Content { file, .. }] if file == "manifest.json"));
-    assert_eq!(
-        compare(&open(&c), &open(&a)).unwrap()[0],
-        Difference::OnlyInFirst("extra".into())
-    );
-    fs::write(b.join("report.json"), "rep0rt").unwrap();
-    assert!(matches!(
-        compare(&open(&a), &open(&b)),
-        Err(ArtifactError::Damaged { .. })
-    ));
 }

@@ -1,4 +1,5 @@
-//! A tensor of codes that a fused node adds inside its accumulator, as a second run-time operand.
+//! The addend of a fused node: a tensor of codes that the node adds inside its accumulator. It is a second run-time
+//! operand.
 
 use crate::op::Op;
 use crate::reason::Reason;

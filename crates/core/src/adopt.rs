@@ -7,7 +7,7 @@ use crate::shape::Dim;
 use std::collections::BTreeMap;
 
 impl Module {
-    /// Copies into this module the graphs of `other` that have position `from` or a later one, with their names and the
+    /// Copies the graphs of `other`, from position `from` on, into this module, together with their names and the
     /// tensors that they read. Returns an offset: position in `other` + offset = position in this module. A graph whose
     /// name is already taken gets another name.
     pub fn adopt(&mut self, other: &Module, from: usize) -> usize {
@@ -28,15 +28,13 @@ impl Module {
                     value.def = Def::Data(own.unwrap_or(data));
                 }
             }
-            for node in copy.nodes.iter_mut().flatten() {
-                node.op = node.op.with_graphs(|id| GraphId::new(offset + id.index()));
-            }
+            copy.rename_graphs(|id| GraphId::new(offset + id.index()));
             self.graphs.push(copy);
         }
         offset
     }
 
-    /// Replaces the name symbols in a graph that comes from another module by symbols of this module's table.
+    /// Replaces the name symbols in a graph that comes from the module `other` by symbols of this module's table.
     fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
         let names = &mut self.names;
         let mut own = |symbol: Symbol| {

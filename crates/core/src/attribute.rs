@@ -3,10 +3,13 @@
 //! Every op is a struct declared by the `op!` macro, which derives one list of (key, tag, value) from the fields. The
 //! text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that list.
 
+use crate::elem::Elem;
 use crate::ids::DataId;
 use smallvec::{Array, SmallVec};
+use strait_requantize::form::TosaInput;
 use strait_requantize::function::Definition;
-use strait_requantize::{Requantization, Rounding};
+use strait_requantize::quantize::ZeroPoint;
+use strait_requantize::{IntType, Requantization, Rounding, Roundings};
 
 /// The value of one attribute. The tags of the variants are part of the IR bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +31,11 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. The index is the tag.
+    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. A kind's tag is the index of
+    /// its name.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
-    /// The tag of the kind in IR bytes.
+    /// The tag of the attribute's kind in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {
             Attribute::Int(_) => 0,
@@ -41,6 +45,14 @@ impl Attribute {
             Attribute::Text(_) => 4,
             Attribute::Data(_) => 5,
             Attribute::Form(_) => 6,
+        }
+    }
+
+    /// The text, if the attribute is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Attribute::Text(text) => Some(text),
+            _ => None,
         }
     }
 }
@@ -86,14 +98,14 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// The value that the field has if the attribute is absent; the attribute is then not written either. `None` if the
+    /// The value of the field if the attribute is absent. A field with this value is not written either. `None` if the
     /// attribute is required.
     fn implied() -> Option<Self> {
         None
     }
 }
 
-/// What the `op!` macro derives for each op.
+/// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
     /// The op's name in the text form, IR bytes and tables. It is the term that is usual for this op in the field, in
     /// snake case.
@@ -214,31 +226,14 @@ impl Field for Requantization {
 /// Declares a closed set of words that an op can have as an attribute.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? } $(implied $implied:ident)?) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant),* }
-
-        impl $name {
-            /// All members, in declaration order.
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The word that stands for the member in the text form, IR bytes and tables.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $word),* }
-            }
-
-            /// The member with this word; the inverse of `name`.
-            pub fn parse(word: &str) -> Option<$name> {
-                match word { $($word => Some($name::$variant),)* _ => None }
-            }
-        }
+        $crate::named::named! { $(#[$doc])* $name { $($(#[$vdoc])* $variant = $word),* } }
 
         impl $crate::attribute::Field for $name {
             fn to_attribute(&self) -> $crate::Attribute {
                 $crate::Attribute::Text(self.name().into())
             }
             fn from_attribute(attribute: &$crate::Attribute) -> Option<Self> {
-                match attribute { $crate::Attribute::Text(word) => $name::parse(word), _ => None }
+                attribute.text().and_then($name::parse)
             }
             fn allowed() -> String {
                 concat!("one of", $(" ", $word),*, " is expected").into()
@@ -254,38 +249,53 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Makes attributes of enums from crate `requantize`. The text form has their names.
+/// Implements attributes for enums whose members have names. The first argument is the text that says what is allowed.
+/// The words that limits may name and the value for an absent attribute follow, if there are any.
 macro_rules! named_fields {
-    ($($t:ident),*) => { $(impl Field for $t {
+    ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
             Attribute::Text(self.name().into())
         }
         fn from_attribute(attribute: &Attribute) -> Option<Self> {
-            match attribute {
-                Attribute::Text(word) => $t::parse(word),
-                _ => None,
-            }
+            attribute.text().and_then($t::parse)
         }
         fn allowed() -> String {
-            format!("one of {} is expected", Self::words().join(", "))
+            $allowed
         }
-        fn words() -> Vec<&'static str> {
-            $t::ALL.map($t::name).to_vec()
-        }
+        $(fn words() -> Vec<&'static str> {
+            $words.to_vec()
+        })?
+        $(fn implied() -> Option<Self> {
+            Some($value)
+        })?
     })* };
 }
-named_fields!(Rounding, Definition);
+named_fields! {
+    Elem: "an element type is expected".into(), words Elem::ALL.map(Elem::name);
+    Rounding: one_of(&Rounding::ALL.map(Rounding::name)), words Rounding::ALL.map(Rounding::name);
+    Definition: one_of(&Definition::ALL.map(Definition::name)), words Definition::ALL.map(Definition::name);
+    IntType: one_of(&IntType::ALL.map(IntType::name));
+    TosaInput: one_of(&TosaInput::ALL.map(TosaInput::name));
+    Roundings: one_of(&[Roundings::One, Roundings::Two].map(Roundings::name)), implied Roundings::Two;
+    ZeroPoint: one_of(&ZeroPoint::ALL.map(ZeroPoint::name)), implied ZeroPoint::After;
+}
 
-/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. A
-/// family of ops states no kind here, because each of its members has a kind of its own.
+fn one_of(words: &[&str]) -> String {
+    format!("one of {} is expected", words.join(", "))
+}
+
+/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own.
+/// `= value` after a field is the value that the field has if the attribute is absent ([`Field::implied`] has this value
+/// for all fields of a type).
 macro_rules! op {
-    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $($(#[$fdoc])* pub $field: $t),* }
 
         $(impl $name {
-            /// The kind of computation that the term's op does.
+            /// The kind of computation that this op does.
             pub const KIND: $crate::kind::Kind = $crate::kind::Kind::$kind;
         })?
 
@@ -313,7 +323,7 @@ macro_rules! op {
 
             #[allow(unused_variables)]
             fn write(&self, put: &mut dyn FnMut(&'static str, $crate::Attribute)) {
-                $(if let Some(value) = $crate::attribute::written(&self.$field) {
+                $(if let Some(value) = $crate::attribute::written(&self.$field, $crate::attribute::implied!($($implied)?)) {
                     put(stringify!($field), value);
                 })*
             }
@@ -322,7 +332,9 @@ macro_rules! op {
             fn read(
                 get: &mut dyn FnMut(&'static str) -> Option<$crate::Attribute>,
             ) -> Result<Self, $crate::AttributeError> {
-                Ok($name { $($field: $crate::attribute::field($text, stringify!($field), get)?),* })
+                Ok($name { $(
+                    $field: $crate::attribute::field($text, stringify!($field), get, $crate::attribute::implied!($($implied)?))?
+                ),* })
             }
         }
     };
@@ -339,9 +351,20 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
-/// The attribute of a field; `None` if the field has the value that an absent attribute stands for.
-pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
-    (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
+/// The value that an absent attribute stands for: the one that `op!` states for the field, or else that of its type.
+macro_rules! implied {
+    () => {
+        $crate::attribute::Field::implied()
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+pub(crate) use implied;
+
+/// The attribute of a field; `None` if the field has the value that is implied when its attribute is absent.
+pub(crate) fn written<T: Field + PartialEq>(value: &T, implied: Option<T>) -> Option<Attribute> {
+    (implied.as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
 /// Reads one field. The expansion of `op!` calls it.
@@ -349,9 +372,10 @@ pub(crate) fn field<T: Field>(
     op: &'static str,
     key: &'static str,
     get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
+    implied: Option<T>,
 ) -> Result<T, AttributeError> {
     let Some(found) = get(key) else {
-        return T::implied().ok_or(AttributeError::Missing { op, key });
+        return implied.ok_or(AttributeError::Missing { op, key });
     };
     T::from_attribute(&found).ok_or_else(|| AttributeError::Value {
         op,
@@ -366,30 +390,9 @@ impl Field for String {
         Attribute::Text(self.clone())
     }
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(text) => Some(text.clone()),
-            _ => None,
-        }
+        attribute.text().map(str::to_owned)
     }
     fn allowed() -> String {
         "a text is expected".into()
-    }
-}
-
-impl Field for crate::Elem {
-    fn to_attribute(&self) -> Attribute {
-        Attribute::Text(self.name().into())
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(word) => crate::Elem::parse(word),
-            _ => None,
-        }
-    }
-    fn allowed() -> String {
-        "an element type is expected".into()
-    }
-    fn words() -> Vec<&'static str> {
-        crate::Elem::ALL.map(crate::Elem::name).to_vec()
     }
 }

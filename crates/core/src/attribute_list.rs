@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Prefix of the attribute keys of a `foreign` op, so that they never collide with the keys that Strait itself uses.
 pub const FOREIGN_PREFIX: &str = "x.";
 
-/// Why a list of attributes does not make an op. The fault is in the text or the bytes that were read.
+/// Why no op can be made from a name and a list of attributes. The fault is in the text or the bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
     /// This version of Strait does not have the op.
@@ -49,7 +49,7 @@ impl Op {
         found
     }
 
-    /// The key of the first attribute that is NaN, or a list with NaN in it.
+    /// The key of the first attribute whose value is NaN, or a list that contains NaN.
     pub fn nan_attribute(&self) -> Option<&'static str> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -95,10 +95,11 @@ impl Op {
                 return Err(OpError::Twice(key));
             }
         }
-        let read = Op::read(op, &mut |key| own.remove(key)).ok_or_else(|| OpError::UnknownOp(name.into()))??;
-        Ok(match read {
-            Op::Foreign(foreign) => foreign.with_attributes(theirs).into(),
-            other => other,
-        })
+        let read = Op::read(op, &mut |key| own.remove(key));
+        let mut read = read.ok_or_else(|| OpError::UnknownOp(name.into()))??;
+        if let Op::Foreign(foreign) = &mut read {
+            foreign.attributes = theirs;
+        }
+        Ok(read)
     }
 }

@@ -1,7 +1,7 @@
 //! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
 //! Passes work on a single graph. A body (a graph that an `if` or `loop` node runs) becomes a part of that graph if all
-//! its extents are fixed. The inputs and outputs of the body are added after the graph's own. Parts share nothing but
+//! its extents are fixed: its inputs and outputs are then added after the graph's own. Parts share nothing but
 //! constants, so a pass treats each part like a separate model. A node belongs to the part whose outputs depend on the
 //! node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from
 //! the parts.
@@ -26,7 +26,7 @@ const MOST_NODES: usize = 1 << 20;
 /// The parts of a graph into which bodies were inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bodies {
-    /// The number of inputs and the number of outputs that the graph itself has.
+    /// The number of inputs and the number of outputs that the graph itself has, without those of the bodies.
     own: [usize; 2],
     bodies: Vec<Body>,
 }
@@ -50,8 +50,8 @@ struct Body {
 
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
-    /// all its extents are fixed and it is in the same stage as the graph. If a name is already taken, a number is
-    /// added to it.
+    /// all its extents are fixed and its stage is that of the graph. If a name in the body is already taken in the
+    /// graph, a number is appended to the name.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -97,8 +97,9 @@ impl Module {
         laid
     }
 
-    /// Does the same as [`Module::lay_open`] for a second graph, whose control-flow nodes run the same bodies as those
-    /// of a first graph. `like` are the bodies that were inlined into the first graph.
+    /// Does the same as [`Module::lay_open`] for a second graph that has the same control-flow nodes as a first graph.
+    /// `like` are the bodies that were inlined into the first graph. Afterwards, the control-flow nodes of both graphs
+    /// run the same bodies.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);
@@ -189,8 +190,8 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// Like [`Bodies::closed`], but the copy computes what the quantized module computes: each value is rounded to the
-    /// grid that the model gives for it.
+    /// Like [`Bodies::closed`], but in the copy, each value is rounded to the grid that the model gives for it. So the
+    /// copy computes what the quantized model computes.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -207,7 +208,7 @@ impl Bodies {
     /// longer used are removed from the module.
     ///
     /// # Errors
-    /// A bug in a pass: it has connected two parts.
+    /// Two parts are connected. A pass that connects them has a bug.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -262,7 +263,7 @@ impl Bodies {
             if !made.contains_key(&(body.node.as_str(), body.position)) {
                 continue;
             }
-            // If the body comes from the main graph, it keeps its name.
+            // Bodies of the main graph keep their names.
             let name = match main {
                 true => module.names.intern(&body.name),
                 false => module.names.fresh(&format!("{prefix}.{}", body.name)),

@@ -30,13 +30,11 @@ impl Module {
             own.push(made);
         }
         own.push(root);
-        // A copy has the same inputs and outputs as the original, so the types of calling nodes do not change.
+        // A copy has the same inputs and outputs as the original, so the result types of the nodes that call it do not
+        // change.
         for id in own.iter().filter(|_| !copies.is_empty()) {
-            let nodes = self.graphs.get_mut(id.index()).into_iter();
-            for node in nodes.flat_map(|graph| graph.nodes.iter_mut().flatten()) {
-                if node.op.graphs().iter().any(|id| copies.contains_key(id)) {
-                    node.op = node.op.with_graphs(|id| copies.get(&id).copied().unwrap_or(id));
-                }
+            if let Some(graph) = self.graphs.get_mut(id.index()) {
+                graph.rename_graphs(|id| copies.get(&id).copied().unwrap_or(id));
             }
         }
         own

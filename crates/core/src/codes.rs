@@ -45,7 +45,7 @@ pub const GUESSING: &str = "E002";
 pub const EXPECTED: &str = "E003";
 /// An output that a metric reads contains NaN or infinity.
 pub const NOT_A_NUMBER: &str = "E004";
-/// The metric of the float model is not the number that is known for it.
+/// The metric of the float model is not the value that the configuration expects.
 pub const UNEXPECTED: &str = "E005";
 /// The configuration contains a command to run, but commands are not allowed.
 pub const COMMANDS: &str = "E006";

@@ -4,13 +4,13 @@ use crate::elem::Elem;
 use crate::graph::Graph;
 use crate::ids::{GraphId, MAX_RESULTS, ValueId};
 use crate::module::Module;
-use crate::op::{Call, If, Loop, Op, Results};
+use crate::op::{If, Loop, Op, Results};
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
 use smallvec::{SmallVec, smallvec};
 
-/// The type of an operand or result, if there is one.
+/// The type of an operand or result; `None` if the operand or result is absent.
 type OptionalType<'a> = Option<&'a TensorType>;
 
 impl Op {
@@ -38,19 +38,23 @@ impl Op {
     pub fn with_graphs(&self, of: impl Fn(GraphId) -> GraphId) -> Op {
         // Graph ids have 32 bits, so the cast loses nothing.
         let id = |graph: u32| of(GraphId::new(graph as usize)).index() as u32;
-        match self {
-            Op::Call(op) => Call { graph: id(op.graph) }.into(),
-            Op::If(op) => If {
-                then_graph: id(op.then_graph),
-                else_graph: id(op.else_graph),
-            }
-            .into(),
-            Op::Loop(op) => Loop {
-                body: id(op.body),
-                ..(**op).clone()
-            }
-            .into(),
-            other => other.clone(),
+        let mut other = self.clone();
+        match &mut other {
+            Op::Call(op) => op.graph = id(op.graph),
+            Op::If(op) => (op.then_graph, op.else_graph) = (id(op.then_graph), id(op.else_graph)),
+            Op::Loop(op) => op.body = id(op.body),
+            _ => {}
+        }
+        other
+    }
+}
+
+impl Graph {
+    /// Lets the nodes run other graphs; see [`Op::with_graphs`].
+    pub(crate) fn rename_graphs(&mut self, of: impl Fn(GraphId) -> GraphId) {
+        let nodes = self.nodes.iter_mut().flatten();
+        for node in nodes.filter(|node| !node.op.graphs().is_empty()) {
+            node.op = node.op.with_graphs(&of);
         }
     }
 }
@@ -165,8 +169,8 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// The type of a result for readers outside of the graph that computes it. The names of extents in that graph have no
-/// meaning for them, so every extent that is not fixed becomes [`Dim::OPEN`].
+/// The type of a result, as other graphs see it. The names of extents in the graph that computes the result have no
+/// meaning elsewhere, so every extent that is not fixed becomes [`Dim::OPEN`].
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {

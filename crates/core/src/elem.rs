@@ -1,90 +1,58 @@
 //! Element types of tensors.
 
+use crate::named::named;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use strait_requantize::IntType;
 use strait_requantize::half_float::{BF16, F16, HalfFloat};
 
-/// The type of one element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Elem {
-    /// 32-bit IEEE float.
-    F32,
-    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert it before they compute.
-    F16,
-    /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute on
-    /// it.
-    F64,
-    /// Signed 8-bit integer.
-    I8,
-    /// Unsigned 8-bit integer.
-    U8,
-    /// Signed 16-bit integer.
-    I16,
-    /// Signed 32-bit integer, used for accumulators and biases.
-    I32,
-    /// Signed 64-bit integer. A value with a grid is an accumulator or bias; a value without a grid is a shape or
-    /// index.
-    I64,
-    /// A boolean: one byte, 0 or 1.
-    Bool,
-    /// Unsigned 16-bit integer.
-    U16,
-    /// Signed 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its own.
-    I4,
-    /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
-    /// own.
-    U4,
-    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert it before they
-    /// compute.
-    #[serde(rename = "bf16")]
-    BF16,
-    /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.
-    U32,
-    /// Unsigned 64-bit integer. Models may compute with it, but it is never the type of a code.
-    U64,
+named! {
+    /// The type of one element. The position of a type here is its tag in IR bytes, so further types come last.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Elem {
+        /// 32-bit IEEE float.
+        F32 = "f32",
+        /// 16-bit IEEE float. Tensors are stored in this type; kernels convert the elements to f32 before they compute.
+        F16 = "f16",
+        /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute
+        /// on it.
+        F64 = "f64",
+        /// Signed 8-bit integer.
+        I8 = "i8",
+        /// Unsigned 8-bit integer.
+        U8 = "u8",
+        /// Signed 16-bit integer.
+        I16 = "i16",
+        /// Signed 32-bit integer, used for accumulators and biases.
+        I32 = "i32",
+        /// Signed 64-bit integer. A value with a grid is an accumulator or bias; a value without a grid is a shape or
+        /// index.
+        I64 = "i64",
+        /// A boolean: one byte, 0 or 1.
+        Bool = "bool",
+        /// Unsigned 16-bit integer.
+        U16 = "u16",
+        /// Signed 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
+        /// own.
+        I4 = "i4",
+        /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of
+        /// its own.
+        U4 = "u4",
+        /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert the elements to f32
+        /// before they compute.
+        #[serde(rename = "bf16")]
+        BF16 = "bf16",
+        /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.
+        U32 = "u32",
+        /// Unsigned 64-bit integer. Models may compute with it, but it is never the type of a code.
+        U64 = "u64",
+    }
 }
 
 impl Elem {
-    /// All element types, in the order of their tags.
-    pub const ALL: [Elem; 15] = [
-        Elem::F32,
-        Elem::F16,
-        Elem::F64,
-        Elem::I8,
-        Elem::U8,
-        Elem::I16,
-        Elem::I32,
-        Elem::I64,
-        Elem::Bool,
-        Elem::U16,
-        Elem::I4,
-        Elem::U4,
-        Elem::BF16,
-        Elem::U32,
-        Elem::U64,
-    ];
-
     /// The tag of the type in IR bytes.
     pub fn tag(self) -> u8 {
-        match self {
-            Elem::F32 => 0,
-            Elem::F16 => 1,
-            Elem::F64 => 2,
-            Elem::I8 => 3,
-            Elem::U8 => 4,
-            Elem::I16 => 5,
-            Elem::I32 => 6,
-            Elem::I64 => 7,
-            Elem::Bool => 8,
-            Elem::U16 => 9,
-            Elem::I4 => 10,
-            Elem::U4 => 11,
-            Elem::BF16 => 12,
-            Elem::U32 => 13,
-            Elem::U64 => 14,
-        }
+        self as u8
     }
 
     /// The type in which elements are stored at run time. A 4-bit code is then stored in a byte of its own; elements of
@@ -120,8 +88,9 @@ impl Elem {
         })
     }
 
-    /// The number by which codes and zero points change when they move from this type to the type of the same width and
-    /// opposite signedness. The numbers that they stand for do not change: q − z = (q − 128) − (z − 128).
+    /// The number that has to be added to codes and zero points to convert them from this type to the type of the same
+    /// width and opposite signedness. The real numbers that the codes stand for do not change: q − z = (q − 128) − (z −
+    /// 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
@@ -154,32 +123,6 @@ impl Elem {
             Elem::F32 | Elem::I32 | Elem::U32 => 4,
             Elem::F64 | Elem::I64 | Elem::U64 => 8,
         }
-    }
-
-    /// The name of the type in the text form, configurations and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Elem::F32 => "f32",
-            Elem::F16 => "f16",
-            Elem::F64 => "f64",
-            Elem::I8 => "i8",
-            Elem::U8 => "u8",
-            Elem::I16 => "i16",
-            Elem::I32 => "i32",
-            Elem::I64 => "i64",
-            Elem::Bool => "bool",
-            Elem::U16 => "u16",
-            Elem::I4 => "i4",
-            Elem::U4 => "u4",
-            Elem::BF16 => "bf16",
-            Elem::U32 => "u32",
-            Elem::U64 => "u64",
-        }
-    }
-
-    /// The type with this name; the inverse of [`Elem::name`].
-    pub fn parse(name: &str) -> Option<Elem> {
-        Elem::ALL.into_iter().find(|e| e.name() == name)
     }
 
     /// The format of a 16-bit float; `None` for any other type.
@@ -215,7 +158,7 @@ impl Elem {
         }
     }
 
-    /// The type as one that requantization knows; `None` for any other type.
+    /// The integer type of crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),
@@ -241,11 +184,5 @@ impl From<IntType> for Elem {
             IntType::I4 => Elem::I4,
             IntType::U4 => Elem::U4,
         }
-    }
-}
-
-impl fmt::Display for Elem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

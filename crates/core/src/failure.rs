@@ -1,5 +1,5 @@
-//! Why a step fails at a node. There are two kinds that must not be confused: a refusal sends the node to the host, and
-//! a defect is a bug in Strait.
+//! Why a step fails at a node. The two kinds of failures must not be confused: a refusal sends the node to the host,
+//! and a defect is a bug in Strait.
 
 use crate::ids::NodeId;
 use crate::reason::Reason;
@@ -15,7 +15,7 @@ pub enum Failure {
     /// succeed.
     #[error("{reason}")]
     TooFine {
-        /// Why the node goes to the host if its scale must not change.
+        /// Why the node goes to the host if the scale of its result must not change.
         reason: Reason,
         /// How many times the scale has to double; at least 1.
         doublings: u32,

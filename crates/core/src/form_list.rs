@@ -3,11 +3,7 @@
 
 use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;
-use strait_requantize::{
-    FormKind, IntType, Narrowing, Per, Requantization, Roundings,
-    form::{self, TosaInput},
-    quantize::ZeroPoint,
-};
+use strait_requantize::{FormKind, Narrowing, Per, Requantization, form};
 
 macro_rules! per_fields {
     ($($t:ty),*) => { $(impl Field for Per<$t> {
@@ -48,34 +44,6 @@ impl Field for Per<f32> {
     fn allowed() -> String {
         "a float, or a list with one per channel, is expected".into()
     }
-}
-
-/// Makes attributes of types whose values are written as words. The value after `implied` is the default, which is not
-/// written.
-macro_rules! word_fields {
-    ($($t:ty: $all:expr $(, implied $value:expr)?;)*) => { $(impl Field for $t {
-        fn to_attribute(&self) -> Attribute {
-            Attribute::Text(self.name().into())
-        }
-        fn from_attribute(attribute: &Attribute) -> Option<Self> {
-            match attribute {
-                Attribute::Text(word) => <$t>::parse(word),
-                _ => None,
-            }
-        }
-        fn allowed() -> String {
-            format!("one of {} is expected", $all.map(<$t>::name).join(", "))
-        }
-        $(fn implied() -> Option<Self> {
-            Some($value)
-        })?
-    })* };
-}
-word_fields! {
-    IntType: IntType::ALL;
-    TosaInput: TosaInput::ALL;
-    Roundings: [Roundings::One, Roundings::Two], implied Roundings::Two;
-    ZeroPoint: ZeroPoint::ALL, implied ZeroPoint::After;
 }
 
 /// The thresholds of all channels in one list, one channel after the other. `lengths` says how many thresholds each
@@ -120,14 +88,14 @@ macro_rules! spelled {
             const KEYS: &'static [&'static str] = &[$(stringify!($field),)* $($(stringify!($narrow),)*)?];
 
             fn values(&self) -> Vec<Option<Attribute>> {
-                vec![$(written(&self.$field),)* $($(written(&self.$narrowing.$narrow),)*)?]
+                vec![$(written(&self.$field, Field::implied()),)* $($(written(&self.$narrowing.$narrow, Field::implied()),)*)?]
             }
 
             fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
                 let op = Self::KIND.name();
                 Ok(form::$form {
-                    $($field: field(op, stringify!($field), get)?,)*
-                    $($narrowing: Narrowing { $($narrow: field(op, stringify!($narrow), get)?,)* },)?
+                    $($field: field(op, stringify!($field), get, Field::implied())?,)*
+                    $($narrowing: Narrowing { $($narrow: field(op, stringify!($narrow), get, Field::implied())?,)* },)?
                 })
             }
         }
@@ -145,15 +113,15 @@ impl Spelled for form::Steps {
             Some(Attribute::Ints(
                 self.thresholds.iter().map(|t| t.len() as i64).collect(),
             )),
-            written(&self.lowest),
-            written(&self.out),
+            Some(self.lowest.to_attribute()),
+            Some(self.out.to_attribute()),
         ]
     }
 
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
         let op = FormKind::Steps.name();
-        let Thresholds(flat) = field(op, "thresholds", get)?;
-        let lengths: Thresholds = field(op, "lengths", get)?;
+        let Thresholds(flat) = field(op, "thresholds", get, Field::implied())?;
+        let lengths: Thresholds = field(op, "lengths", get, Field::implied())?;
         let mut rest = flat.as_slice();
         let mut thresholds: Vec<Arc<[i32]>> = Vec::with_capacity(lengths.0.len());
         for &length in &lengths.0 {
@@ -169,8 +137,8 @@ impl Spelled for form::Steps {
         }
         Ok(form::Steps {
             thresholds: thresholds.into(),
-            lowest: field(op, "lowest", get)?,
-            out: field(op, "out", get)?,
+            lowest: field(op, "lowest", get, Field::implied())?,
+            out: field(op, "out", get, Field::implied())?,
         })
     }
 }

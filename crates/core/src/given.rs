@@ -1,9 +1,9 @@
 //! Grids that a quantized model gives for its values, and the rounding of real numbers to these grids.
 //!
 //! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`]). At such a value the model rounds to the grid, and saturates at the smallest and the
-//! largest code. No node represents this rounding, so rules find their usual patterns, and where a target has codes on
-//! that grid, nothing has to be done. But wherever such a value is computed in real numbers, it has to be rounded.
+//! ([`QuantParams::codes`]). The model rounds such a value to its grid, and saturates it at the smallest and the
+//! largest code. No node represents this rounding, so that rules find their usual patterns. If the target has codes on
+//! that grid, the value is rounded anyway. If the value is computed in real numbers, the rounding has to be added.
 //! [`Module::round_to_grids`] adds the rounding to a float graph that is run, and lowering adds it to what the host
 //! computes.
 
@@ -23,13 +23,13 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The largest width, in bits, of codes that an activation can have. Wider integers are accumulators, whose values do
-/// not have to reach the ends of their type.
+/// The largest number of bits of an activation's codes. Wider integers are accumulators, whose values do not have to
+/// reach the ends of their type.
 const WIDEST: u32 = 16;
 
 impl QuantParams {
-    /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: it rounds halves to even,
-    /// and uses all codes of the type. `None` if the grid has no code type, or is the grid of accumulators.
+    /// The scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded to even,
+    /// and all codes of the type are used. `None` if the grid has no code type, or is the grid of accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;
@@ -72,7 +72,8 @@ impl QuantParams {
         Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
-    /// The smallest and the largest number that each part of the grid can represent, if a model gives this grid.
+    /// The smallest and the largest number that the codes of each part (the tensor, a channel or a block) stand for.
+    /// `None` unless the grid is given by a model.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;
         let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
@@ -102,8 +103,8 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// The grid to which a value has to be rounded when it is computed in real numbers, because the model gives that
-    /// grid for it. `None` for a constant, whose numbers are already on their grid, and for the result of a node that
+    /// The grid to which a value has to be rounded if it is computed in real numbers, because the model gives that grid
+    /// for the value. `None` for a constant, whose numbers are already on their grid, and for the result of a node that
     /// only moves elements between values of the same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
@@ -207,7 +208,7 @@ mod tests {
         }
         let other = QuantParams::tensor(0.25, 100);
         assert!(!own.has_numbers_of((&other, Elem::U8)));
-        // Too many codes to be counted in 64 bits.
+        // This type has more codes than 64 bits can count.
         let wide = QuantParams::tensor(0.5, 1).of_codes(Elem::I64);
         assert!(!wide.has_numbers_of((&wide, Elem::I64)));
     }

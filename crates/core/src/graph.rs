@@ -100,7 +100,7 @@ pub struct Node {
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// The nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
+/// A graph: the nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.
@@ -151,20 +151,24 @@ impl Graph {
         self.values.get(id.index())?.as_ref()
     }
 
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id.index())?.as_mut()
+    }
+
+    pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
+        self.values.get_mut(id.index())?.as_mut()
+    }
+
     /// All nodes with their ids, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        self.nodes
-            .iter()
-            .enumerate()
-            .filter_map(|(index, n)| n.as_ref().map(|n| (NodeId::new(index), n)))
+        let nodes = self.nodes.iter().enumerate();
+        nodes.filter_map(|(index, node)| Some((NodeId::new(index), node.as_ref()?)))
     }
 
     /// All values with their ids, in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
-        self.values
-            .iter()
-            .enumerate()
-            .filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
+        let values = self.values.iter().enumerate();
+        values.filter_map(|(index, value)| Some((ValueId::new(index), value.as_ref()?)))
     }
 
     /// One more than the largest index of a node so far. A table indexed by node needs this length.
@@ -272,14 +276,9 @@ impl Graph {
             links: SmallVec::from_elem(Link::default(), inputs.len()),
         }));
         for (operand, input) in inputs.iter().enumerate() {
+            let operand = operand as u16;
             if let Some(value) = *input {
-                self.link(
-                    value,
-                    Use {
-                        node: id,
-                        operand: operand as u16,
-                    },
-                );
+                self.link(value, Use { node: id, operand });
             }
         }
         id
@@ -288,7 +287,7 @@ impl Graph {
     /// Appends an output of the graph.
     pub fn add_output(&mut self, id: ValueId) {
         let position = self.outputs.len() as u32;
-        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(value) = self.value_mut(id) {
             value.output_positions.push(position);
             self.outputs.push(id);
         }
@@ -298,30 +297,29 @@ impl Graph {
 
     /// Moves a node to the host. The node cannot move back, and keeps the first reason that it was given.
     pub fn place_on_host(&mut self, id: NodeId, reason: Reason) {
-        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut)
-            && node.place == Placement::Accelerator
-        {
+        let node = self.node_mut(id).filter(|node| node.place == Placement::Accelerator);
+        if let Some(node) = node {
             node.place = Placement::Host(Arc::new(reason));
         }
     }
 
     /// Gives a value its grid.
     pub fn set_quant(&mut self, id: ValueId, quant: Option<Arc<QuantParams>>) {
-        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(value) = self.value_mut(id) {
             value.quant = quant;
         }
     }
 
     /// Renames a value. Names have to be unique in a graph, which the verifier checks.
     pub fn rename(&mut self, id: ValueId, name: Symbol) {
-        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(value) = self.value_mut(id) {
             value.name = name;
         }
     }
 
     /// Adds names to the source nodes that a node stands for.
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
-        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(node) = self.node_mut(id) {
             for &source in sources {
                 if !node.sources.contains(&source) {
                     node.sources.push(source);
@@ -332,14 +330,14 @@ impl Graph {
 
     /// Sets the names of the source nodes that a node stands for. The node has just been added by a builder.
     pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
-        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(node) = self.node_mut(id) {
             node.sources = sources.into();
         }
     }
 
     /// Sets the fused steps and the placement of a node. The node has just been added by a builder.
     pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
-        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+        if let Some(node) = self.node_mut(id) {
             node.fused = fused.map(Box::new);
             if node.place == Placement::Accelerator {
                 node.place = place;

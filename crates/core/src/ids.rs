@@ -40,8 +40,8 @@ macro_rules! ids {
 }
 
 impl NodeId {
-    /// The id that stands for everything outside of a graph. From there come the graph's inputs, and its outputs are
-    /// read there. No node has this id.
+    /// The id that stands for everything outside of a graph, which provides the graph's inputs and reads its outputs.
+    /// No node has this id.
     pub const OUTSIDE: NodeId = NodeId(u32::MAX);
 }
 
@@ -87,7 +87,7 @@ pub struct Use {
     pub operand: u16,
 }
 
-/// The neighbours of an operand in the list of uses of its value: the previous and the next one.
+/// The neighbours of an operand in the list of all operands that use the same value: the previous and the next one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) previous: Option<Use>,

@@ -1,6 +1,6 @@
 //! Operands that replace attributes and are known only at run time.
 
-use crate::op::{Expand, Op, Pad, Reshape, Resize, Slice, TopK};
+use crate::op::Op;
 
 /// The elements of an operand that replaces an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,44 +24,23 @@ impl Op {
     /// The same op with attributes instead of the operands from [`Op::first_late`] on. `late` has the elements of these
     /// operands. `None` if they do not fit the op.
     pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
-        Some(match (self, late) {
-            (Op::Reshape(_), [LateList::Integers(shape)]) => Reshape {
-                shape: shape[..].into(),
+        let mut known = self.clone();
+        match (&mut known, late) {
+            (Op::Reshape(op), [LateList::Integers(shape)]) => op.shape = shape[..].into(),
+            (Op::Expand(op), [LateList::Integers(shape)]) => op.shape = shape[..].into(),
+            (Op::Slice(op), [LateList::Integers(starts), LateList::Integers(ends)]) => {
+                (op.starts, op.ends) = (starts[..].into(), ends[..].into());
             }
-            .into(),
-            (Op::Expand(_), [LateList::Integers(shape)]) => Expand {
-                shape: shape[..].into(),
+            (Op::TopK(op), [LateList::Integers(k)]) => op.k = *k.first()?,
+            (Op::Pad(op), [LateList::Integers(amounts)]) => op.amounts = amounts[..].into(),
+            (Op::Resize(op), [LateList::Integers(sizes)]) => {
+                (op.sizes, op.scales) = (sizes[..].into(), Vec::new());
             }
-            .into(),
-            (Op::Slice(op), [LateList::Integers(starts), LateList::Integers(ends)]) => Slice {
-                starts: starts[..].into(),
-                ends: ends[..].into(),
-                ..(**op).clone()
+            (Op::Resize(op), [LateList::Floats(scales)]) => {
+                (op.sizes, op.scales) = (Default::default(), scales.clone());
             }
-            .into(),
-            (Op::TopK(op), [LateList::Integers(k)]) => TopK {
-                k: *k.first()?,
-                ..(**op).clone()
-            }
-            .into(),
-            (Op::Pad(op), [LateList::Integers(amounts)]) => Pad {
-                amounts: amounts[..].into(),
-                ..(**op).clone()
-            }
-            .into(),
-            (Op::Resize(op), [LateList::Integers(sizes)]) => Resize {
-                sizes: sizes[..].into(),
-                scales: Vec::new(),
-                ..(**op).clone()
-            }
-            .into(),
-            (Op::Resize(op), [LateList::Floats(scales)]) => Resize {
-                sizes: Default::default(),
-                scales: scales.clone(),
-                ..(**op).clone()
-            }
-            .into(),
             _ => return None,
-        })
+        }
+        Some(known)
     }
 }

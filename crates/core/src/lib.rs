@@ -26,6 +26,7 @@ pub mod ids;
 mod kind;
 mod late;
 pub mod module;
+mod named;
 pub mod names;
 mod node;
 pub mod op;
@@ -68,7 +69,7 @@ pub use quant::{
     Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, ParameterCodes, Parts, Policy, Port,
     QuantConfig, QuantParams, QuantTable, Reading, Scheme, SchemeError, State,
 };
-pub use reason::Reason;
+pub use reason::{Reason, refused};
 pub use reason_code::ReasonCode;
 pub use rule::{Counts, Outcome, Rewritten, Rule, RuleSet, Switches};
 pub use shape::{Dim, MAX_RANK, Shape, TensorType};

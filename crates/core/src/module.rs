@@ -104,7 +104,7 @@ impl Module {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the unrounded numbers of the constant `id`, or of all constants.
+    /// Forgets the unrounded numbers of the constant `id`, or those of all constants if `id` is `None`.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),
@@ -140,14 +140,7 @@ impl Module {
             }
         }
         for graph in &mut self.graphs {
-            for node in graph
-                .nodes
-                .iter_mut()
-                .flatten()
-                .filter(|node| !node.op.graphs().is_empty())
-            {
-                node.op = node.op.with_graphs(of);
-            }
+            graph.rename_graphs(of);
             for value in graph.values.iter_mut().flatten() {
                 if let Def::Data(data) = &mut value.def {
                     *data = read.get(data).copied().unwrap_or(*data);
@@ -163,7 +156,7 @@ impl Module {
 }
 
 impl IllegalMove {
-    /// The reason of the refusal, with the name of the node added.
+    /// The reason of the refusal, preceded by the name of the node.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
         let name = graph.node(self.node).map(|node| module.name(node.name));
         let of = name.map(|name| format!(" of {name}")).unwrap_or_default();

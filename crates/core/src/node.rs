@@ -18,7 +18,18 @@ pub enum Channels {
 }
 
 impl Node {
-    /// The requantization that the node computes: the fused one, or that of the node's op if the op is `requantize`.
+    /// The operand `index`. `None` if it is absent.
+    pub fn input(&self, index: usize) -> Option<ValueId> {
+        self.inputs.get(index).copied().flatten()
+    }
+
+    /// The first result. Every node of a valid graph has one.
+    pub fn result(&self) -> Option<ValueId> {
+        self.outputs.first().copied()
+    }
+
+    /// The requantization that the node computes: the one that is fused into the node, or the node's own op if it is
+    /// `requantize`.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
             (_, Some(fused)) => Some(&fused.requant),

@@ -12,6 +12,7 @@ use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// What a patch uses as an operand of a new node, or as the replacement of a value.
@@ -19,7 +20,8 @@ use std::sync::Arc;
 pub enum Source {
     /// A value of the graph.
     Old(ValueId),
-    /// A result of a new node, as the node's position in the patch and the position among its results.
+    /// A result of a new node: the node's position in the patch, and the position of the result among the node's
+    /// results.
     New(u16, u8),
     /// The constant at this position in the patch.
     Data(u16),
@@ -32,10 +34,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that the new node replaces; at least one. It gets the source names of all of them, and runs on the
-    /// host if one of them does. It takes over the name of the first one, if that node is removed. If several new nodes
-    /// have the same first origin, one of them takes over the name: the first one that computes, or else the first one
-    /// that moves elements.
+    /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
+    /// on the host if one of them does. It takes over the name of the first of them if the patch removes that node. If
+    /// several new nodes have the same first origin, one of them takes over the name: the first one that computes, or
+    /// else the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -56,7 +58,7 @@ impl NewNode {
     }
 }
 
-/// A change of a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
+/// A change to a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     /// Constants to add to the pool. Each has a base from which its name is made.
@@ -67,12 +69,12 @@ pub struct Patch {
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name, unless one of the two is
-    /// an input or a constant, or the replacement is an output, or the replacement has a name from the model and the
-    /// replaced value does not. The replacement also takes over the grid, if it has no grid yet.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
+    /// unless one of the two is an input or a constant, or the replacement is an output, or the replacement has a name
+    /// from the model and the replaced value does not. The replacement also takes over the grid, if it has no grid yet.
     pub replace: Vec<(ValueId, Source)>,
-    /// Pairs of a value that is removed, and a value with the same elements in another order. If only the removed value
-    /// has a name from the model, the other value takes over that name.
+    /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
+    /// removed value has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. No other node may use their results any more.
     pub remove: Vec<NodeId>,
@@ -162,8 +164,9 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // Two nodes never have the same name. A node that is added to an operator of the model gets a name that
-                // cannot be mistaken for the operator's.
+                // Two nodes never have the same name. A new node that does not take over the name of its origin gets
+                // the origin's name with the op appended, which cannot be mistaken for the name of an operator of the
+                // model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)
@@ -203,12 +206,8 @@ impl Module {
         }
         for (old, name, new) in renamed {
             let has_gone = g.value(old).is_none();
-            if let Some(value) = g
-                .values
-                .get_mut(new.index())
-                .and_then(Option::as_mut)
-                .filter(|value| has_gone && !given(&value.name))
-            {
+            let new = g.value_mut(new).filter(|value| has_gone && !given(&value.name));
+            if let Some(value) = new {
                 value.name = name;
             }
         }
@@ -224,9 +223,8 @@ impl Module {
 
     /// Checks that the patch fits, and returns the result types of the new nodes.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
-        let g = self
-            .graph(graph)
-            .ok_or_else(|| PatchError::Missing(graph.to_string()))?;
+        let missing = |what: &dyn fmt::Display| PatchError::Missing(what.to_string());
+        let g = self.graph(graph).ok_or_else(|| missing(&graph))?;
         let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
         let mut open = 0;
         let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
@@ -248,7 +246,7 @@ impl Module {
         for (position, new) in patch.add.iter().enumerate() {
             let origin = new.origins.first().ok_or(PatchError::NoOrigin(position))?;
             if g.node(*origin).is_none() {
-                return Err(PatchError::Missing(origin.to_string()));
+                return Err(missing(origin));
             }
             let operands = new
                 .inputs
@@ -263,11 +261,8 @@ impl Module {
                     op: new.op.name(),
                     reason,
                 })?;
-            for dim in results
-                .iter_mut()
-                .flat_map(|ty| &mut ty.shape)
-                .filter(|dim| **dim == Dim::OPEN)
-            {
+            let dims = results.iter_mut().flat_map(|ty| &mut ty.shape);
+            for dim in dims.filter(|dim| **dim == Dim::OPEN) {
                 *dim = Dim::Named(Symbol::placeholder(open));
                 open += 1;
             }
@@ -276,11 +271,7 @@ impl Module {
         let mut known: BTreeMap<Symbol, Symbol> = BTreeMap::new();
         let mut replaced = BTreeSet::new();
         for &(old, source) in &patch.replace {
-            let from = g
-                .value(old)
-                .ok_or_else(|| PatchError::Missing(old.to_string()))?
-                .ty
-                .clone();
+            let from = g.value(old).ok_or_else(|| missing(&old))?.ty.clone();
             let to = type_of(&types, source)?;
             if !takes_the_place(&to, &from, &mut known) {
                 return Err(PatchError::Replaced {
@@ -299,7 +290,7 @@ impl Module {
             .filter_map(|s| if let Source::Old(v) = s { Some(*v) } else { None })
             .collect();
         for &id in &patch.remove {
-            let node = g.node(id).ok_or_else(|| PatchError::Missing(id.to_string()))?;
+            let node = g.node(id).ok_or_else(|| missing(&id))?;
             for &output in &node.outputs {
                 let moved = replaced.contains(&output);
                 let free = !g.is_output(output) && g.uses(output).all(|u| removed.contains(&u.node));
@@ -314,8 +305,8 @@ impl Module {
         Ok(types)
     }
 
-    /// The types of a node's results. They come from inference on the op; a fused requantization changes the element
-    /// type. For an op that runs graphs, they come from the graphs.
+    /// The types of a node's results. Inference on the op gives them; for an op that runs graphs, the outputs of the
+    /// graphs give them. If a requantization is fused into the node, it determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -357,7 +348,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The placeholders for names in a type, each with its axis.
+/// The placeholder names among the extents of a type, each with its axis.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -439,18 +430,17 @@ impl Graph {
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
-        let Some((def, name, quant, positions)) = self.values[old.index()]
-            .as_mut()
-            .map(|v| (v.def, v.name, v.quant.clone(), std::mem::take(&mut v.output_positions)))
-        else {
+        let Some(value) = self.value_mut(old) else {
             return Vec::new();
         };
+        let (def, name, quant) = (value.def, value.name, value.quant.clone());
+        let positions = std::mem::take(&mut value.output_positions);
         let mut given_up = name;
         for &position in &positions {
             self.outputs[position as usize] = new;
         }
-        if let Some(value) = self.values[new.index()].as_mut() {
-            // Inputs, constants and outputs keep their names, because the names are known outside of the graph.
+        if let Some(value) = self.value_mut(new) {
+            // Inputs, constants and outputs keep their names, because programs outside of the graph know these names.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {
@@ -462,7 +452,7 @@ impl Graph {
             }
         }
         // Two values must never have the same name, so the replaced value gives up its name even if it stays.
-        if let Some(value) = self.values[old.index()].as_mut() {
+        if let Some(value) = self.value_mut(old) {
             value.name = given_up;
         }
         uses.into_iter().map(|u| u.node).collect()
@@ -471,14 +461,9 @@ impl Graph {
     fn remove(&mut self, id: NodeId) {
         let inputs = self.node(id).map(|n| n.inputs.clone()).unwrap_or_default();
         for (operand, input) in inputs.into_iter().enumerate() {
+            let operand = operand as u16;
             if let Some(value) = input {
-                self.unlink(
-                    value,
-                    Use {
-                        node: id,
-                        operand: operand as u16,
-                    },
-                );
+                self.unlink(value, Use { node: id, operand });
             }
         }
         if let Some(node) = self.nodes[id.index()].take() {

@@ -21,3 +21,8 @@ impl Reason {
         Reason { code, text }
     }
 }
+
+/// The error of a function that refuses because of a reason with this code and sentence.
+pub fn refused<T, E: From<Reason>>(code: ReasonCode, text: impl Into<String>) -> Result<T, E> {
+    Err(Reason::new(code, text).into())
+}

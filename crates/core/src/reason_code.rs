@@ -1,4 +1,4 @@
-//! The codes of reasons: a closed list with a sentence each, from which `docs/reasons.md` is made.
+//! The codes of reasons. They are a closed list with a sentence for each code, from which `docs/reasons.md` is made.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,23 +6,23 @@ use std::fmt;
 
 macro_rules! reason_codes {
     ($($group:literal { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* })*) => {
-        /// The code of a [`crate::Reason`]: for programs, and stable. `docs/reasons.md` lists them.
+        /// The code of a [`crate::Reason`]. Codes are for programs, and never change. `docs/reasons.md` lists them.
         ///
-        /// A program matches on it; [`fmt::Display`] gives the word that stands in reports, text form and IR bytes, and
-        /// `From<&str>` is its inverse.
+        /// A program can match on this type. [`fmt::Display`] writes a code as the word that stands in reports, in the text form
+        /// and in IR bytes, and `From<&str>` converts such a word back to the code.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(into = "String", from = "String")]
         #[non_exhaustive]
         pub enum ReasonCode {
             $($($(#[doc = $doc])+ $variant,)*)*
-            /// `target-limit-QUANTITY`: this quantity of the op is outside of a limit of its row in the target's table.
+            /// `target-limit-QUANTITY`: this quantity of the op is outside a limit of the op's row in the target's table.
             TargetLimit(Cow<'static, str>),
             /// A code of a target's own crate.
             Vendor(Cow<'static, str>),
         }
 
         impl ReasonCode {
-            /// Every group of codes: its title, and the word and the sentence of each code.
+            /// All groups of codes. A group has a title, and the word and the sentence of each of its codes.
             pub const GROUPS: &'static [(&'static str, &'static [(&'static str, &'static str)])] =
                 &[$(($group, &[$(($word, concat!($($doc),+))),*])),*];
 
@@ -41,7 +41,7 @@ macro_rules! reason_codes {
     };
 }
 
-/// Stands in front of the quantity in the word of [`ReasonCode::TargetLimit`].
+/// The text before the quantity in the word of [`ReasonCode::TargetLimit`].
 const TARGET_LIMIT: &str = "target-limit-";
 
 reason_codes! {
@@ -91,13 +91,13 @@ reason_codes! {
         GemmInner = "gemm-inner",
         /// The factors of a `gemm` need two axes.
         GemmRank = "gemm-rank",
-        /// The definition of a layer normalization does not support this type of codes or rows of this length.
+        /// The integer function of a layer normalization does not support this type of codes or rows of this length.
         LayerNormalizationDomain = "layer-normalization-domain",
         /// The scale or the bias of a layer normalization does not have the shape of the normalized axes.
         LayerNormalizationShape = "layer-normalization-shape",
         /// The table of a lookup does not have an entry for each code of its operand, or the operand has more than 16 bits.
         Lookup = "lookup",
-        /// The definition of a function of one code does not support these grids.
+        /// The integer function that computes the entries of a lookup table does not support these grids.
         LookupDomain = "lookup-domain",
         /// The two factors of a `matmul` have different inner extents.
         MatmulInner = "matmul-inner",
@@ -121,7 +121,7 @@ reason_codes! {
         PoolRank = "pool-rank",
         /// `quantize` has to read floats and make integers of 8, 16 or 32 bits.
         QuantizeType = "quantize-type",
-        /// The number of channels of a form is not the extent of its channel axis.
+        /// The form of a requantization is not for the number of channels that the tensor has.
         RequantizeChannels = "requantize-channels",
         /// `requantize` has to read integers.
         RequantizeType = "requantize-type",
@@ -133,7 +133,7 @@ reason_codes! {
         ShiftLeft = "shift-left",
         /// The lists of a slice do not match its operand, a step is 0, or the axis is symbolic.
         Slice = "slice",
-        /// The definition of a softmax does not support this type of codes or rows of this length.
+        /// The integer function of a softmax does not support this type of codes or rows of this length.
         SoftmaxDomain = "softmax-domain",
         /// The sizes of a split do not add up to the extent of its axis.
         Split = "split",
@@ -143,7 +143,7 @@ reason_codes! {
         SymbolicWindow = "symbolic-window",
         /// A result exceeds the limits on the rank or on the number of elements.
         TooLarge = "too-large",
-        /// The number of zero points of weights is neither one nor the number of outputs.
+        /// The weights have neither a single zero point nor one for each output.
         WeightZeros = "weight-zeros",
         /// A window does not fit into its operand.
         Window = "window",
@@ -161,7 +161,7 @@ reason_codes! {
         Constant = "constant",
         /// The nodes of the model form a cycle.
         Cycle = "cycle",
-        /// A graph inside of a node can never run to its end with these extents.
+        /// A graph inside a node, such as a branch of an `If`, can never run to its end with these extents.
         DeadGraph = "dead-graph",
         /// The model states two versions of the same operator set.
         DuplicateOpset = "duplicate-opset",
@@ -179,7 +179,7 @@ reason_codes! {
         NoOutputs = "no-outputs",
         /// An operand has an element type that its operator does not accept.
         OperandType = "operand-type",
-        /// An output has another type than the model says.
+        /// An output has another type than the one that the model states.
         OutputType = "output-type",
         /// The extent of an axis has to be known, but is symbolic.
         SymbolicAxis = "symbolic-axis",
@@ -191,13 +191,13 @@ reason_codes! {
         Unsupported = "unsupported",
     }
     "Rules" {
-        /// There is already a bias, and it is not a constant with one number for each channel.
+        /// The layer already has a bias, which is not a constant with one number for each channel.
         Bias = "bias",
-        /// The results for blocks of an image are not put back where the blocks came from.
+        /// A convolution is computed on blocks of an image, and its results are not put back where the blocks came from.
         BlockOrder = "block-order",
         /// A convolution over blocks of an image has a stride above 1.
         BlockStride = "block-stride",
-        /// The branches of a concat are not all products that can take their part, or they differ.
+        /// The operands of a concat do not all come from layers into which the rule can fold something, or these layers differ.
         Branches = "branches",
         /// The node cannot be computed at compile time.
         CannotRun = "cannot-run",
@@ -227,7 +227,8 @@ reason_codes! {
         BiasNotConstant = "bias-not-constant",
         /// The bias does not have exactly one number for each output.
         BiasShape = "bias-shape",
-        /// A clamp of real numbers from the host. Quantizing them first would spend codes on numbers that are clipped away.
+        /// The node clips real numbers that the host computes. If they were quantized first, codes would be spent on numbers
+        /// that are clipped away.
         ClipsReals = "clips-reals",
         /// The configuration runs this layer in float.
         Configuration = "configuration",
@@ -235,9 +236,10 @@ reason_codes! {
         ExtentDependsOnData = "extent-depends-on-data",
         /// The node needs codes with more bits than its operand has, so it reads real numbers instead.
         FewBits = "few-bits",
-        /// The result is read in float, so the node stays with the float ops around it.
+        /// Ops in float read the result, so the node stays in float, too.
         FloatIsRead = "float-is-read",
-        /// A function, comparison or mean of real numbers from the host. Quantizing them first would cost accuracy.
+        /// The node computes a function, comparison or mean of real numbers that the host computes. Quantizing these numbers
+        /// first would cost accuracy.
         FunctionOfReals = "function-of-reals",
         /// A `gemm` is not a·bᵀ + bias with a constant b.
         GemmForm = "gemm-form",
@@ -245,32 +247,33 @@ reason_codes! {
         Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
-        /// A pass or a rule needs another grid than the one that is fixed by the model, by a record or by a definition.
+        /// A pass or a rule needs another grid than the one that the model, a record or a definition fixes.
         GivenGrid = "given-grid",
         /// An operand or a result has no elements, so there is nothing to quantize.
         NoElements = "no-elements",
-        /// No grid of the result makes the factor a power of two that a shift can express.
+        /// No grid of the result makes the factor from the accumulator to the result a power of two that a shift can express.
         NoShift = "no-shift",
         /// The node computes on integers in the model.
         NotFloat = "not-float",
-        /// The calibration data never reached the value.
+        /// There are no statistics of the value, because no calibration sample reached it.
         NotObserved = "not-observed",
         /// The padding value is not a code of the grid.
         PadValue = "pad-value",
         /// A quantization config is not in the state that the change requires.
         QuantizationState = "quantization-state",
-        /// A range is empty or not finite, needs a step that no f32 can hold, or goes below 0 although the codes do not.
+        /// A range is empty or not finite, needs a scale that no f32 can hold, or includes negative numbers, which the codes
+        /// cannot represent.
         Range = "range",
-        /// A resize interpolates.
+        /// A resize has a mode that interpolates.
         ResizeMode = "resize-mode",
-        /// One step of the accumulator is larger than every observed result of the layer, so nothing would be left of its
-        /// results.
+        /// The scale of the accumulator is larger than every measured result of the layer, so rounding to the accumulator's grid
+        /// would destroy all results.
         SumStep = "sum-step",
-        /// The target's own code refuses a node that its table admits.
+        /// Code in the target's crate refuses the node, although the target's table allows it.
         TargetCode = "target-code",
-        /// The table keeps the op on the host.
+        /// The target's table keeps the op on the host.
         TargetHost = "target-host",
-        /// The table has no row for the op.
+        /// The target's table has no row for the op.
         TargetNoRow = "target-no-row",
         /// A quantity that the table limits is too large to be computed.
         TargetOverflow = "target-overflow",
@@ -279,7 +282,7 @@ reason_codes! {
         /// The operands of a concatenation have very different ranges and only the host reads the result, so each keeps its own
         /// grid.
         UnlikeParts = "unlike-parts",
-        /// An operand is needed on another grid than its producer has, and the target cannot requantize codes.
+        /// An operand is needed on another grid than the one on which it was computed, and the target cannot requantize codes.
         TwoGrids = "two-grids",
         /// The weights are not constants.
         WeightNotConstant = "weight-not-constant",
@@ -289,19 +292,19 @@ reason_codes! {
         WeightScale = "weight-scale",
     }
     "Forms" {
-        /// The row does not allow such a clamp after its forms.
+        /// The table row does not allow such a clamp after its forms.
         FormClamp = "form-clamp",
         /// No integers within the limits of the row's form express the factor.
         FormFactor = "form-factor",
         /// The parameters of the form contradict each other.
         FormIllegal = "form-illegal",
-        /// The row is for another kind of form.
+        /// The row requires another kind of form.
         FormKind = "form-kind",
         /// A multiplier is outside of the row's limits.
         FormMultiplier = "form-multiplier",
-        /// The form makes another type than the row.
+        /// The result of the form has another type than the row states.
         FormOutput = "form-output",
-        /// The row has parameters for the whole tensor and the form for each channel, or the other way round.
+        /// The form has parameters for each channel and the row for the whole tensor, or the other way round.
         FormPer = "form-per",
         /// The form and the row round differently.
         FormRounding = "form-rounding",
@@ -309,7 +312,7 @@ reason_codes! {
         FormShift = "form-shift",
         /// The row's form cannot have this zero point.
         FormZeroPoint = "form-zero-point",
-        /// No form can be used: none accepts the requantization, or the row names none.
+        /// No form can be used: no form of the row can compute the requantization, or the row names no forms.
         NoForm = "no-form",
         /// The form is not defined for every accumulator that can occur.
         OutsideDomain = "outside-domain",
@@ -317,7 +320,7 @@ reason_codes! {
     "Lowering" {
         /// A sum can overflow its accumulator.
         AccumulatorOverflow = "accumulator-overflow",
-        /// A bias on the accumulator's grid does not fit the target's type for it.
+        /// A bias, divided by the scale of the accumulator, does not fit the type that the target has for biases.
         BiasWidth = "bias-width",
         /// A value has no grid, or no single grid for the whole tensor.
         NoGrid = "no-grid",
@@ -325,11 +328,12 @@ reason_codes! {
         NoValue = "no-value",
         /// A parameter cannot be read or converted to integers.
         Parameter = "parameter",
-        /// The node stays on the host for this attempt, so that the compiler can find further refusals.
+        /// The node stays on the host in this attempt to compile, so that the compiler can find further nodes that have to stay
+        /// there.
         Refused = "refused",
         /// A lookup table cannot be made, or no single table is right for all channels.
         Table = "table",
-        /// A lookup is for another type than its operand has.
+        /// A lookup table is for codes of another type than its operand has.
         TableType = "table-type",
         /// A zero point cannot be removed, or several zero points have to be equal and are not.
         ZeroPoint = "zero-point",
@@ -339,43 +343,44 @@ reason_codes! {
         Accumulator = "accumulator",
         /// The producer already has a requantization that is not the identity.
         AlreadyFused = "already-fused",
-        /// No single form computes the two requantizations of the chain.
+        /// No single form computes the same as the two requantizations after the producer.
         Chain = "chain",
-        /// The channels are along another axis than the producer's.
+        /// The channels of the requantization lie along another axis than those of the producer.
         ChannelAxis = "channel-axis",
-        /// A quantization has one grid for all channels.
+        /// The parameters differ between channels, but a quantization has one grid for all channels.
         Channels = "channels",
         /// The operands of a concat would no longer be on the same grid.
         ConcatAlignment = "concat-alignment",
         /// Another node also reads the accumulator.
         Consumers = "consumers",
-        /// A verb of the target's own code failed.
+        /// A verb that the target's own code implements failed.
         CustomVerb = "custom-verb",
-        /// The producer divides and rounds by itself.
+        /// The producer is a mean, which divides and rounds by itself.
         Divides = "divides",
-        /// The change would alter the result of a window without elements.
+        /// The fusion would change the result of a window without elements.
         EmptyWindow = "empty-window",
         /// The bounds of the accumulators are unknown.
         NoInterval = "no-interval",
-        /// No row of the table fuses into the producer.
+        /// The target's table has no row that fuses something into this producer.
         NoRow = "no-row",
-        /// The fused step differs from the chain.
+        /// The fused operation does not give the same integers as the operations that it would replace.
         NotEqual = "not-equal",
-        /// The row requires equality, and the fused step is only close.
+        /// The fused operation has to give the same integers as the operations that it would replace, and only comes close to
+        /// them.
         NotExact = "not-exact",
         /// An option does not have the value that the row requires.
         Option = "option",
-        /// The row is for another producer.
+        /// The row is for producers with another op.
         Producer = "producer",
-        /// A clamp changes nothing after the steps in front of it.
+        /// A clamp changes nothing, because the operations before it never exceed its bounds.
         RedundantClamp = "redundant-clamp",
-        /// Another row fuses more of the chain.
+        /// Another row fuses more of the operations after the producer.
         Shorter = "shorter",
         /// An element type is not the one that the row requires.
         Type = "type",
         /// The compiler found no proof that the result would be the same.
         Undecided = "undecided",
-        /// The verb has no exact meaning here.
+        /// A verb of the row has no exact meaning for this producer and these operations.
         Verb = "verb",
     }
 }
@@ -386,11 +391,12 @@ impl ReasonCode {
         let mut page = String::from(
             "# Reasons\n\n\
              <!-- Made from the codes in crates/core/src/reason_code.rs by `cargo xtask bless`; edits here are lost. -->\n\n\
-             Strait gives a reason if a layer stays on the host, if a fusion is not made, if a rule refuses, or if a model\n\
-             cannot be read. A reason has a sentence for people and one of the codes below for programs. Codes never change.\n\n\
-             There are two further kinds of codes. `target-limit-QUANTITY` means that a quantity of an op exceeds a limit of\n\
-             its row in the target's table ([target-table.md](target-table.md) lists the quantities). The crate of a target can\n\
-             have codes of its own.\n",
+             Strait gives a reason if a layer stays on the host, if a fusion is not made, if a rule does not rewrite a node\n\
+             that has its pattern, or if a model cannot be read. A reason consists of a sentence for people and a code for\n\
+             programs. This page lists the codes, whose meaning never changes.\n\n\
+             Two kinds of codes are not in the lists below. A code `target-limit-QUANTITY` means that this quantity of an op\n\
+             is outside a limit in the op's row of the target's table ([target-table.md](target-table.md) lists the\n\
+             quantities). The crate of a target can have codes of its own.\n",
         );
         for (title, codes) in ReasonCode::GROUPS {
             page += &format!("\n## {title}\n\n| code | meaning |\n|---|---|\n");

@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a rule answers when it is asked about a node.
+/// The answer of a rule that looked at a node.
 #[derive(Debug)]
 pub enum Outcome {
     /// The node does not match the rule's pattern.
@@ -25,7 +25,7 @@ pub enum Outcome {
 /// The anchors of a rule that wants to look at every node.
 pub const ANY: &[Term] = Term::ALL;
 
-/// The depth of a rule whose answer may depend on any part of the graph, however far away.
+/// The depth of a rule whose answer may depend on any part of the graph.
 pub const EVERYWHERE: usize = usize::MAX;
 
 /// A local rewrite.
@@ -37,8 +37,9 @@ pub trait Rule: Send + Sync {
     fn anchors(&self) -> Vec<Term>;
 
     /// How far up the rule looks, as the number of nodes on the longest path that starts at the anchor and includes it.
-    /// If a node changes, the rule is asked again about nodes below it, up to this distance. Of the readers of these
-    /// nodes, the rule may only use the ops and the number. A rule that looks farther has to return [`EVERYWHERE`].
+    /// If a node changes, the rule is asked again about nodes below it, up to this distance. The rule may also use the
+    /// readers of the nodes on the path, but only their ops and their number. A rule that looks farther has to return
+    /// [`EVERYWHERE`].
     fn depth(&self) -> usize;
 
     /// True if the rule merges a layer into another one. Users call this a fusion and can switch it off.
@@ -50,20 +51,20 @@ pub trait Rule: Send + Sync {
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
 
-/// What rules did in one run, in order.
+/// What rules did in one run, in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct Rewritten {
     /// For each patch that was applied, the rule, and the name of the node that the rule looked at.
     pub applied: Vec<(&'static str, String)>,
-    /// For each refusal, the rule, the node's name and the reason. There is one entry per rule and node, with the last
-    /// answer.
+    /// For each refusal, the rule, the node's name and the reason. If a rule refuses the same node several times, only
+    /// the last refusal is listed.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
 /// How often a rule matched, and how often it changed the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often the rule matched a node. In the end, it was either applied or refused there.
+    /// How often the rule matched a node. Each match ends with a rewrite or a refusal.
     pub matched: usize,
     /// How many of the rule's patches were applied.
     pub applied: usize,
@@ -123,9 +124,10 @@ struct Anchored {
 /// keeps rewriting its own results is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
-/// Detects a patch that loses a rounding of the model: it removes a value for which the model gives a grid, while other
-/// values are computed from it. Returns the reason to refuse the patch. Nodes that only move elements do not round. The
-/// grid is not lost if the value is replaced by another one, or if a new node in its place has the same grid.
+/// Detects a patch that loses a rounding of the model: it removes a value for which the model gives a grid, although
+/// other values are computed from that value. Returns the reason to refuse the patch. Nodes that only move elements do
+/// not round. The grid is not lost if the value is replaced by another one, or if a new node in its place has the same
+/// grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
@@ -160,7 +162,7 @@ fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<St
 }
 
 impl RuleSet {
-    /// A set that tries the rules in this order at each node, but those that look at every node first.
+    /// A set of rules, which are tried at each node in this order, except that rules for every node come first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
         let mut by_anchor: BTreeMap<Term, Anchored> = BTreeMap::new();
         let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
@@ -203,9 +205,10 @@ impl RuleSet {
     }
 
     /// Applies the rules to a graph until none matches, beginning with the nodes in `order`. The nodes that a patch
-    /// touches go back into the queue at once. When the queue is empty, the nodes below all changes since then are
-    /// asked again, as far down as the rules look. They are asked together, so that each node is asked once for any
-    /// number of changes. The time is a small multiple of the graph's size, plus the rewrites.
+    /// touches go back into the queue at once. When the queue is empty, the rules are asked again about the nodes below
+    /// all changed nodes, as far down as the depths of the rules require. All changes since the last time are handled
+    /// together, so the rules are asked about each of these nodes only once. The time is a small multiple of the
+    /// graph's size, plus the rewrites.
     pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
         let mut run = Run {
             set: self,
@@ -234,7 +237,7 @@ impl RuleSet {
         }
     }
 
-    /// The nodes that have to be asked again because a rule at them may look at a changed node. They are ordered by
+    /// The nodes below changed nodes at which some rule looks up far enough to see a changed node. They are ordered by
     /// their distance below the changed nodes.
     fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
         let depth = |id: NodeId| {

@@ -5,14 +5,20 @@ use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The largest rank that a tensor may have. Every format that Strait reads stays below it. Because of the limit, a
-/// malicious file cannot make code for shapes take quadratic time.
+/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. The limit also ensures
+/// that a malicious file cannot make code for shapes take quadratic time.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. It is compared with the product of all extents that are
 /// not 0. Larger tensors are refused before anything is allocated. Tensors with an extent of 0 have no elements, but
 /// their other extents have to stay within the limit, too, because code may loop over these axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
+
+/// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
+pub fn axis_of(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
 
 /// One dimension.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,8 +46,8 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// An extent that depends on data, as inference returns it. Whoever adds the node has to give the extent a name
-    /// ([`crate::Module::name_extents`]).
+    /// An extent that depends on data, as inference returns it. The code that adds the node has to give the extent a
+    /// name ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
     /// False if both dimensions are numbers that differ. Otherwise they may turn out to be equal.
@@ -92,8 +98,8 @@ impl TensorType {
         fixed_dims(&self.shape)
     }
 
-    /// True if a value whose inferred type is this one may have the type `stated`: the two are the same, except that
-    /// `stated` has a name for each [`Dim::OPEN`].
+    /// True if a value whose inferred type is this one may have the type `stated`: the two types are the same, except
+    /// that `stated` has named extents where this type has [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem
@@ -121,7 +127,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements in a window; the largest u64 if it does not fit.
+/// The number of elements in a window; the largest u64 if their number does not fit in a u64.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

@@ -19,7 +19,7 @@ pub struct TensorData {
     bytes: Bytes,
 }
 
-/// Why these parts do not make a tensor. The fault is in the model file or the pass that stated them.
+/// Why no tensor can be made from these parts. The fault is in the model file or the pass that stated them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// The number of bytes does not match type and shape.
@@ -78,12 +78,11 @@ macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { con
 elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
-    /// A tensor with these bytes. Their number is compared with the type and the shape; they are not copied.
+    /// A tensor with these bytes, which are not copied. Their number has to match the type and the shape.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
-        let count = count_of(shape)
-            .filter(|_| shape.len() <= MAX_RANK)
-            .ok_or_else(|| TensorError::Limit { shape: shape.to_vec() })?;
         let limit = || TensorError::Limit { shape: shape.to_vec() };
+        let count = count_of(shape).filter(|_| shape.len() <= MAX_RANK);
+        let count = count.ok_or_else(limit)?;
         let expected = elem.packed_bytes(count).ok_or_else(limit)?;
         if expected != bytes.len() as u64 {
             return Err(TensorError::Size {

@@ -15,7 +15,7 @@ impl Term {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// True if the results have the same codes as the operands, on the same grid: the op only moves elements.
+    /// True if the op only moves elements, so that the results consist of codes of the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
@@ -29,14 +29,14 @@ impl Term {
         )
     }
 
-    /// True if the op computes nothing, and only brings its operand into the shape or layout that another op takes.
-    /// `resize` does not count, because it is a layer of its own.
+    /// True if the op computes nothing, and only gives its operand the shape or layout that another op needs. `resize`
+    /// does not count, because it is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
         is_moved || matches!(self.kind(), Kind::Converts | Kind::Boundary)
     }
 
-    /// True if the result has the operand's elements in the same order, and only another shape.
+    /// True if the result has the operand's elements in the same order, in another shape.
     pub const fn keeps_order(self) -> bool {
         matches!(self.kind(), Kind::Rearranges) && !matches!(self, Term::Transpose)
     }

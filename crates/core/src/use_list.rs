@@ -5,14 +5,13 @@ use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
-    /// The operands that use a value. The one that was added last comes first.
+    /// The operands that use a value. The operand that was added last comes first.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
             let current = next?;
-            next = self
-                .node(current.node)
-                .and_then(|n| n.links.get(usize::from(current.operand))?.next);
+            let node = self.node(current.node);
+            next = node.and_then(|n| n.links.get(usize::from(current.operand))?.next);
             Some(current)
         })
     }
@@ -25,18 +24,12 @@ impl Graph {
     }
 
     fn link_mut(&mut self, at: Use) -> Option<&mut Link> {
-        self.nodes
-            .get_mut(at.node.index())?
-            .as_mut()?
-            .links
-            .get_mut(usize::from(at.operand))
+        self.node_mut(at.node)?.links.get_mut(usize::from(at.operand))
     }
 
     /// Adds `at` to the front of the use list of `value`.
     pub(crate) fn link(&mut self, value: ValueId, at: Use) {
-        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else {
-            return;
-        };
+        let Some(entry) = self.value_mut(value) else { return };
         let next = entry.first_use.replace(at);
         if let Some(link) = next.and_then(|n| self.link_mut(n)) {
             link.previous = Some(at);
@@ -51,17 +44,12 @@ impl Graph {
         let Some(link) = self.link_mut(at).map(std::mem::take) else {
             return;
         };
-        match link.previous {
-            Some(previous) => {
-                if let Some(neighbour) = self.link_mut(previous) {
-                    neighbour.next = link.next;
-                }
-            }
-            None => {
-                if let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) {
-                    entry.first_use = link.next;
-                }
-            }
+        let before = match link.previous {
+            Some(previous) => self.link_mut(previous).map(|neighbour| &mut neighbour.next),
+            None => self.value_mut(value).map(|entry| &mut entry.first_use),
+        };
+        if let Some(next) = before {
+            *next = link.next;
         }
         if let Some(neighbour) = link.next.and_then(|n| self.link_mut(n)) {
             neighbour.previous = link.previous;
@@ -75,7 +63,7 @@ impl Graph {
         if let Some(from) = from {
             self.unlink(from, at);
         }
-        if let Some(node) = self.nodes.get_mut(at.node.index()).and_then(Option::as_mut) {
+        if let Some(node) = self.node_mut(at.node) {
             node.inputs[operand] = Some(to);
         }
         self.link(to, at);

@@ -10,12 +10,12 @@ pub struct Zero {
     pub operand: usize,
     /// The code; 0 if the operand is float.
     pub code: i32,
-    /// True if padding elements have this code.
+    /// True if padding elements have the value `code`.
     pub pads: bool,
 }
 
 impl Zero {
-    /// The code of real zero of the first operand, which is also the value of padding elements, if `pad` has any.
+    /// The zero point of the first operand. It is also the value of padding elements, if `pad` is not zero everywhere.
     pub(crate) fn padding(code: i32, pad: &[u32]) -> Zero {
         Zero {
             operand: 0,
@@ -24,7 +24,7 @@ impl Zero {
         }
     }
 
-    /// The code of real zero of an operand that gets no padding.
+    /// The zero point of an operand that is not padded.
     pub(crate) fn of(operand: usize, code: i32) -> Zero {
         Zero {
             operand,
@@ -45,7 +45,7 @@ impl WeightZero {
         self.0.get(output).copied().unwrap_or(0)
     }
 
-    /// Each zero point as the code of real zero of operand 1, which has the weights.
+    /// The zero points, each as a [`Zero`] of operand 1, which has the weights.
     pub(crate) fn zeros(&self) -> impl Iterator<Item = Zero> {
         self.0.values().iter().map(|&code| Zero::of(1, code))
     }

@@ -1,10 +1,10 @@
-//! Attributes of every op: no float is NaN, and which numbers stand for real zero is known.
+//! Tests of the attributes of every op: NaN is refused, and the zero points among them are known.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use strait_core::{Attribute, AttributeError, Op, OpError, text, verifier};
 
-/// An op called `name` with the first attributes that it takes; found by what it says of others.
+/// An op called `name` with some valid attributes. Each attribute is the first candidate that the op accepts.
 fn some(name: &str, keys: &[&str]) -> Op {
     let candidates = |allowed: &str| -> Vec<Attribute> {
         let words = allowed.split([' ', ',']).map(|word| Attribute::Text(word.into()));
@@ -44,7 +44,7 @@ fn some(name: &str, keys: &[&str]) -> Op {
     }
 }
 
-/// The op with its attribute `key` NaN, if it is a float.
+/// The op with NaN as its attribute `key`, if that attribute is a float.
 fn with_nan(op: &Op, key: &str) -> Option<Op> {
     let mut list = op.attribute_list();
     let (_, value) = list.iter_mut().find(|(name, _)| *name == key)?;

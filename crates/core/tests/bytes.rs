@@ -1,4 +1,4 @@
-//! IR bytes carry everything that a module has, and nothing that is read from them can do harm.
+//! Tests that IR bytes preserve everything that a module has, and that reading damaged bytes does no harm.
 
 use crate::support;
 
@@ -45,7 +45,7 @@ proptest! {
         let again = reread(&module).unwrap();
         let text = |m: &Module| print(m, &PrintOptions::whole());
         prop_assert_eq!(text(&again), text(&module));
-        // Once more, and nothing changes.
+        // Writing and reading once more changes nothing.
         let (first, second) = (encode(&again).unwrap(), encode(&reread(&again).unwrap()).unwrap());
         prop_assert_eq!(first.ir, second.ir);
         prop_assert_eq!(first.tensors, second.tensors);

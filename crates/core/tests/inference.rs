@@ -1,4 +1,4 @@
-//! Result types of each op: a table of shapes, and hostile attributes that must never panic.
+//! Tests of the result types of each op: a table of shapes, and invalid attributes that must never cause a panic.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
@@ -65,7 +65,7 @@ fn shapes_are_those_of_the_table() {
     const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
     const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
     let cases: &[(String, &[&str], &str)] = &[
-        // Convolution: floor((x + pads − (k − 1)·d − 1) / s) + 1.
+        // Convolutions, with extents floor((x + pads − (k − 1)·d − 1) / s) + 1.
         (conv(1, "[1,1,1,1]", 1, 1), &["f32[N,3,32,32]", "f32[16,3,3,3]"], "f32[N,16,32,32]"),
         (conv(2, "[0,0,1,1]", 1, 1), &["f32[1,3,224,224]", "f32[32,3,3,3]"], "f32[1,32,112,112]"),
         (conv(1, "[2,2,2,2]", 2, 8), &["f32[1,8,10,10]", "f32[8,1,3,3]"], "f32[1,8,10,10]"),
@@ -81,7 +81,7 @@ fn shapes_are_those_of_the_table() {
         (conv(1, "[0,0,0,0]", 4, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "window"),
         (conv(1, "[0,0]", 1, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "conv-attributes"),
         (conv(4294967295, "[4294967295,4294967295,4294967295,4294967295]", 4294967295, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "f32[1,16,1,1]"),
-        // Fully connected: any rank on the left.
+        // Matrix products; the left operand may have any rank.
         (format!("gemm(%a, %b) {GEMM}"), &["f32[N,64]", "f32[10,64]"], "f32[N,10]"),
         (format!("gemm(%a, %b, %c) {GEMM}"), &["i8[2,5,64]", "i8[10,64]", "i32[10]"], "i32[2,5,10]"),
         (format!("gemm(%a, %b, %c) {GEMM}"), &["i8[2,64]", "i8[10,64]", "i8[10]"], "element-types"),
@@ -94,7 +94,7 @@ fn shapes_are_those_of_the_table() {
         ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[8,1,5,3]", "f32[4,3,7]"], "f32[8,4,5,7]"),
         ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[3]", "f32[3]"], "f32[]"),
         ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[2,3]", "f32[2,3]"], "matmul-inner"),
-        // Pools; with `ceil`, no window starts in the trailing padding.
+        // Pools; with `ceil`, windows that would start in the trailing padding are dropped.
         (pool(2, 2, "[0,0,0,0]", 0), &["f32[1,3,7,7]"], "f32[1,3,3,3]"),
         (pool(2, 2, "[0,0,0,0]", 1), &["f32[1,3,7,7]"], "f32[1,3,4,4]"),
         (pool(2, 2, "[1,1,1,1]", 1), &["i8[1,3,7,7]"], "i8[1,3,4,4]"),
@@ -107,13 +107,13 @@ fn shapes_are_those_of_the_table() {
         ("reduce(%a) {reduction=sum, axes=[], keep_dims=1}".into(), &["i64[2,3]"], "i64[1,1]"),
         ("reduce(%a) {reduction=max, axes=[1,-2], keep_dims=1}".into(), &["f32[2,3,4]"], "axes"),
         ("reduce(%a) {reduction=product, axes=[0], keep_dims=0}".into(), &["i64[2,3]"], "i64[3]"),
-        // The same bits.
+        // Casts that keep the bits.
         ("bit_cast(%a) {to=i32}".into(), &["f32[N,3]"], "i32[N,3]"),
         ("bit_cast(%a) {to=f16}".into(), &["i16[3]"], "f16[3]"),
         ("bit_cast(%a) {to=i64}".into(), &["f32[3]"], "element-types"),
         ("bit_cast(%a) {to=u8}".into(), &["bool[3]"], "element-types"),
         ("bit_cast(%a) {to=i4}".into(), &["u4[3]"], "element-types"),
-        // Broadcasting.
+        // Operands that broadcast.
         ("add(%a, %b)".into(), &["f32[N,3,1]", "f32[3,5]"], "f32[N,3,5]"),
         ("add(%a, %b)".into(), &["i8[2]", "i8[1]"], "i32[2]"),
         ("add(%a, %b)".into(), &["i64[2]", "i64[]"], "i64[2]"),
@@ -122,7 +122,7 @@ fn shapes_are_those_of_the_table() {
         ("add(%a, %b)".into(), &["f32[1048576,1]", "f32[1,1048577]"], "too-large"),
         ("add(%a)".into(), &["f32[2]"], "arity"),
         ("add(%a, _)".into(), &["f32[2]"], "arity"),
-        // Shapes.
+        // Ops that change the shape.
         ("reshape(%a) {shape=[0,-1]}".into(), &["f32[2,3,4]"], "f32[2,12]"),
         ("reshape(%a) {shape=[0,12]}".into(), &["f32[N,3,4]"], "f32[N,12]"),
         ("reshape(%a) {shape=[-1,-1]}".into(), &["f32[2,3]"], "reshape"),
@@ -160,7 +160,7 @@ fn shapes_are_those_of_the_table() {
         ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[2.0,0.0], sizes=[]}".into(), &["f32[3,5]", "f32[2]"], "f32[6,\"\"]"),
         ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[2.0,0.0], sizes=[]}".into(), &["f32[3,5]", "i64[2]"], "operands"),
         ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=f32[], sizes=[3,-2]}".into(), &["f32[3,5]", "i64[2]"], "resize"),
-        // (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads.
+        // Transposed convolutions, with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads.
         (transposed(2, "[1,0]", "[1,0,0,1]", 1), &["f32[N,3,4,5]", "f32[3,8,3,2]"], "f32[N,8,9,9]"),
         (transposed(1, "[0,0]", "[0,0,0,0]", 3), &["f32[1,3,N,5]", "f32[3,2,1,1]"], "f32[1,6,N,5]"),
         (transposed(2, "[0,0]", "[0,0,0,0]", 1), &["f32[1,3,N,5]", "f32[3,2,1,1]"], "symbolic-window"),
@@ -223,7 +223,7 @@ fn shapes_are_those_of_the_table() {
         ("dft(%a) {transform=inverse, axis=1, length=0}".into(), &["f32[N,5,2]"], "operands"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[3,5]"], "f32[2,3,5,4]"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i32[3]"], "gather"),
-        // The way into integers and out.
+        // Conversions to integers and back.
         ("quantize(%a) {to=i8, rounding=half_even, reciprocal=0}".into(), &["f32[N,2]"], "i8[N,2]"),
         ("quantize(%a) {to=i64, rounding=half_even, reciprocal=0}".into(), &["f32[2]"], "quantize-type"),
         ("dequantize(%a)".into(), &["i32[2]"], "f32[2]"),
@@ -345,7 +345,7 @@ const EXTREMES: [i64; 12] = [
     -2,
 ];
 
-/// The same attribute with numbers from the ends of their types, where these fit the op.
+/// The same attribute with numbers at the ends of their types, as far as the op accepts them.
 fn hostile(choices: &mut support::Choices<'_>, attribute: Attribute) -> Attribute {
     if choices.flip() {
         return attribute;
@@ -388,7 +388,7 @@ proptest! {
         let mut choices = support::Choices::new(&words);
         let op = support::op(&mut choices, true);
         let list = op.attribute_list().into_iter().map(|(key, value)| (key.into_owned(), hostile(&mut choices, value))).collect();
-        // Overflow is checked in tests, so an unguarded sum or product would panic here.
+        // Overflow checks are on in tests, so an unchecked sum or product would panic here.
         if let Ok(op) = Op::from_attribute_list(op.name(), list) {
             let operands: Vec<TensorType> = (0..op.arity().1.min(3)).map(|_| hostile_type(&mut choices)).collect();
             let operands: Vec<Option<&TensorType>> = operands.iter().map(Some).collect();

@@ -1,4 +1,4 @@
-//! Patches keep a graph whole, and cost their own size.
+//! Tests that patches keep a graph valid, and that the time to apply a patch depends only on the size of the patch.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
@@ -13,8 +13,9 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Op, Patch, PatchError, Sourc
 
 const MAIN: usize = 0;
 
-/// A patch at a random place: a node is replaced by itself and an identity behind it, an identity is taken away, a value
-/// is moved to another of its type and perhaps a node removed, or a node is removed alone. Not every one fits.
+/// A patch at a random place. It replaces a node by an equal one followed by an identity, removes an identity, replaces
+/// a value by another one of the same type (and perhaps removes a node), or only removes a node. Not every such patch
+/// fits the graph.
 fn random_patch(module: &Module, choices: &mut support::Choices<'_>) -> Patch {
     let graph = &module.graphs[MAIN];
     let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
@@ -74,7 +75,8 @@ proptest! {
             let patch = random_patch(&module, &mut patches);
             match module.apply(GraphId::new(MAIN), patch) {
                 Ok(_) => {
-                    // A value may be moved to one that depends on it: that is the rule's fault, and the verifier sees it.
+                    // A patch may replace a value by one that depends on it. This is the fault of the rule, and the
+                    // verifier finds it.
                     match verify(&module) {
                         Ok(()) => {}
                         Err(found) => {
@@ -98,7 +100,7 @@ fn chain(length: usize) -> Module {
     parse(&format!("{text} return %v{length} }}")).unwrap()
 }
 
-/// Replaces every node of a chain by one of its own, one patch each; answers with the seconds.
+/// Replaces every node of a chain by an equal one, with one patch for each node. Returns the time in seconds.
 fn rewrite_all(module: &mut Module) -> f64 {
     let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
     let start = Instant::now();
@@ -121,7 +123,8 @@ fn a_patch_costs_its_own_size_and_not_the_graphs() {
     let (mut small, mut large) = (chain(5_000), chain(100_000));
     let (short, long) = (rewrite_all(&mut small), rewrite_all(&mut large));
     assert_eq!(verify(&large), Ok(()));
-    // Twenty times the patches take about twenty times as long; a patch that walked the graph would take 400 times.
+    // Twenty times as many patches take about twenty times as long. If a patch walked through the whole graph, they
+    // would take 400 times as long.
     assert!(
         long < 120.0 * short.max(0.001),
         "{short} s for 5 000, {long} s for 100 000"
@@ -229,7 +232,7 @@ fn a_patch_that_does_not_fit_says_why() {
             "new node 0 (relu): relu: operand 0 is absent [arity]",
         ),
         (
-            // The other ReLU would take over, but would go itself.
+            // The other ReLU would be the replacement, but the patch removes it, too.
             Patch {
                 replace: vec![(a, Source::Old(c))],
                 remove: vec![ids[2]],

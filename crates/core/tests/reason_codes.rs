@@ -1,4 +1,4 @@
-//! The codes of reasons and the page that lists them. `STRAIT_BLESS=1` rewrites the page.
+//! Tests of the codes of reasons, and of the page that lists them. `STRAIT_BLESS=1` rewrites the page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! The text form carries everything that a module has.
+//! Tests that the text form preserves everything that a module has.
 
 use crate::support;
 
@@ -15,10 +15,10 @@ proptest! {
         let again = parse(&text).unwrap();
         prop_assert_eq!(verify(&again), Ok(()));
         prop_assert_eq!(&print(&again, &PrintOptions::whole()), &text);
-        // The other views are made from the same lists: they cannot tell the two apart either.
+        // JSON and DOT are made from the same lists of attributes, so they are equal for equal modules.
         prop_assert_eq!(to_json(&again)["graphs"].clone(), to_json(&module)["graphs"].clone());
         to_dot(&again);
-        // Blobs are looked up by their position in the pool that they were printed from.
+        // A blob is identified by its position in the pool of the module that was printed.
         let short = print(&module, &PrintOptions::default());
         let beside = parse_beside(&short, module.pool()).unwrap();
         prop_assert_eq!(print(&beside, &PrintOptions::whole()), text);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Rule, Shape, SourceLocation, Table, Value, codes,
-    nearest::did_you_mean,
+    nearest::{did_you_mean, suggestion},
     schema::{list, written},
 };
 
@@ -21,12 +21,7 @@ pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
     checker.value(shape, root, &KeyPath::default());
     checker.findings.sort_by_key(|(order, _)| *order);
     checker.findings.truncate(MOST);
-    let findings: Vec<Diagnostic> = checker.findings.into_iter().map(|(_, finding)| finding).collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    Diagnostics(checker.findings.into_iter().map(|(_, finding)| finding).collect()).or(())
 }
 
 struct Checker {
@@ -127,7 +122,8 @@ impl Checker {
         }
     }
 
-    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, location: &SourceLocation, path: &KeyPath) {
+    /// Checks the keys that are given.
+    fn entries(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, path: &KeyPath) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
             match keys.get(name) {
@@ -135,6 +131,10 @@ impl Checker {
                 None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
             }
         }
+    }
+
+    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, location: &SourceLocation, path: &KeyPath) {
+        self.entries(keys, entries, path);
         for (name, key) in keys
             .iter()
             .filter(|(name, _)| !entries.contains_key(name))
@@ -153,19 +153,10 @@ impl Checker {
             if let (Shape::Text { format }, Some(default)) = (&key.shape, &key.default)
                 && format.is_some_and(Format::is_path)
             {
-                let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
-                let mut node = Node {
-                    value,
-                    location: location.clone(),
-                };
+                let mut node = Value::Text(default.as_str().unwrap_or_default().to_owned()).at(location);
                 self.value(&key.shape, &mut node, &path.clone().key(name));
-                entries.insert(
-                    name.clone(),
-                    Entry {
-                        key: location.clone(),
-                        node,
-                    },
-                );
+                let key = location.clone();
+                entries.insert(name.clone(), Entry { key, node });
             }
         }
     }
@@ -177,13 +168,7 @@ impl Checker {
         location: &SourceLocation,
         path: &KeyPath,
     ) {
-        for (name, entry) in entries.iter_mut() {
-            let path = path.clone().key(name);
-            match keys.get(name) {
-                Some(key) => self.value(&key.shape, &mut entry.node, &path),
-                None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
-            }
-        }
+        self.entries(keys, entries, path);
         if entries.len() != 1 {
             let finding = Diagnostic::error(codes::CONFLICT, format!("`{path}` has {} keys", entries.len()))
                 .note(format!("it takes exactly one of {}", list(keys.keys())))
@@ -200,9 +185,7 @@ impl Checker {
         path: &KeyPath,
     ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
-        if let [nearest, ..] = did_you_mean(name, keys.clone()).as_slice() {
-            finding = finding.help(format!("did you mean `{nearest}`?"));
-        }
+        finding.help.extend(suggestion(name, keys.clone()));
         self.report(
             location,
             "unknown key",

@@ -263,6 +263,14 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 const MOST_OF_A_CODE: usize = 20;
 
 impl Diagnostics {
+    /// `value` if there are no findings.
+    ///
+    /// # Errors
+    /// The findings, if there are any.
+    pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+
     /// At most the first twenty findings of each code, and the number of the findings that are left out. A program that
     /// writes documents may have made the same mistake a hundred thousand times.
     #[must_use]

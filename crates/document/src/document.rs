@@ -1,8 +1,8 @@
 //! Parses a text to a tree, and converts a tree to the types of the document.
 
 use crate::{
-    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, SourceLocation, Table, Value,
-    check::check, codes, described, tree::entries,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, Table, Value, check::check, codes,
+    described, tree::entries,
 };
 use serde::de::DeserializeOwned;
 use std::{ops::Range, sync::Arc};
@@ -66,31 +66,18 @@ pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, String> {
 pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
     if errors.is_empty() {
-        return Ok(Node {
-            value: Value::Table(entries(source, table.get_ref(), 0)),
-            location: SourceLocation {
-                source: Arc::clone(source),
-                span: None,
-            },
-        });
+        return Ok(Value::Table(entries(source, table.get_ref(), 0)).at(&source.place(None)));
     }
     if let Some((language, span)) = other_language(&source.text.text) {
-        let place = SourceLocation {
-            source: Arc::clone(source),
-            span: Some(span),
-        };
         let message = format!("this is {language}, and TOML is read");
-        let finding = Diagnostic::error(codes::SYNTAX, message).at(place.excerpt(""));
+        let finding = Diagnostic::error(codes::SYNTAX, message).at(source.place(Some(span)).excerpt(""));
         return Err(finding
             .help("in TOML a table is `[model]` on a line of its own, and each key below it `file = \"model.onnx\"`")
             .into());
     }
     errors.sort_by_key(|error| error.span().map(|span| span.start));
     let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
-        let place = SourceLocation {
-            source: Arc::clone(source),
-            span: error.span(),
-        };
+        let place = source.place(error.span());
         Diagnostic::error(codes::SYNTAX, "this is not TOML").at(place.excerpt(error.message()))
     });
     Err(Diagnostics(findings.collect()))

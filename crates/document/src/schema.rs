@@ -79,9 +79,9 @@ pub enum Shape {
     Tuple(Vec<Shape>),
     /// Either a string, or a table or list.
     Either {
-        /// The shape of the string.
+        /// What is allowed if the value is a string.
         text: Box<Shape>,
-        /// The shape of the table or list.
+        /// What is allowed if the value is a table or list.
         table: Box<Shape>,
     },
     /// One of several strings, each of which is listed with its meaning. An entry `custom:NAME` stands for all strings

@@ -39,12 +39,7 @@ pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnosti
             .wrong(0..0, format!("it has more than {} MiB", MOST_BYTES >> 20))
             .into());
     }
-    let value = reader.message(shape, None, 0)?;
-    let place = SourceLocation {
-        source: Arc::clone(source),
-        span: None,
-    };
-    Ok(Node { value, location: place })
+    Ok(reader.message(shape, None, 0)?.at(&source.place(None)))
 }
 
 struct Reader<'a> {
@@ -65,10 +60,7 @@ fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
 
 impl Reader<'_> {
     fn place(&self, span: Range<usize>) -> SourceLocation {
-        SourceLocation {
-            source: Arc::clone(self.source),
-            span: Some(span),
-        }
+        self.source.place(Some(span))
     }
 
     fn wrong(&self, span: Range<usize>, label: impl Into<String>) -> Diagnostic {
@@ -170,13 +162,9 @@ impl Reader<'_> {
                 .into());
         }
         if repeated {
-            let empty = || Node {
-                value: Value::List(Vec::new()),
-                location: key.clone(),
-            };
             let entry = fields.get_or_insert_with(name.to_owned(), || Entry {
                 key: key.clone(),
-                node: empty(),
+                node: Value::List(Vec::new()).at(&key),
             });
             if let Value::List(elements) = &mut entry.node.value {
                 elements.append(&mut found);
@@ -207,8 +195,7 @@ impl Reader<'_> {
             Some(_) => self.scalar()?,
             None => return Err(self.wrong(self.here(), "expected a value").into()),
         };
-        let place = self.place(start..self.at);
-        Ok(Node { value, location: place })
+        Ok(value.at(&self.place(start..self.at)))
     }
 
     /// Reads a number, `true` or `false`, or the name of an enumeration's member.

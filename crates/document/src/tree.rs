@@ -7,7 +7,11 @@ mod table;
 pub use table::Table;
 
 use crate::key_path::{KeyPath, Segment};
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use toml::{
     Spanned,
@@ -26,6 +30,24 @@ pub struct Source {
     /// Findings are sorted by this number of their text, and then by position. A file has the number 0, and arguments
     /// have higher numbers.
     pub rank: usize,
+}
+
+impl Source {
+    /// A text and its name. Paths in the text are relative to `folder`.
+    pub fn new(name: &str, text: String, folder: &Path, rank: usize) -> Arc<Source> {
+        let name = name.to_owned();
+        Arc::new(Source {
+            text: Arc::new(SourceText { name, text }),
+            folder: folder.to_owned(),
+            rank,
+        })
+    }
+
+    /// A place in the text; the text as a whole if there is no range of bytes.
+    pub fn place(self: &Arc<Source>, span: Option<Range<usize>>) -> SourceLocation {
+        let source = Arc::clone(self);
+        SourceLocation { source, span }
+    }
 }
 
 /// The place where something was written.
@@ -105,6 +127,14 @@ impl Value {
             Value::Table(_) => "a table",
         }
     }
+
+    /// The value, with the place where it was written.
+    pub fn at(self, location: &SourceLocation) -> Node {
+        Node {
+            value: self,
+            location: location.clone(),
+        }
+    }
 }
 
 impl Node {
@@ -121,10 +151,7 @@ impl Node {
             DeValue::Array(items) => Value::List(items.iter().map(|item| Node::new(source, item, offset)).collect()),
             DeValue::Table(table) => Value::Table(entries(source, table, offset)),
         };
-        Node {
-            value,
-            location: place(source, parsed.span(), offset),
-        }
+        value.at(&place(source, parsed.span(), offset))
     }
 
     /// The node at `path`.
@@ -191,8 +218,5 @@ pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) 
 }
 
 fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> SourceLocation {
-    SourceLocation {
-        source: Arc::clone(source),
-        span: Some(span.start + offset..span.end + offset),
-    }
+    source.place(Some(span.start + offset..span.end + offset))
 }

@@ -2,10 +2,10 @@
 //! only to that vendor's target and come before the configuration's own rules. A key is set only if the configuration
 //! does not set it itself.
 
-use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path, sync::Arc};
+use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value as Json};
-use strait_document::{Entry, Node, Shape, Source, SourceLocation, Value, diagnostic::SourceText, nearest, text_proto};
+use strait_document::{Entry, Node, Shape, Source, SourceLocation, Value, nearest, text_proto};
 use strait_target::{
     Dialect, Options, Registry,
     dialect::{Means, Setting},
@@ -136,12 +136,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
         let finding = Diagnostic::error(codes::UNKNOWN_KEY, message).at(entry.key.excerpt(""));
         finding.help(nearest::help(name, all.iter().copied()))
     });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    Diagnostics(findings.collect()).or(())
 }
 
 /// The options of a target that are settings of the vendor's tool.
@@ -150,10 +145,7 @@ fn of_dialect(options: &Node, shape: &Shape) -> Node {
         return options.clone();
     };
     let own = entries.iter().filter(|(name, _)| keys(shape).any(|key| key == *name));
-    Node {
-        value: Value::Table(own.map(|(name, entry)| (name.clone(), entry.clone())).collect()),
-        location: options.location.clone(),
-    }
+    Value::Table(own.map(|(name, entry)| (name.clone(), entry.clone())).collect()).at(&options.location)
 }
 
 /// The settings in the vendor's file.
@@ -162,15 +154,8 @@ fn read_tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Res
     let failed = |message: String| loaded.error(codes::FILE, path, format!("{name}: {message}"), "");
     let bytes = strait_mapped::read(file, MOST_BYTES).map_err(|error| failed(error.to_string()))?;
     let text = strait_document::utf8("it", bytes).map_err(failed)?;
-    let source = Arc::new(Source {
-        text: Arc::new(SourceText {
-            name: name.clone(),
-            text,
-        }),
-        folder: file.parent().unwrap_or(Path::new("")).to_owned(),
-        rank: 0,
-    });
-    text_proto(&source, shape)
+    let folder = file.parent().unwrap_or(Path::new(""));
+    text_proto(&Source::new(&name, text, folder, 0), shape)
 }
 
 fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
@@ -261,11 +246,7 @@ impl Expansion {
             keys.insert(path, node.clone());
         }
         let rules = self.rules;
-        if findings.is_empty() {
-            Ok(TranslatedRules { rules, keys })
-        } else {
-            Err(Diagnostics(findings))
-        }
+        Diagnostics(findings).or(TranslatedRules { rules, keys })
     }
 }
 
@@ -282,8 +263,7 @@ fn node(value: &Json, location: &SourceLocation) -> Node {
         Json::Array(items) => Value::List(items.iter().map(|item| node(item, location)).collect()),
         Json::Object(keys) => return table(keys, location),
     };
-    let place = location.clone();
-    Node { value, location: place }
+    value.at(location)
 }
 
 fn table(keys: &Map<String, Json>, location: &SourceLocation) -> Node {
@@ -294,8 +274,5 @@ fn table(keys: &Map<String, Json>, location: &SourceLocation) -> Node {
         };
         (name.clone(), entry)
     };
-    Node {
-        value: Value::Table(keys.iter().map(entry).collect()),
-        location: location.clone(),
-    }
+    Value::Table(keys.iter().map(entry).collect()).at(location)
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
 use strait_evaluate::{Accuracy, Metric, Proportion, Question};
-use strait_execute::PlanOptions;
 use strait_samples::{Samples, Set};
 use strait_target::Registry;
 
@@ -164,10 +163,7 @@ fn measured(
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session)?;
     }
-    let options = PlanOptions {
-        context: session.context,
-        ..PlanOptions::default()
-    };
+    let options = session.means().options;
     let float = float.as_ref().map(|(file, canonical, bodies)| {
         let same = pipeline::inputs::inputs(canonical, bodies)
             .iter()

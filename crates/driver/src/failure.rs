@@ -1,11 +1,10 @@
 //! Converts errors of other crates to findings. An error that only a bug in Strait can cause becomes a defect instead.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, io, path::Path};
 
 use strait_artifact::Error;
 use strait_compile::CompileError;
-use strait_container::{ArtifactError, ModelChanged};
+use strait_container::{ArtifactError, ModelChanged, artifact_around};
 pub use strait_core::codes;
 use strait_document::KeyPath;
 use strait_evaluate::EvaluateError;
@@ -30,50 +29,23 @@ pub fn data(error: DataError) -> Diagnostics {
     finding.into()
 }
 
-/// The finding for a run that failed.
-pub fn execute(error: ExecuteError) -> Stop {
-    match (error.defect(), error.code()) {
-        (Some(text), _) => Stop::Defect(text.to_owned()),
-        (None, codes::TARGET) => of_target(error.to_string()).into(),
-        (None, code) => Diagnostic::error(code, format!("the model cannot be run: {error}")).into(),
-    }
-}
-
 /// The finding for a run that failed on one sample. It names the sample's index, from 0 on.
 pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
-    match execute(error) {
-        Stop::Found(Diagnostics(found)) => {
-            let of_sample = |finding: Diagnostic| finding.note(format!("it is sample {index} that fails"));
-            Stop::Found(Diagnostics(found.into_iter().map(of_sample).collect()))
-        }
-        other => other,
-    }
+    Stop::from(error).note(&format!("it is sample {index} that fails"))
 }
 
-/// The finding for an error of the compiler. [`CompileError::Denied`] is better reported by code that knows the
-/// configuration.
-pub fn compile(error: CompileError) -> Stop {
-    match error {
-        CompileError::Interrupted => Stop::Interrupted,
-        CompileError::Defect(text) => Stop::Defect(text),
-        CompileError::Execute(error) => execute(error),
-        CompileError::Excess(found) => excess(&found).into(),
-        CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
-        other => Diagnostic::error(other.code(), other.to_string()).into(),
-    }
+/// Refuses a place inside the folder of an artifact, which must contain only its own files. `what` says what is not done
+/// there.
+pub(crate) fn outside(place: &Path, what: &str, help: &str) -> Result<(), Diagnostics> {
+    artifact_around(place).map_or(Ok(()), |artifact| {
+        let message = format!("{what} the artifact {}", artifact.display());
+        Err(Diagnostic::error(codes::OUTPUT, message).help(help).into())
+    })
 }
 
-/// The finding for answers that cannot be judged.
-pub fn evaluate(error: EvaluateError) -> Stop {
-    let (code, help) = match &error {
-        EvaluateError::Defect(text) => return Stop::Defect(text.clone()),
-        EvaluateError::NotFinite { help, .. } => (codes::NOT_A_NUMBER, *help),
-        EvaluateError::Unfit { help, .. } => (codes::EVALUATION, *help),
-        EvaluateError::Printed(_) => (codes::COMMAND, None),
-    };
-    let mut finding = Diagnostic::error(code, error.to_string());
-    finding.help.extend(help.map(str::to_owned));
-    finding.into()
+/// The finding for a file that cannot be written.
+pub fn unwritten(path: &Path, error: &io::Error) -> Diagnostic {
+    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
 }
 
 /// The finding for a run that needs more memory or operations than the limits allow.
@@ -316,20 +288,43 @@ impl From<Error> for Stop {
 }
 
 impl From<ExecuteError> for Stop {
+    /// The finding for a run that failed.
     fn from(error: ExecuteError) -> Stop {
-        execute(error)
+        match (error.defect(), error.code()) {
+            (Some(text), _) => Stop::Defect(text.to_owned()),
+            (None, codes::TARGET) => of_target(error.to_string()).into(),
+            (None, code) => Diagnostic::error(code, format!("the model cannot be run: {error}")).into(),
+        }
     }
 }
 
 impl From<EvaluateError> for Stop {
+    /// The finding for answers that cannot be judged.
     fn from(error: EvaluateError) -> Stop {
-        evaluate(error)
+        let (code, help) = match &error {
+            EvaluateError::Defect(text) => return Stop::Defect(text.clone()),
+            EvaluateError::NotFinite { help, .. } => (codes::NOT_A_NUMBER, *help),
+            EvaluateError::Unfit { help, .. } => (codes::EVALUATION, *help),
+            EvaluateError::Printed(_) => (codes::COMMAND, None),
+        };
+        let mut finding = Diagnostic::error(code, error.to_string());
+        finding.help.extend(help.map(str::to_owned));
+        finding.into()
     }
 }
 
 impl From<CompileError> for Stop {
+    /// The finding for an error of the compiler. [`CompileError::Denied`] is better reported by code that knows the
+    /// configuration.
     fn from(error: CompileError) -> Stop {
-        compile(error)
+        match error {
+            CompileError::Interrupted => Stop::Interrupted,
+            CompileError::Defect(text) => Stop::Defect(text),
+            CompileError::Execute(error) => error.into(),
+            CompileError::Excess(found) => excess(&found).into(),
+            CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
+            other => Diagnostic::error(other.code(), other.to_string()).into(),
+        }
     }
 }
 

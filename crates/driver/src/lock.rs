@@ -6,7 +6,7 @@ use strait_container::Beside;
 use strait_plugin_host::{sha256, triple};
 use toml_edit::{DocumentMut, Item, TableLike, Value, value};
 
-use crate::{config, diagnostic::Diagnostic, failure::codes, recognise, stop::Stop};
+use crate::{diagnostic::Diagnostic, failure::codes, recognise, stop::Stop};
 
 /// A file whose digest was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +23,8 @@ pub struct Locked {
 /// # Errors
 /// If the configuration is wrong or cannot be written, or a file cannot be read.
 pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
-    recognise::configuration(file)?;
     // Loading reports everything that is wrong with the configuration.
-    config::load(file, &[])?;
+    recognise::load(file, &[])?;
     let failed = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
     let text = std::fs::read_to_string(file).map_err(|error| failed(format!("{}: {error}", file.display())))?;
     let mut document: DocumentMut = text

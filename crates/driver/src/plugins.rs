@@ -75,10 +75,10 @@ pub(crate) fn with_own_model(
 ) -> Result<Arc<dyn Target>, Diagnostics> {
     let failed = |text: String| Diagnostics::from(Diagnostic::error(codes::TARGET, text));
     let library = load_library(path, Some(pinned), session).map_err(failed)?;
-    if !library.requantizes() {
+    if !library.description().requantizes {
         return Err(failed(format!(
             "the plugin {} has no model of its target's arithmetic",
-            library.package()
+            library.description().package
         )));
     }
     if held {

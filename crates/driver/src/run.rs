@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value as Json, json};
-use strait_container::{Beside, artifact_around};
+use strait_container::Beside;
 use strait_core::{Op, ValueId};
 use strait_execute::{Plan, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
@@ -18,7 +18,7 @@ use crate::{
     artifact::{self, Opened},
     diagnostic::{Diagnostic, Diagnostics},
     evaluation::{Side, views},
-    failure::{self, codes},
+    failure::{self, codes, unwritten},
     session::Session,
     stop::Stop,
 };
@@ -84,7 +84,7 @@ pub fn on_samples(
     let threads = session.admit(&demand, samples.count())?;
     let outputs = outputs(opened, &plan, raw);
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
-    outside(output)?;
+    failure::outside(output, "outputs are not written into", "name a place elsewhere")?;
     let names: Vec<PathBuf> = if folder {
         let names = outputs
             .iter()
@@ -127,17 +127,6 @@ pub fn on_samples(
         fs::write(&index, text).map_err(|error| unwritten(&index, &error))?;
     }
     Ok(names)
-}
-
-/// Refuses outputs inside the folder of an artifact, which must contain only its own files.
-fn outside(output: &Path) -> Result<(), Diagnostics> {
-    let Some(artifact) = artifact_around(output) else {
-        return Ok(());
-    };
-    let message = format!("outputs are not written into the artifact {}", artifact.display());
-    Err(Diagnostic::error(codes::OUTPUT, message)
-        .help("name a place elsewhere")
-        .into())
 }
 
 /// Refuses outputs that would overwrite a file from which the samples were read.
@@ -221,10 +210,7 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
 }
 
 fn list<T: Copy + Into<f64>>(per: &Per<T>) -> Vec<f64> {
-    match per {
-        Per::Tensor(one) => vec![(*one).into()],
-        Per::Channel(all) => all.iter().map(|&one| one.into()).collect(),
-    }
+    per.values().iter().map(|&one| one.into()).collect()
 }
 
 /// The name of an output's file: `NNN_escaped-name.npy`.
@@ -333,7 +319,7 @@ impl Unfinished {
             .writer
             .as_mut()
             .map_or(Ok(()), |writer| writer.append(result.bytes()));
-        appended.map_err(|error| unwritten(&self.destination, &error))
+        Ok(appended.map_err(|error| unwritten(&self.destination, &error))?)
     }
 
     /// Completes the file and returns the shape of one sample.
@@ -348,10 +334,6 @@ impl Unfinished {
             .map_err(|error| unwritten(&self.destination, &error))?;
         Ok(self.shape)
     }
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostics {
-    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display())).into()
 }
 
 #[cfg(test)]

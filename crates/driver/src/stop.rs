@@ -16,6 +16,18 @@ pub enum Stop {
     Defect(String),
 }
 
+impl Stop {
+    /// Adds a note to each finding.
+    pub(crate) fn note(self, note: &str) -> Stop {
+        match self {
+            Stop::Found(Diagnostics(found)) => {
+                Diagnostics(found.into_iter().map(|finding| finding.note(note)).collect()).into()
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<Diagnostics> for Stop {
     fn from(found: Diagnostics) -> Stop {
         Stop::Found(found)

@@ -47,29 +47,21 @@ pub(crate) fn chosen(
         let path = KeyPath::of(&["target", "file"]).index(index);
         table(loaded, file, &path, &mut registry)?;
     }
-    for id in config.options.keys() {
-        if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
-            let path = KeyPath::of(&["target", "options", id]);
-            let finding = loaded.error(
-                codes::TARGET,
-                &path,
-                format!("there is no target `{id}`"),
-                "not registered",
-            );
-            return Err(finding.help(help).into());
-        }
-    }
+    let unknown = |path: &KeyPath, id: &str, help: &str| {
+        let message = format!("there is no target `{id}`");
+        Diagnostics::from(loaded.error(codes::TARGET, path, message, "not registered").help(help))
+    };
+    let of_options = config
+        .options
+        .keys()
+        .map(|id| (KeyPath::of(&["target", "options", id]), id));
     let of_rules = (loaded.config.quantize.rule.iter().enumerate()).flat_map(|(index, rule)| {
         let path = KeyPath::of(&["quantize", "rule"]).index(index).key("target");
         (rule.target.iter().enumerate()).map(move |(position, id)| (path.clone().index(position), id))
     });
-    for (path, id) in of_rules {
+    for (path, id) in of_options.chain(of_rules) {
         if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
-            let message = format!("there is no target `{id}`");
-            return Err(loaded
-                .error(codes::TARGET, &path, message, "not registered")
-                .help(help)
-                .into());
+            return Err(unknown(&path, id, &help));
         }
     }
     let mut found = Vec::new();
@@ -81,34 +73,16 @@ pub(crate) fn chosen(
             loaded.error(codes::TARGET, &path, message, "")
         })?;
         let target = registry.get(id, &given).map_err(|error| match &error {
-            RegistryError::Unknown { help, .. } => {
-                let path = KeyPath::of(&["target", "use"]).index(position);
-                let message = format!("there is no target `{id}`");
-                Diagnostics::from(
-                    loaded
-                        .error(codes::TARGET, &path, message, "not registered")
-                        .help(help.clone()),
-                )
-            }
+            RegistryError::Unknown { help, .. } => unknown(&KeyPath::of(&["target", "use"]).index(position), id, help),
             RegistryError::Table(TableError::Option { option, message, .. }) => {
                 let path = KeyPath::of(&["target", "options", id, option]);
-                loaded
-                    .error(
-                        codes::TARGET,
-                        &path,
-                        format!("option `{option}` of the target `{id}`: {message}"),
-                        "",
-                    )
-                    .into()
+                let message = format!("option `{option}` of the target `{id}`: {message}");
+                loaded.error(codes::TARGET, &path, message, "").into()
             }
             other => failure::registry(other),
         })?;
-        let origin = registry
-            .entry(id)
-            .map_err(|error| failure::registry(&error))?
-            .origin()
-            .clone();
-        found.push((target, origin));
+        let entry = registry.entry(id).map_err(|error| failure::registry(&error))?;
+        found.push((target, entry.origin().clone()));
     }
     Ok(found)
 }

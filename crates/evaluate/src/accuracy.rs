@@ -1,4 +1,4 @@
-//! Measured accuracy, in the form in which reports have it.
+//! Types for the measured accuracy, as reports contain it.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,22 +44,22 @@ pub struct Measured {
     /// compared with.
     pub integer: Option<Figure>,
     /// Figure of the simulation: the float graph with rounding wherever the integer graph has codes. If the metric
-    /// compares models, how the integer model compares with the simulation. Measured only if asked for. The difference
-    /// to the float model is the cost of quantizing the values; the difference to the integer model comes from the
-    /// target's arithmetic.
+    /// compares models, this figure compares the integer model with the simulation. It is measured only if asked for.
+    /// The difference from the float model to the simulation is the cost of quantizing the values. The difference from
+    /// the simulation to the integer model comes from the target's arithmetic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Figure>,
     /// Change from the float model to the integer model.
     pub change: Option<Change>,
-    /// Why there is no interval, or something else worth knowing.
+    /// Why there is no interval, or another remark about the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// For `snr`: a figure for each part of the output, if a concatenation makes it.
+    /// For `snr`: a figure for each part of the output, if the output is a concatenation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartFigure>,
 }
 
-/// The figures for one part of an output.
+/// The figures for one part of a concatenated output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -89,7 +89,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A figure with its unit, as people read it.
+    /// A figure with its unit, as text for people.
     pub fn shown(self, value: f64) -> String {
         match self {
             Unit::Percent => format!("{value:.2} %"),
@@ -135,6 +135,11 @@ impl Figure {
     /// The mean of numbers for each sample, as a figure. Its interval follows from how much the numbers vary.
     pub fn mean(numbers: &[f64]) -> Figure {
         let (value, spread) = Spread::of_mean(numbers);
+        Figure::spread(value, spread)
+    }
+
+    /// A figure whose interval is that of the spread.
+    pub(crate) fn spread(value: f64, spread: Spread) -> Figure {
         Figure {
             interval: spread.interval(value),
             ..Figure::plain(value)
@@ -195,10 +200,11 @@ impl Change {
 }
 
 impl Measured {
-    /// How many points the integer model loses. If a confidence from 0 to 1 is given: how many points it loses at most,
+    /// How many points the integer model loses. If a confidence from 0 to 1 is given, the largest loss that is possible
     /// with this confidence.
     ///
-    /// `None` if no change was measured. With a confidence, also `None` if the distribution of the change is not known.
+    /// `None` if there is no measured change. If a confidence is given, also `None` if the distribution of the change
+    /// is not known.
     pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {

@@ -18,7 +18,7 @@ pub enum Question {
 }
 
 impl Question {
-    /// The kind of answer that an output holds; `None` for an output of floats with fewer than two of them.
+    /// The kind of answer that an output holds. `None` for an output of floats with fewer than two elements.
     pub fn of(output: &Output) -> Option<Question> {
         match (output.elem.is_float(), output.count()) {
             (false, 1) => Some(Question::Class),

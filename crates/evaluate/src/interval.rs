@@ -68,7 +68,7 @@ impl Spread {
         }
     }
 
-    /// The number below which the true difference lies with probability `p`. `value` is the measured difference.
+    /// The number below which the true difference lies with probability `p`, if `value` is the measured difference.
     pub fn quantile(&self, value: f64, p: f64) -> Option<f64> {
         match self {
             Spread::Unknown => None,

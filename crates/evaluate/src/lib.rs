@@ -1,9 +1,9 @@
 //! Measures how good a model's answers are, against labels and against another model on the same samples.
 //!
 //! A [`Meter`] computes one metric: it keeps a small note of each sample, and computes figures from the notes. Each
-//! metric has a file in [`metrics`] and a word in [`Metric`]. [`Spread`] has the uncertainty of a difference. The
-//! caller runs the model on the samples, and passes the results as [`EvaluatedSample`]. This crate itself reads no
-//! files and no configuration, and prints nothing.
+//! metric has a file in [`metrics`] and a word in [`Metric`]. A [`Spread`] is the distribution of a measured
+//! difference, from which confidence intervals follow. The caller runs the model on the samples, and passes the results
+//! as [`EvaluatedSample`]. This crate itself reads no files and no configuration, and prints nothing.
 //!
 //! Without the feature `metrics`, this crate only has the types of the figures, for crates that read or write reports.
 

@@ -16,10 +16,10 @@ use crate::{
     words::Better,
 };
 
-/// What a metric keeps from one sample.
+/// What a metric keeps of one sample.
 #[derive(Clone, Debug)]
 pub enum Note {
-    /// Nothing, because there was no model to compare with.
+    /// Nothing is kept, because there was no model to compare with.
     Nothing,
     /// Whether the sample counts as right.
     Right(bool),
@@ -27,7 +27,7 @@ pub enum Note {
     Answer(Answer),
     /// A number, such as a score or an error.
     Number(f64),
-    /// The two numbers that result from the comparison with the float model, and those from the comparison with the
+    /// The two numbers from comparing the sample with the float model, and the two numbers from comparing it with the
     /// simulation.
     Compared([Option<[f64; 2]>; 2]),
     /// Like `Compared`: first the numbers for the whole output, then those for each of its parts.
@@ -94,8 +94,8 @@ pub trait Meter: Send + Sync {
     /// The labels and the outputs do not fit together.
     fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError>;
 
-    /// Computes the figures of all models from the models' notes. A metric that compares two models has no figure for a
-    /// model that was not compared.
+    /// Computes the figures of all models from their notes. If a metric compares two models, there are only figures for
+    /// models that were compared.
     fn measure(&self, runs: Runs<'_>) -> MetricFigures;
 }
 
@@ -114,7 +114,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// The figures if only one model was run. They are stored in place of the figures of an integer model.
+    /// The figures if only one model was run. They are stored where the figures of an integer model would be.
     pub fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
         let runs = Runs {
             integer: notes,

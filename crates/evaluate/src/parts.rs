@@ -1,4 +1,5 @@
-//! If a concatenation makes an output, finds out from which tensor each element of the output comes.
+//! Finds the parts of an output that is a concatenation: for each element of the output, the tensor from which it
+//! comes.
 
 use strait_core::{Module, NodeId, TensorData, ValueId};
 use strait_execute::evaluate;
@@ -21,7 +22,7 @@ pub struct ConcatenatedParts {
 }
 
 impl ConcatenatedParts {
-    /// The parts of an output of a float module; `None` if the output is not made by a concatenation.
+    /// The parts of an output of a float module. `None` if the output is not a concatenation.
     pub fn of_output(module: &Module, index: usize) -> Option<ConcatenatedParts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;
@@ -44,8 +45,8 @@ impl ConcatenatedParts {
             Some((value, TensorData::from_values(&shape, &numbers).ok()?))
         };
         let mut numbered: Vec<(ValueId, TensorData)> = joined.iter().enumerate().map(part).collect::<Option<_>>()?;
-        // Every part is filled with its own index, and then the nodes between the parts and the output are run. In the
-        // result, each element has the index of the part from which it comes.
+        // Every part is filled with its own index. Then the nodes between the parts and the output are run. Each
+        // element of the result is the index of the part from which it comes.
         let mut behind = vec![output];
         let mut at = 0;
         while let Some(&value) = behind.get(at) {

@@ -1,13 +1,10 @@
 //! Percentages of samples, with their confidence intervals.
 
-use serde::{Deserialize, Serialize};
-
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How many of the samples have some property. In JSON, the figures that follow from these counts are written too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "ProportionFields", from = "ProportionFields")]
+/// How many of the samples have some property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportion {
     /// Number of samples that have the property.
     pub count: u64,
@@ -21,8 +18,8 @@ impl Proportion {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
-    /// The percentage of samples that lack the property. It is computed with a single rounding. So a gate that allows
-    /// exactly this loss is met.
+    /// The percentage of samples that do not have the property. It is computed with a single rounding, so that a gate
+    /// that allows exactly this loss is met.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }
@@ -39,7 +36,7 @@ impl Proportion {
         self.interval_at(Z)
     }
 
-    /// The interval for the quantile `z`, if it is not a 95 % interval.
+    /// The confidence interval for another quantile `z` than that of a 95 % interval.
     pub(crate) fn interval_at(self, z: f64) -> [f64; 2] {
         if self.samples == 0 {
             return [0.0, 100.0];
@@ -54,9 +51,8 @@ impl Proportion {
 }
 
 /// How the answers of two models on the same samples differ: the number of samples on which only one of the models is
-/// right. In JSON, the figures that follow from these counts are written too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "PairedFields", from = "PairedFields")]
+/// right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paired {
     /// Samples on which only the second model is right.
     pub gained: u64,
@@ -81,65 +77,6 @@ impl Paired {
         let n = self.samples as f64;
         let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);
         (self.samples > 1).then(|| 100.0 * ((squares - sum * sum / n) / (n - 1.0) / n).sqrt())
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct ProportionFields {
-    count: u64,
-    samples: u64,
-    percent: f64,
-    interval: [f64; 2],
-}
-
-impl From<Proportion> for ProportionFields {
-    fn from(share: Proportion) -> ProportionFields {
-        ProportionFields {
-            count: share.count,
-            samples: share.samples,
-            percent: share.percent(),
-            interval: share.interval(),
-        }
-    }
-}
-
-impl From<ProportionFields> for Proportion {
-    fn from(fields: ProportionFields) -> Proportion {
-        Proportion {
-            count: fields.count,
-            samples: fields.samples,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct PairedFields {
-    gained: u64,
-    lost: u64,
-    samples: u64,
-    points: f64,
-    standard_error: Option<f64>,
-}
-
-impl From<Paired> for PairedFields {
-    fn from(paired: Paired) -> PairedFields {
-        PairedFields {
-            gained: paired.gained,
-            lost: paired.lost,
-            samples: paired.samples,
-            points: paired.points(),
-            standard_error: paired.standard_error(),
-        }
-    }
-}
-
-impl From<PairedFields> for Paired {
-    fn from(fields: PairedFields) -> Paired {
-        Paired {
-            gained: fields.gained,
-            lost: fields.lost,
-            samples: fields.samples,
-        }
     }
 }
 
@@ -185,14 +122,6 @@ mod tests {
                 assert!(share.percent().is_finite());
             }
         }
-    }
-
-    #[test]
-    fn json_states_what_follows_from_the_counts() {
-        let share = Proportion { count: 3, samples: 4 };
-        let json = serde_json::to_value(share).unwrap();
-        assert_eq!(json["percent"], 75.0);
-        assert_eq!(serde_json::from_value::<Proportion>(json).unwrap(), share);
     }
 
     #[test]

@@ -27,8 +27,8 @@ impl Generator {
     }
 }
 
-/// The distribution of a statistic over the drawn sets. The function `statistic` gets the number of times that each
-/// sample was drawn. A set for which its result is not finite is left out, such as a set without any object.
+/// The distribution of a statistic over the drawn sets. The function `statistic` gets, for each sample, how often it
+/// was drawn. A set for which the statistic is not finite is left out, for example a set without any object.
 pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
     let [spread] = together(samples, |weights| [statistic(weights)]);
     spread
@@ -40,7 +40,7 @@ pub(crate) fn together<const N: usize>(samples: usize, mut statistics: impl FnMu
     let mut generator = Generator(0);
     let mut weights = vec![0u32; samples];
     for _ in 0..RESAMPLES {
-        // From a single sample, only one set can be drawn.
+        // If there is only one sample, all drawn sets are the same.
         if samples < 2 {
             break;
         }

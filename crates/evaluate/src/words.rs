@@ -1,21 +1,22 @@
-//! The words for metrics in configurations and reports. Their documentation becomes part of the configuration's
-//! reference.
+//! The words for metrics in configurations and reports. Their documentation is also part of the reference page for
+//! configurations.
 
 strait_document::words! {
-    /// A measure of quality.
+    /// A metric that measures the quality of the model's results.
     Metric {
-        /// The percentage of samples with the right answer. The answer is the position of the largest number of the output, or
-        /// the output itself if it is one integer. Labels are the class of each sample, counted from 0.
+        /// The percentage of samples with the right answer. The answer is the position of the largest number of the
+        /// output, or the output itself if it is one integer. The label of a sample is its class, counted from 0.
         Top1 = "top1",
-        /// The percentage of samples whose class is among the five largest numbers of the output. Labels as for `top1`.
+        /// The percentage of samples whose class is among the five largest numbers of the output. Labels are as for
+        /// `top1`.
         Top5 = "top5",
         /// The percentage of samples with the same answer as the float model, for each output. If an output has several
         /// integers or truth values, all of them have to be equal.
         Agreement = "agreement",
         /// The cosine between the output and the float model's, averaged over the samples, for each float output.
         Cosine = "cosine",
-        /// The power of the float model's output divided by the power of the difference, over all samples and in decibels, for
-        /// each float output. If an output is a concatenation, each part has its own value in addition.
+        /// The power of the float model's output divided by the power of the error, over all samples and in decibels,
+        /// for each float output. If an output is a concatenation, each part also has a value of its own.
         Snr = "snr",
         /// The mean over the classes of intersection over union, in percent. Labels are masks with the class of each pixel,
         /// `[samples, height, width]`. Pixels with the label 255, or `ignore`, do not count.
@@ -23,19 +24,19 @@ strait_document::words! {
         /// The peak signal-to-noise ratio in decibels, averaged over the samples. Labels are reference outputs: an array with
         /// as many numbers for each sample as the output has.
         Psnr = "psnr",
-        /// The area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is an output with one
-        /// number, or with one for each of two classes: the second minus the first.
+        /// The area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is the only number
+        /// of the output, or, for an output with a number for each of two classes, the second number minus the first.
         Auc = "auc",
-        /// The mean average precision of boxes, in percent. It is the precision at 101 recalls, averaged over overlaps from
-        /// 0.50 to 0.95 and over the classes that have objects. At most 100 boxes of a class and 1000 boxes in total count in
-        /// an image. The model has outputs for boxes, scores and classes after its own suppression of duplicates, or `command`
-        /// makes boxes from its outputs.
+        /// The mean average precision of boxes, in percent. It is the precision at 101 recalls, averaged over overlaps
+        /// from 0.50 to 0.95 and over the classes that have objects. At most 100 boxes of a class and 1000 boxes in
+        /// total count in an image. The model has outputs for boxes, scores and classes and has already suppressed
+        /// duplicates, or `command` makes boxes from the model's outputs.
         ///
-        /// Labels have one of three forms. A folder of `.txt` has one file for each sample, in the order of the names. Each
-        /// line is `class x y width height`, with the centre and the size of the box as fractions of the image. A `.json` has a
-        /// list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each sample, in the unit of the boxes.
-        /// COCO's annotations work, too: their images are the samples in the same order, and their categories are the classes
-        /// in the order of their ids.
+        /// Labels have one of three forms. A folder of `.txt` files has one file for each sample, in the order of the
+        /// names. Each line is `class x y width height`, with the centre and the size of the box as fractions of the
+        /// image. A `.json` file has a list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each
+        /// sample, in the unit of the boxes. COCO's annotation files can also be used: their images are the samples in
+        /// the same order, and their categories are the classes in the order of their ids.
         Map = "map",
     }
 }

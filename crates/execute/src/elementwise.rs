@@ -3,6 +3,7 @@
 use crate::error::StepError;
 use crate::step::Operand;
 use rayon::prelude::*;
+use strait_kernels::integer;
 
 /// The smallest number of elements that a thread gets at a time. If there are fewer, waking a thread costs more time
 /// than it saves.
@@ -53,19 +54,7 @@ fn lengths() -> StepError {
 
 /// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Broadcast {
-    /// The axes of the result, outermost first; there is at least one. Neighbouring axes are joined to one if that is
-    /// possible for both operands.
-    axes: Vec<Axis>,
-}
-
-/// One axis: its extent, and for each operand the distance between neighbouring elements (0 if one element is
-/// repeated).
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Axis {
-    extent: usize,
-    strides: [usize; 2],
-}
+pub(crate) struct Broadcast(integer::Broadcast);
 
 /// One row of an operand: in the buffer of the result, a single element that is repeated, or a slice.
 #[derive(Clone, Copy)]
@@ -78,46 +67,7 @@ enum Row<'a, T> {
 impl Broadcast {
     /// Finds out how two row-major arrays with these extents broadcast.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
-        let rank = a.len().max(b.len());
-        let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
-        let mut axes: Vec<Axis> = Vec::new();
-        let mut next = [1; 2];
-        for axis in (0..rank).rev() {
-            let extents = [aligned(a, axis), aligned(b, axis)];
-            let extent = match extents {
-                [a, b] if a == b || b == 1 => a,
-                [1, b] => b,
-                _ => return Err(StepError::Model(format!("{a:?} and {b:?} do not broadcast"))),
-            };
-            let strides = [0, 1].map(|o| if extents[o] == 1 { 0 } else { next[o] });
-            for o in 0..2 {
-                next[o] *= extents[o];
-            }
-            match axes.last_mut() {
-                _ if extent == 1 => {}
-                Some(inner) if (0..2).all(|o| strides[o] == inner.strides[o] * inner.extent) => inner.extent *= extent,
-                _ => axes.push(Axis { extent, strides }),
-            }
-        }
-        if axes.is_empty() {
-            axes.push(Axis {
-                extent: 1,
-                strides: [0; 2],
-            });
-        }
-        axes.reverse();
-        Ok(Broadcast { axes })
-    }
-
-    /// Where a row starts in each of the two operands. `index` is the row's position along all axes but the last.
-    fn row(&self, mut index: usize) -> [usize; 2] {
-        let mut starts = [0; 2];
-        for axis in self.axes.iter().rev().skip(1) {
-            let at = index % axis.extent;
-            index /= axis.extent;
-            (0..2).for_each(|o| starts[o] += at * axis.strides[o]);
-        }
-        starts
+        Ok(Broadcast(integer::Broadcast::new(a, b)?))
     }
 
     /// `out = function(a, b)`. An operand in the buffer of `out` has the extents of the result.
@@ -128,19 +78,17 @@ impl Broadcast {
         out: &mut [T],
         function: impl Fn(T, T) -> T + Sync,
     ) -> Result<(), StepError> {
-        let Some(&inner) = self.axes.last() else {
-            return Ok(());
-        };
+        let (extent, strides) = self.0.last();
         if out.is_empty() {
             return Ok(());
         }
-        let rows = (PIECE / inner.extent).max(1);
-        for_each_piece(out, rows * inner.extent, &|first, out| {
-            for (index, out) in out.chunks_mut(inner.extent).enumerate() {
-                let starts = self.row(first / inner.extent + index);
+        let rows = (PIECE / extent).max(1);
+        for_each_piece(out, rows * extent, &|first, out| {
+            for (index, out) in out.chunks_mut(extent).enumerate() {
+                let starts = self.0.row(first / extent + index);
                 let length = out.len();
-                let a = operand_row(a, starts[0], inner.strides[0], length)?;
-                let b = operand_row(b, starts[1], inner.strides[1], length)?;
+                let a = operand_row(a, starts[0], strides[0], length)?;
+                let b = operand_row(b, starts[1], strides[1], length)?;
                 combine(a, b, out, &function);
             }
             Ok(())
@@ -155,23 +103,20 @@ impl Broadcast {
         out: &mut [U],
         function: impl Fn(T, T) -> U + Sync,
     ) -> Result<(), StepError> {
-        let Some(&inner) = self.axes.last().filter(|_| !out.is_empty()) else {
+        let (extent, strides) = self.0.last();
+        if out.is_empty() {
             return Ok(());
-        };
-        let rows = (PIECE / inner.extent).max(1);
-        for_each_piece(out, rows * inner.extent, &|first, out| {
-            for (index, out) in out.chunks_mut(inner.extent).enumerate() {
-                let starts = self.row(first / inner.extent + index);
-                let row = |all: &'_ [T], o: usize| -> Option<(usize, usize)> {
-                    let length = if inner.strides[o] == 0 { 1 } else { out.len() };
-                    all.get(starts[o]..starts[o] + length)
-                        .map(|_| (starts[o], inner.strides[o]))
-                };
-                let (Some((a_start, a_step)), Some((b_start, b_step))) = (row(a, 0), row(b, 1)) else {
-                    return Err(lengths());
-                };
+        }
+        let rows = (PIECE / extent).max(1);
+        for_each_piece(out, rows * extent, &|first, out| {
+            for (index, out) in out.chunks_mut(extent).enumerate() {
+                let starts = self.0.row(first / extent + index);
                 for (at, out) in out.iter_mut().enumerate() {
-                    *out = function(a[a_start + at * a_step], b[b_start + at * b_step]);
+                    let [x, y] = [0, 1].map(|o| starts[o] + at * strides[o]);
+                    let (Some(&x), Some(&y)) = (a.get(x), b.get(y)) else {
+                        return Err(lengths());
+                    };
+                    *out = function(x, y);
                 }
             }
             Ok(())

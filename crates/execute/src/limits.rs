@@ -296,7 +296,7 @@ mod tests {
         assert!(admitted(1, limits(Some(u64::MAX)), &demand(u64::MAX, u64::MAX, 1)).is_err());
     }
 
-    /// In a chain of nodes, only two values exist at a time, but a comparison keeps all of them.
+    /// A run of a chain has two values in memory at a time, but a comparison keeps all values.
     #[test]
     fn a_comparison_keeps_all_integers_and_not_their_peak() {
         let demand = |length: usize| {
@@ -311,8 +311,8 @@ mod tests {
         assert!(long < 120 * 1000, "{long}");
     }
 
-    /// The graphs share the weights, but each plan packs copies of its own: the plan of the lowered graph, and the two
-    /// plans of the fused graph.
+    /// The two graphs share the weights, but each plan packs its own copy: one plan for the lowered graph, and two
+    /// for the fused graph.
     #[test]
     fn a_comparison_has_weights_once_and_copies_for_each_plan() {
         let graph = |name: &str| {
@@ -344,7 +344,7 @@ mod tests {
         assert!(admitted(1, limits(Operations::AtMost(2 * SENSIBLE)), &small).is_ok());
         assert!(admitted(1, limits(Operations::AtMost(5)), &demand(0, 1, 6)).is_err());
         assert!(admitted(1, limits(Operations::Unlimited), &demand(0, 1, u64::MAX)).is_ok());
-        // With 300 MB of weights, thirty times as many operations are allowed.
+        // A model of 300 MB may take thirty times as many operations.
         assert!(admitted(1, limits(Operations::Sensible), &demand(300 << 20, 1, 30 * SENSIBLE)).is_ok());
     }
 }

@@ -247,8 +247,7 @@ mod tests {
                         Ok::<_, String>(index * index)
                     },
                     |index, result| {
-                        // The sink has received the results before `index`, so all other results that were made are
-                        // waiting.
+                        // The results before `index` were taken. At most 2 · n further results were made and are waiting.
                         assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
                         seen.push((index, result));
                         Ok(ControlFlow::Continue(()))

@@ -24,6 +24,29 @@ pub(crate) trait Step: Send + Sync {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
 }
 
+/// A step that is a function. It reads the first `operands` operands.
+pub(crate) fn reading(
+    operands: usize,
+    run: impl Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync + 'static,
+) -> Box<dyn Step> {
+    Box::new(Reading { operands, run })
+}
+
+struct Reading<F> {
+    operands: usize,
+    run: F,
+}
+
+impl<F: Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync> Step for Reading<F> {
+    fn reads(&self, operand: usize) -> bool {
+        operand < self.operands
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        (self.run)(io)
+    }
+}
+
 /// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {

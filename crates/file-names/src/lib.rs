@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-/// The most files that an artifact may have. The manifest lists all files and may only have a limited length, which is
-/// enough for this many.
+/// The largest number of files that an artifact may have. The manifest lists all files; its length is limited, and it
+/// has room for this many.
 pub const MOST_FILES: usize = 10_000;
 
 /// Length of the longest name, in bytes.
@@ -17,13 +17,13 @@ pub const MOST_BYTES: usize = 512;
 /// Length of the longest part of a name, in bytes. File systems do not allow more.
 pub const MOST_PART_BYTES: usize = 255;
 
-/// The most parts of a name: its folders and the file.
+/// The largest number of parts of a name. The parts are the folders and the file itself.
 pub const MOST_PARTS: usize = 16;
 
 /// Why an artifact cannot have a file of this name. The code that chose the name is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The name is empty.
+    /// A name must not be empty.
     #[error("a file needs a name, as `files/weights.bin`")]
     Empty,
     /// The name is an absolute path, which only makes sense on one machine.
@@ -32,13 +32,13 @@ pub enum NameError {
     /// The name leads out of the artifact's folder.
     #[error("the name climbs by `..`; names stay in the artifact, as `files/weights.bin`")]
     Climbs,
-    /// A part of the name does not mean the same on every system.
+    /// A part of the name contains characters, or begins or ends with characters, that not every system accepts.
     #[error(
         "`{0}` is no part of a name; parts are ASCII letters, digits and `._-+`, with `/` between them, and neither begin \
          nor end with a dot"
     )]
     Part(String),
-    /// A part of the name is a device on some systems.
+    /// A part of the name is the name of a device on Windows.
     #[error("`{0}` is the name of a device on Windows, and no file there; give it another name")]
     Device(String),
     /// The name is too long.
@@ -73,7 +73,7 @@ pub enum NameError {
 /// Names of devices on Windows. They are devices with any file extension, too.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Names of devices on Windows that are followed by a digit.
+/// Names of devices on Windows that consist of one of these words and a digit.
 const NUMBERED: [&str; 2] = ["com", "lpt"];
 
 /// Checks that a name stays inside the artifact and means the same on every system.
@@ -122,7 +122,7 @@ fn check_part(part: &str) -> Result<(), NameError> {
 /// The names of the files in an artifact that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
-    /// Files and folders by their names in lower case.
+    /// All files and folders. The keys are their names in lower case.
     taken: BTreeMap<String, Taken>,
     files: usize,
 }
@@ -225,14 +225,14 @@ mod tests {
         for (name, fault) in [
             ("a/b", NameError::Twice),
             ("a/B", NameError::Capitals("a/b".into())),
-            // A listing would show the folder under two names.
+            // A listing of the artifact would show one folder under two names.
             ("A/new", NameError::Capitals("a".into())),
             ("a", NameError::FileAndFolder("a".into())),
             ("a/b/c", NameError::FileAndFolder("a/b".into())),
         ] {
             assert_eq!(names.add(name), Err(fault), "{name}");
         }
-        // The refused names left no trace.
+        // The refused names were not recorded.
         names.add("a/new").unwrap();
     }
 

@@ -204,13 +204,6 @@ impl fmt::Display for Subject {
     }
 }
 
-impl Rereading {
-    /// True if the rereading changes the input's zero point.
-    pub(crate) fn is_of_input_zero(&self) -> bool {
-        matches!(self, Rereading::InputZeroPoint { .. })
-    }
-}
-
 impl fmt::Display for Rereading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

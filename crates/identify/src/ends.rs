@@ -13,35 +13,35 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
 /// The lowest and the highest output if wrong values beyond a clamp are ignored. A code counts as the lowest or highest
 /// one if many outputs equal it, and if the few outputs beyond it belong to accumulators that do not fit them.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
-    let [mut low, mut high] = recorded(layer);
+    let [lowest, highest] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
     for value in values(layer) {
         *weights.entry(value.output).or_default() += u64::from(value.times);
     }
+    let low = pile(layer, weights.iter(), |one, end| one < end).unwrap_or(lowest);
+    let high = pile(layer, weights.iter().rev(), |one, end| one > end).filter(|&high| high > low);
+    [low, high.unwrap_or(highest)]
+}
+
+/// The first code that many outputs equal, while the few outputs beyond it belong to accumulators that do not fit them.
+/// `codes` has the codes from the end on, with the number of their outputs; `beyond` is as for [`are_strays`].
+fn pile<'a>(
+    layer: &RecordedLayer,
+    codes: impl Iterator<Item = (&'a i32, &'a u64)>,
+    beyond: fn(i64, i64) -> bool,
+) -> Option<i32> {
     let outputs = layer.outputs() as u64;
-    let piles = |own: u64, beyond: u64, inside: u64| {
-        beyond > 0 && beyond * 50 <= outputs && own >= 8 * beyond && own >= 4 * inside
-    };
-    let codes: Vec<(i32, u64)> = weights.into_iter().collect();
-    let mut beyond = 0;
-    for (at, &(code, own)) in codes.iter().enumerate() {
-        let inside = codes.get(at + 1).map_or(0, |next| next.1);
-        if piles(own, beyond, inside) && are_strays(layer, code, |one, end| one < end) {
-            low = code;
-            break;
+    let mut codes = codes.peekable();
+    let mut strays = 0;
+    while let Some((&code, &own)) = codes.next() {
+        let inside = codes.peek().map_or(0, |(_, inside)| **inside);
+        let piles = strays > 0 && strays * 50 <= outputs && own >= 8 * strays && own >= 4 * inside;
+        if piles && are_strays(layer, code, beyond) {
+            return Some(code);
         }
-        beyond += own;
+        strays += own;
     }
-    let mut beyond = 0;
-    for (at, &(code, own)) in codes.iter().enumerate().rev() {
-        let inside = at.checked_sub(1).and_then(|at| codes.get(at)).map_or(0, |next| next.1);
-        if code > low && piles(own, beyond, inside) && are_strays(layer, code, |one, end| one > end) {
-            high = code;
-            break;
-        }
-        beyond += own;
-    }
-    [low, high]
+    None
 }
 
 /// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.

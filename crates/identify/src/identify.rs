@@ -30,7 +30,8 @@ pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsErro
         let Ok(tried) = Tried::of(file, &reading.layer) else {
             continue;
         };
-        let of_input = reading.rereadings.iter().any(Rereading::is_of_input_zero);
+        let is_of_input = |rereading: &Rereading| matches!(rereading, Rereading::InputZeroPoint { .. });
+        let of_input = reading.rereadings.iter().any(is_of_input);
         if tried.is_much_better(&best, reading.open_zero || of_input) {
             (best, rereadings, open_zero) = (tried, reading.rereadings, reading.open_zero);
         }

@@ -40,10 +40,9 @@ impl Tried {
         if let Some(bounds) = &bounds {
             check_zero_points(file, bounds)?;
         }
-        let ends = match &bounds {
-            Some(bounds) => bounds.ends,
-            None => ends::without_strays(layer),
-        };
+        let ends = bounds
+            .as_ref()
+            .map_or_else(|| ends::without_strays(layer), |bounds| bounds.ends);
         let mut tried = Tried {
             layer: layer.clone(),
             ends,
@@ -65,9 +64,7 @@ impl Tried {
     }
 
     fn add(&mut self, subject: Subject, form: Requantization) -> usize {
-        let missed = missed(&self.layer, &form, self.ends)
-            .map(|(_, value, _)| value.times as usize)
-            .sum();
+        let missed = count_missed(&self.layer, &form, self.ends);
         self.fits.push(Fit { subject, form, missed });
         missed
     }
@@ -110,11 +107,7 @@ impl Tried {
             let forms = zeros
                 .iter()
                 .filter_map(|&zero| rule.form(&self.layer, &scales, zero).ok());
-            let missed_by = |form: &Requantization| {
-                let values = missed(&self.layer, form, self.ends);
-                values.map(|(_, value, _)| u64::from(value.times)).sum::<u64>()
-            };
-            if let Some(form) = forms.min_by_key(missed_by) {
+            if let Some(form) = forms.min_by_key(|form| count_missed(&self.layer, form, self.ends)) {
                 self.add(subject, form);
             }
         }
@@ -209,6 +202,12 @@ pub(crate) fn codes<'a>(
         let code = scalars.as_ref().ok().and_then(|form| form.eval(value.accumulator).ok());
         code.map(|code| code.min(high).max(low))
     })
+}
+
+/// The number of outputs that a form does not produce.
+fn count_missed(layer: &RecordedLayer, form: &Requantization, ends: [i32; 2]) -> usize {
+    let values = missed(layer, form, ends);
+    values.map(|(_, value, _)| value.times as usize).sum()
 }
 
 /// The recorded values that a form does not produce, each with its channel and with the form's result.

@@ -7,31 +7,35 @@ use crate::declared::{Extent, TensorSource};
 use crate::error::FreeDimension;
 use crate::wiring::{TensorId, Wiring};
 
-/// The dimensions that are the batch and have no value yet.
+/// The dimensions that are the batch and have no value yet, and the values in `bind` with 1 for each of these dimensions.
+/// Unless `is_single` is true, no dimension gets a value here.
 ///
 /// The batch consists of the first dimensions of all inputs. Each of them must be free in the file, and none of them
 /// may also appear at another axis. If `bind` gives one of these dimensions a value other than 1, the caller has chosen
-/// the batch, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of the
-/// whole model are used instead.
-pub fn batch(
+/// the batch size, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of
+/// the whole model are used instead.
+pub fn with_batch(
     wiring: &Wiring<'_>,
     source: &dyn TensorSource,
     cut: &Cut,
     bind: &BTreeMap<String, u64>,
-) -> Vec<FreeDimension> {
+    is_single: bool,
+) -> (Vec<FreeDimension>, BTreeMap<String, u64>) {
     let declared = |&id: &TensorId| source.declared(id).map(|declared| (id, declared.extents));
     let inputs: Option<Vec<_>> = cut.inputs.iter().map(declared).collect();
     let inputs = inputs.unwrap_or_else(|| wiring.inputs().iter().filter_map(declared).collect());
-    first_dimensions(wiring, &inputs)
+    let batch: Vec<FreeDimension> = first_dimensions(wiring, &inputs)
         .filter(|first| {
-            first
-                .iter()
-                .all(|free| bind.get(&free.name).is_none_or(|&value| value == 1))
+            let is_free = |free: &FreeDimension| bind.get(&free.name).is_none_or(|&value| value == 1);
+            is_single && first.iter().all(is_free)
         })
         .unwrap_or_default()
         .into_iter()
         .filter(|free| !bind.contains_key(&free.name))
-        .collect()
+        .collect();
+    let mut bind = bind.clone();
+    bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+    (batch, bind)
 }
 
 /// The first dimension of each input. `None` if one of these dimensions is a number, is missing, or also appears at

@@ -1,12 +1,13 @@
 //! Operators of all formats that move blocks of an image into the batch or the channels, and back.
 
-use strait_core::op::{Identity, Op, Pad, PadMode, Reshape, Slice};
+use strait_core::op::{Identity, Op, Pad, PadMode, Reshape};
 use strait_core::{Dim, ReasonCode};
 
+use crate::compose::slice_along;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// How the number of a channel is made of the number of the original channel and the position in the block.
+/// How the index of a channel is composed of the index of the original channel and the position in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
     /// The position in the block varies slowest: all channels of the first position come first.
@@ -41,8 +42,8 @@ fn sides_of(block: &[i64]) -> Result<(), Refusal> {
 }
 
 impl Layer<'_, '_> {
-    /// Turns groups of channels of an image (channels first) into blocks of `side` by `side` positions. This takes
-    /// several ops; returns the last of them, which is not added yet, and its operand.
+    /// Rearranges channels into blocks of `side` by `side` positions of an image (channels first). This takes several
+    /// ops. Returns the last of these ops, which is not added to the graph yet, and its operand.
     ///
     /// # Errors
     /// The operand is not an image, or its channels do not make up whole blocks.
@@ -86,7 +87,8 @@ impl Layer<'_, '_> {
         extents.map_err(|_| invalid("the operand needs rank 4"))
     }
 
-    /// Splits axes of an image, permutes the axes, and joins them again. A 0 in a shape keeps the extent of the batch.
+    /// Splits axes of an image, permutes the resulting axes, and joins them again. A 0 in a shape keeps the extent of
+    /// the batch.
     fn regrouped(
         &mut self,
         image: &Arg,
@@ -189,21 +191,13 @@ impl Layer<'_, '_> {
             return self.finish(Reshape { shape: joined.into() }, &[turned]);
         }
         let whole = self.reshaped(&turned, &joined)?;
-        let mut slice = Slice {
-            starts: Default::default(),
-            ends: Default::default(),
-            axes: Default::default(),
-            steps: Default::default(),
-        };
+        let mut parts = Vec::new();
         for (axis, (&extent, &[begin, end])) in joined.iter().skip(1).zip(crops).enumerate() {
             let cropped = extent.checked_sub(end).filter(|&last| last >= begin);
             let last =
                 cropped.ok_or_else(|| invalid(format!("an extent of {extent} is cropped by {begin} and {end}")))?;
-            slice.starts.push(begin);
-            slice.ends.push(last);
-            slice.axes.push(axis as i64 + 1);
-            slice.steps.push(1);
+            parts.push((axis as i64 + 1, [begin, last, 1]));
         }
-        self.finish(slice, &[whole])
+        self.finish(slice_along(parts), &[whole])
     }
 }

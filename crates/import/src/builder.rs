@@ -22,11 +22,11 @@ use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
 
 /// Limit on the operations that are spent on computing constants while one model is read: a second or two of matrix
-/// products. Constants beyond this limit are left to the canonicaliser, which has limits of its own.
+/// products. Constants beyond this limit are left to the canonicaliser, which has its own limits.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// Limit on the number of elements of all constants together that are computed, or filled in from a shape, while one
-/// model is read.
+/// Limit on the total number of elements of all constants that are computed, or filled in from a shape, while one model
+/// is read.
 const MOST_WRITTEN: u64 = 1 << 26;
 
 /// A constant of up to this many elements, or a computation of up to this many operations, does not count towards the
@@ -57,20 +57,20 @@ pub trait Reader<'a> {
     fn operator(&self, node: usize) -> String;
 }
 
-/// What is known about a tensor of the model.
+/// What is known about a tensor of the file.
 #[derive(Clone)]
 pub enum Entry {
     /// The tensor is a value of the graph.
     Value(ValueId),
     /// The tensor is a constant. It is added to the graph when a node takes it as an operand.
     Constant(TensorData),
-    /// The tensor is a sequence of tensors, each of which is a value or a constant. The graph has no sequences; it only
-    /// has the tensors that nodes take out of a sequence.
+    /// The tensor is a sequence of tensors, each of which is a value or a constant. Sequences do not exist in the
+    /// graph: it only has the tensors that nodes take out of a sequence.
     Sequence(Arc<[Entry]>),
-    /// The tensor is an optional result that we do not compute. The fields are the name of the operator and the
-    /// position of the result.
+    /// The tensor is an optional result of an operator that we do not compute. The fields are the name of the operator
+    /// and the position of the result.
     NotComputed(String, usize),
-    /// The tensor is the result of a node that was not understood.
+    /// The tensor is the result of a node that could not be read.
     Unknown,
 }
 
@@ -90,20 +90,21 @@ pub struct Builder<'a> {
     /// Outputs to which a rounding op is added at the end of the graph, because they are codes, or floats of another
     /// type than f32.
     pub(crate) rounded: BTreeSet<TensorId>,
-    /// For each base of a generated name: the next number to try.
+    /// For each base of a generated name: the next number to try after the base.
     numbers: BTreeMap<String, usize>,
-    /// The operators whose names nodes already have.
+    /// The names of operators that have already been given to nodes.
     named: BTreeSet<Symbol>,
     /// The named extents of the model's inputs that have no value yet.
     pub(crate) free: BTreeSet<Dim>,
-    /// For lists of integers of which only some elements are known now: these elements. The others are computed when
-    /// the model runs.
+    /// For lists of integers of which only some elements are known now: the known elements. The others are computed
+    /// when the model runs.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
     /// For codes that were computed by quantizing: the real numbers that they were quantized from, and their grid.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
-    /// Copies of values: some readers need a value rounded to a grid, while others need it unrounded.
+    /// Copies of values that are needed because some readers read the value rounded to a grid, and others read it
+    /// unrounded.
     pub(crate) copies: Vec<Copy>,
-    /// For codes that some node reads as integers: the value with these integers, which were computed from the real
+    /// For codes that some node reads as integers: the value that has these integers, which is computed from the real
     /// numbers.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// For constants that the model stores as codes, and that are already in the graph: the value that holds them as
@@ -121,8 +122,8 @@ pub struct Builder<'a> {
 }
 
 /// Builds the module of a cut. The outputs have the shapes that follow from the operators; the returned [`Assumed`]
-/// lists the outputs for which the file declares another shape. Its list of batch dimensions stays empty, because the
-/// caller has bound the batch.
+/// lists the outputs for which the file declares another shape. The list of batch dimensions in [`Assumed`] stays
+/// empty, because the caller has bound the batch.
 ///
 /// # Errors
 /// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its
@@ -135,8 +136,8 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     Ok((builder.module, builder.assumed))
 }
 
-/// Adds `more` to the part of a budget that is used, if the sum is at most `most`. Returns whether it is. Small amounts
-/// are free.
+/// Adds `more` to `used`, the part of a budget that has been used, if the sum is at most `most`. Returns whether it was
+/// added. Small amounts are free.
 fn may(used: &mut u64, more: u64, most: u64) -> bool {
     if more <= FEW {
         return true;
@@ -154,7 +155,7 @@ impl<'a> Builder<'a> {
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
-        // A generated name must not be equal to any name in the file, wherever in the file that name appears.
+        // A generated name must differ from all names in the file.
         for name in scope.wiring.names() {
             names.intern(name);
         }
@@ -191,8 +192,8 @@ impl<'a> Builder<'a> {
         self.scope
     }
 
-    /// Takes over how much of the limits another builder has used. The other builder reads a graph inside of this one,
-    /// or around it.
+    /// Takes over from another builder how much of the limits has been used. One of the two builders reads a graph that
+    /// is inside of the other's graph.
     pub fn share_budgets(&mut self, other: &Builder<'_>) {
         (self.written, self.worked) = (other.written, other.worked);
     }
@@ -231,8 +232,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor at which the graph begins. If the file declares no type for a tensor inside of the model,
-    /// the type is inferred by reading the nodes before the tensor.
+    /// The type of a tensor at which the graph begins. If the file declares no type for a tensor in the middle of the
+    /// model, the type is inferred by reading the nodes before the tensor.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {
@@ -267,7 +268,8 @@ impl<'a> Builder<'a> {
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
         let declared = self.scope.source.declared(output);
         if let Some(grid) = self.scope.source.codes(output) {
-            // If codes leave the model, the last layer should produce them, so the value before them gets their grid.
+            // If codes leave the model, the last layer should produce these codes, so the value before the quantization
+            // gets their grid.
             self.give(value, &grid);
             value = self.at_border(quantize(&grid, Rounding::HalfAway).into(), value, output, true);
             self.give(value, &grid.bare());
@@ -337,7 +339,7 @@ impl<'a> Builder<'a> {
                 let fault = fault(Reason::new(ReasonCode::Unsupported, text));
                 self.unsupported.push((position, fault));
             }
-            // If an earlier node was not understood, that node may be the reason why this operand does not fit.
+            // If an earlier node could not be read, that may be the reason why this operand does not fit.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
                 return Err(self.invalid(position, fault(reason)));
             }
@@ -376,10 +378,7 @@ impl<'a> Builder<'a> {
 
     /// The type of a tensor that is already a value of the graph.
     fn type_of(&self, id: TensorId) -> Option<&TensorType> {
-        match self.entries.get(id.position())? {
-            Some(Entry::Value(value)) => Some(&self.module.main().value(*value)?.ty),
-            _ => None,
-        }
+        Some(&self.module.main().value(self.value_at(id)?)?.ty)
     }
 
     /// What is known about a tensor. A constant is converted when it is first asked for.
@@ -428,7 +427,7 @@ impl<'a> Builder<'a> {
         self.scope.wiring.is_used(id) || self.outputs.contains(&id)
     }
 
-    /// True if the tensor is read more than once. Being an output counts as a read.
+    /// True if the tensor is read more than once. If it is an output, that counts as one read.
     pub(crate) fn is_shared(&self, id: TensorId) -> bool {
         self.scope.wiring.reads_of(id) + usize::from(self.is_output(id)) > 1
     }
@@ -485,8 +484,8 @@ impl<'a> Builder<'a> {
         may(&mut self.worked, operations, MOST_OPERATIONS)
     }
 
-    /// Counts elements of constants that a few bytes of the file can ask for. If the sum would exceed the limit,
-    /// returns false and does not count them. Small amounts are free.
+    /// Counts elements of constants, because a few bytes of the file can ask for a very large constant. If the sum
+    /// would exceed the limit, returns false and does not count them. Small amounts are free.
     pub fn may_write(&mut self, elements: u64) -> bool {
         may(&mut self.written, elements, MOST_WRITTEN)
     }
@@ -501,13 +500,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A name for a helper node that belongs to an operator of the model, or to a tensor at the border of the graph.
+    /// A name for a helper node of an operator of the model, or of a tensor at the border of the graph.
     pub(crate) fn name_beside(&mut self, operator: &str, op: &Op) -> Symbol {
         self.module.names.fresh(&format!("{operator}:{}", op.name()))
     }
 
-    /// A new name for a value that the model does not have. The last number used with each base is remembered, so that
-    /// even the hundred-thousandth name is found at once.
+    /// A new name for a value that does not exist in the model. The last number used with each base is remembered, so
+    /// that even the hundred-thousandth name is found at once.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {
@@ -537,7 +536,7 @@ fn rounded(source: &dyn TensorSource, cut: &Cut) -> BTreeSet<TensorId> {
     cut.outputs.iter().copied().filter(is_rounded).collect()
 }
 
-/// Turns a refusal into the error of an input or an output.
+/// Turns a refusal into the error for an input or an output.
 fn as_tensor(tensor: &str, refusal: Refusal) -> ReadError {
     ReadError::Tensor {
         tensor: tensor.into(),

@@ -1,15 +1,15 @@
 //! Models that are already quantized: real numbers on a grid, and the codes that stand for them.
 //!
-//! In the file, a quantized model has codes between its layers. In the module that is read from it, values are real
-//! numbers with grids ([`QuantParams::codes`] is the type of the codes). Where a file quantizes and then dequantizes,
-//! both operators disappear, and the value before them gets the grid. If another node reads that value unrounded, a
-//! copy of it gets the grid instead. Constants that a file stores as codes become the real numbers that these stand
-//! for.
+//! In its file, a quantized model has codes between its layers. In the module that is read from the file, values are
+//! real numbers with grids ([`QuantParams::codes`] is the type of the codes). If a file quantizes a value and then
+//! dequantizes it, both operators disappear, and the value before them gets the grid. If another node reads that value
+//! unrounded, a copy of the value gets the grid instead. Constants that a file stores as codes become the real numbers
+//! that the codes stand for.
 //!
-//! Tools leave out a ReLU if the smallest code after it stands for 0, because negative numbers then saturate to 0
-//! anyway. In our module, a value on such a grid also saturates ([`strait_core::Graph::rounds_to`]). But the activation
-//! is needed if the value later gets a grid with another range, and targets can fuse it. So it is added again
-//! ([`Layer::hidden_activation`]).
+//! Quantization tools leave out a ReLU if the smallest code of its result stands for 0, because negative numbers then
+//! saturate to 0 anyway. In our module, a value on such a grid also saturates ([`strait_core::Graph::rounds_to`]). But
+//! without the ReLU, the results would be wrong if the value later gets a grid with another range. Targets can fuse a
+//! ReLU, so the reader adds it again ([`Layer::hidden_activation`]).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::quantized::{Copy, Quantized, dequantized, quantize};
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// How many ops that only move data are followed, at most, between quantizing and dequantizing.
+/// The largest number of data-moving ops that are followed between quantizing and dequantizing.
 const LONGEST_WAY: usize = 32;
 
 impl Builder<'_> {
@@ -47,8 +47,7 @@ impl Builder<'_> {
         self.quantized.insert(codes, Quantized { real, grid });
     }
 
-    /// A copy of a value is not needed if nothing else reads the value. Removes such copies; the value itself gets the
-    /// grid, and keeps its name.
+    /// Removes copies of values that nothing else reads. The value itself then gets the grid, and keeps its name.
     pub fn join_copies(&mut self) {
         for Copy { of, copy, .. } in std::mem::take(&mut self.copies) {
             let (main, graph) = (self.module.main, self.module.main());
@@ -68,7 +67,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The real numbers from which codes were quantized, if this was done on the grid `grid`.
+    /// The real numbers from which codes were quantized, if the grid of the codes is `grid`.
     fn real_of(&self, codes: ValueId, grid: &QuantParams) -> Option<ValueId> {
         let found = self.quantized.get(&codes)?;
         (found.grid == *grid).then_some(found.real)
@@ -108,8 +107,8 @@ impl Layer<'_, '_> {
         Ok(Some(real))
     }
 
-    /// The codes of operand 0 stand for real numbers on a grid. These real numbers become the node's first result.
-    /// Returns false if they are not known.
+    /// Makes the real numbers that the codes of operand 0 stand for the node's first result. The codes are on `grid`.
+    /// Returns false if the real numbers are not known.
     ///
     /// # Errors
     /// A constant does not fit the grid.
@@ -187,7 +186,7 @@ impl Layer<'_, '_> {
     }
 
     /// The activation that a tool has left out because the codes of the op's result saturate: a ReLU if the smallest
-    /// code stands for 0 and the op can give negative numbers, or a ReLU6 if the largest code also stands for 6.
+    /// code stands for 0 and the op's result can be negative, or a ReLU6 if in addition the largest code stands for 6.
     pub fn hidden_activation(&self, op: &Op, operands: &[Option<ValueId>], grid: &QuantParams) -> Option<Op> {
         let graph = self.builder.module.main();
         let from_zero = |value: &Option<ValueId>| {
@@ -211,8 +210,9 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// Codes as integers, for nodes that compute with them: adds ops that compute clip(round(x / scale) + zero point)
-    /// from the real numbers. Returns all other values unchanged, and also codes with several scales.
+    /// The integer value of codes, for nodes that compute on codes as integers: adds ops that compute clip(round(x /
+    /// scale) + zero point) from the real numbers. Returns all other values unchanged, and also codes with several
+    /// scales.
     pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&integers) = self.builder.integers.get(&codes) {
             return Ok(integers);
@@ -279,7 +279,7 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A real value on a grid: the value itself if it has no grid or the same grid, and otherwise a copy.
+    /// A real value with a grid: the value itself if it has no grid or the same grid, and otherwise a copy.
     ///
     /// # Errors
     /// Only bugs of ours; a model cannot cause an error here.
@@ -296,8 +296,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A copy of a real value for readers that need it on a grid, while other readers need it unrounded. All readers
-    /// that need the same grid share one copy.
+    /// A copy of a real value for readers that need the value rounded to a grid, while other readers need it unrounded.
+    /// All readers that need the same grid share one copy.
     fn copy(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         let mut known = self.builder.copies.iter();
         if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
@@ -372,9 +372,9 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The real numbers of constant codes, as a value on their grid. If f32 is not precise enough, so that quantizing
-    /// these numbers would give other codes (which can happen for biases of 32 bits), the codes stay in the graph, and
-    /// an op dequantizes them.
+    /// The real numbers of constant codes, as a value with the grid of the codes. For biases of 32 bits, f32 may be too
+    /// imprecise, so that quantizing these numbers would give other codes. In this case, the codes stay in the graph,
+    /// and an op dequantizes them.
     fn real_constant(&mut self, codes: &TensorData, grid: &QuantParams, name: Option<Symbol>) -> Result<Arg, Refusal> {
         let shape = codes.tensor_type().shape;
         let parts = grid.parts(&shape);
@@ -449,8 +449,8 @@ impl Layer<'_, '_> {
         Ok(Some(value))
     }
 
-    /// If an op moves a constant that has a grid, the result gets the same grid, along the axis that the op moves the
-    /// grid's axis to.
+    /// If an op moves the elements of a constant that has a grid, the result gets the same grid. If the grid has an
+    /// axis, the new grid has the axis to which the op moves it.
     pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
         let graph = self.builder.module.main();
         let Some((from, to)) = graph.value(operand).zip(graph.value(result)) else {
@@ -481,8 +481,8 @@ fn above_zero(grid: &QuantParams) -> Option<[f32; 2]> {
     (i64::from(zero) == least).then(|| [scale, (most - least) as f32 * scale])
 }
 
-/// The grid of a tensor after a reshape. The grid's axis becomes the axis that has the same extent, and as many
-/// elements before it. `None` if there is no such axis, or if the grid has a scale per block.
+/// The grid of a tensor after a reshape. The axis of the grid becomes the axis of the new shape that has the same
+/// extent and as many elements before it. `None` if there is no such axis, or if the grid has a scale per block.
 fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams> {
     let Some(axis) = grid.axis.map(usize::from) else {
         return Some(grid.clone());

@@ -1,39 +1,48 @@
-//! Short helpers, each of which adds one op. Readers use them for operators that become several ops. If all operands
-//! are constants, so is the result.
+//! Short helpers, each of which adds one op. Readers use them for operators that become several ops. If all operands of
+//! a helper are constants, its result is a constant, too.
 
-use smallvec::SmallVec;
 use std::slice::from_ref;
 use strait_core::op::{
-    Add, Binary, BinaryFunction, Cast, Compare, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Relation,
-    Reshape, Select, Slice, Softmax, Sub, Transpose, Unary, Unsqueeze,
+    Add, BinaryFunction, Cast, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Relation, Reshape, Select,
+    Slice, Softmax, Sub, Transpose, Unsqueeze,
 };
 use strait_core::{Carrier, Dim, Elem, ReasonCode, TensorData};
 
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
+/// The extent of an axis as a number.
+fn fixed((axis, dim): (usize, &Dim)) -> Result<i64, Refusal> {
+    match dim {
+        Dim::Fixed(extent) => {
+            i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
+        }
+        Dim::Named(_) => Err(Refusal::invalid(
+            ReasonCode::SymbolicAxis,
+            format!("axis {axis} of an operand is symbolic; bind it to a number"),
+        )),
+    }
+}
+
 impl Layer<'_, '_> {
     /// The extents of a value. Refuses a value with symbolic extents.
     pub fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(arg)?.shape;
-        let extent = |(axis, dim): (usize, &Dim)| match dim {
-            Dim::Fixed(extent) => {
-                i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
-            }
-            Dim::Named(_) => Err(Refusal::invalid(
-                ReasonCode::SymbolicAxis,
-                format!("axis {axis} of an operand is symbolic; bind it to a number"),
-            )),
-        };
-        shape.iter().enumerate().map(extent).collect()
+        shape.iter().enumerate().map(fixed).collect()
+    }
+
+    /// The extent of one axis of a value. A negative `axis` counts from the end. Refuses a symbolic extent.
+    pub fn extent(&mut self, arg: &Arg, axis: i64) -> Result<i64, Refusal> {
+        let shape = self.arg_type(arg)?.shape;
+        let axis = self.axis(axis, shape.len())?;
+        fixed((axis, &shape[axis]))
     }
 
     /// Counts an axis of a value with `rank` axes from 0. A negative `axis` counts from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
-        let position = if axis < 0 {
-            axis.saturating_add(rank as i64)
-        } else {
-            axis
+        let position = match axis {
+            ..0 => axis.saturating_add(rank as i64),
+            _ => axis,
         };
         let position = usize::try_from(position).ok().filter(|&position| position < rank);
         position.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axis {axis} is outside rank {rank}")))
@@ -41,7 +50,7 @@ impl Layer<'_, '_> {
 
     /// The number of elements of a constant that is filled in from a shape. Refuses shapes that are too large.
     pub fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
-        // Even if one extent is 0, the other extents must be within the limit, because code loops over them.
+        // Even if one extent is 0, the other extents must be within the limit, because code loops over these axes.
         let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
         match count.filter(|&n| self.builder.may_write(n)) {
             Some(_) if shape.contains(&0) => Ok(0),
@@ -131,17 +140,17 @@ impl Layer<'_, '_> {
 
     /// Applies a function to each element.
     pub fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
-        self.push(Unary { function }, from_ref(x))
+        self.push(function, from_ref(x))
     }
 
     /// Applies a function to pairs of elements, broadcast.
     pub fn binary(&mut self, function: BinaryFunction, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
-        self.push(Binary { function }, &[a.clone(), b.clone()])
+        self.push(function, &[a.clone(), b.clone()])
     }
 
     /// Compares pairs of elements, broadcast.
     pub fn compare(&mut self, relation: Relation, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
-        self.push(Compare { relation }, &[a.clone(), b.clone()])
+        self.push(relation, &[a.clone(), b.clone()])
     }
 
     /// Selects elements: `a` where the condition is true, and `b` where it is false.
@@ -182,14 +191,7 @@ impl Layer<'_, '_> {
 
     /// The part of a value with the positions `start..end` along an axis.
     pub fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
-        let one = |value: i64| SmallVec::from_elem(value, 1);
-        let op = Slice {
-            starts: one(start),
-            ends: one(end),
-            axes: one(axis),
-            steps: one(1),
-        };
-        self.push(op, from_ref(x))
+        self.push(slice_along([(axis, [start, end, 1])]), from_ref(x))
     }
 
     /// The values in `parts`, joined one after the other along an axis.
@@ -203,6 +205,18 @@ impl Layer<'_, '_> {
             true => Ok(x.clone()),
             false => self.push(Cast { to }, from_ref(x)),
         }
+    }
+}
+
+/// The slice along these axes, each with the first position, the end and the step.
+pub fn slice_along(parts: impl IntoIterator<Item = (i64, [i64; 3])>) -> Slice {
+    let parts: Vec<(i64, [i64; 3])> = parts.into_iter().collect();
+    let all = |number: usize| parts.iter().map(|(_, part)| part[number]).collect();
+    Slice {
+        starts: all(0),
+        ends: all(1),
+        axes: parts.iter().map(|&(axis, _)| axis).collect(),
+        steps: all(2),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Decides which part of a graph is read, and in what order.
+//! Decides which part of a graph is read, and in which order its nodes are read.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -13,12 +13,14 @@ use crate::wiring::{TensorId, Wiring};
 /// The part of a graph that is read: everything between some of its tensors.
 #[derive(Debug)]
 pub struct Cut {
-    /// The tensors that become inputs, in the order in which the options name them, or else in the order of the file.
+    /// The tensors that become inputs, in the order in which the options name them. If the options name none, in the
+    /// order of the file.
     pub inputs: Vec<TensorId>,
-    /// The tensors that become outputs, in the order in which the options name them, or else in the order of the file.
+    /// The tensors that become outputs, in the order in which the options name them. If the options name none, in the
+    /// order of the file.
     pub outputs: Vec<TensorId>,
     /// The positions of the nodes between inputs and outputs. Each node comes after the nodes that compute its
-    /// operands. If the order of the file is already like this, it is kept.
+    /// operands. If the file already has such an order, it is kept.
     pub nodes: Vec<usize>,
 }
 
@@ -127,7 +129,7 @@ fn resolve(
         for node in (0..wiring.node_count()).rev() {
             by_name.extend(of_node(node).map(|tensor| (wiring.node_name(node), tensor)));
         }
-        // If a tensor and a node have the same name, the tensor is meant.
+        // If a tensor and a node have the same name, the name stands for the tensor.
         let results = (0..wiring.node_count()).flat_map(|node| wiring.results(node).iter().flatten());
         let tensors = results.chain(wiring.inputs());
         by_name.extend(tensors.map(|&id| (wiring.name(id), id)));

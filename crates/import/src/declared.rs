@@ -1,5 +1,5 @@
-//! What a format knows about the tensors of a graph besides how they are connected: the elements of constants, and the
-//! types that the file declares, in which values are bound to extents.
+//! What a format knows about the tensors of a graph besides their connections: the elements of constants, and the types
+//! that the file declares, whose open extents can be bound to values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ pub trait TensorSource {
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
     /// The grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that the codes
-    /// stand for. Codes only remain at the inputs and outputs of the model; there, numbers are rounded half away from
-    /// zero. Returns `None` in formats in which the operators themselves say which tensors are codes.
+    /// stand for. Only the inputs and outputs of the model still have codes; for these, numbers are rounded half away
+    /// from zero. `None` in formats in which operators say which tensors are codes.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
 
-    /// True if a graph can begin at the tensor, because we can read its element type. `None` if the file does not state
-    /// the element type.
+    /// True if a graph can begin at the tensor, because its element type is one that we can read. `None` if the file
+    /// does not state the element type.
     fn begins(&self, tensor: TensorId) -> Option<bool> {
         let declared = self.declared(tensor)?;
         Some(!matches!(declared.elem, Some(Err(_))))
@@ -47,13 +47,12 @@ pub struct Declared {
 pub enum Extent {
     /// The extent is a fixed number.
     Known(u64),
-    /// The extent is not known. A value can be bound to it by this key, which is the name of the extent or
-    /// `<tensor>.<axis>`.
+    /// The extent is not known. This key, the name of the extent or `<tensor>.<axis>`, is used to bind a value to it.
     Open(String),
 }
 
 impl Extent {
-    /// The key by which an extent without a number can be bound.
+    /// The key that is used to bind a value to this extent; `None` if the extent is a number.
     pub fn key(&self) -> Option<&str> {
         match self {
             Extent::Known(_) => None,

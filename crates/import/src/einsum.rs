@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
+use strait_core::op::{Identity, Reduction, Squeeze, Transpose};
 
-use crate::compose::reduction_over;
+use crate::compose::{reduction_over, slice_along};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position counted from the last of these
-/// axes.
+/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position among the covered axes, counted
+/// from the last one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Ellipsis(usize),
@@ -48,7 +47,7 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     for (position, term) in terms.iter().enumerate() {
         let value = Arg::Operand(position);
         let shape = site.extents(&value)?;
-        let labels = labels(term, Some(shape.len()))?;
+        let labels = labels(term, shape.len())?;
         if labels.len() != shape.len() {
             return Err(invalid(format!(
                 "`{term}` does not name the axes of an operand of rank {}",
@@ -70,30 +69,23 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
         }
         operands.push(without_repetition(site, Labelled { value, labels })?);
     }
-    let output = match right {
+    let is_ellipsis = |label: &&Label| matches!(label, Label::Ellipsis(_));
+    let output: Vec<Label> = match right {
         // An ellipsis in the output stands for all axes that the ellipses of the operands cover.
-        Some(right) => {
-            let ellipses = extents
-                .keys()
-                .filter(|label| matches!(label, Label::Ellipsis(_)))
-                .count();
-            labels_with(right, ellipses)?
-        }
-        // Without an output in the equation, the result has the axes that ellipses cover, and then those letters that
-        // appear once, in alphabetical order.
+        Some(right) => labels_with(right, extents.keys().filter(is_ellipsis).count())?,
+        // If the equation has no output, the result has first the axes that ellipses cover, and then the letters that
+        // appear only once, in alphabetical order.
         None => {
-            let mut output: Vec<Label> = extents
+            let letters = extents
+                .keys()
+                .filter(|label| !is_ellipsis(label) && counts.get(label) == Some(&1));
+            extents
                 .keys()
                 .rev()
+                .filter(is_ellipsis)
+                .chain(letters)
                 .copied()
-                .filter(|l| matches!(l, Label::Ellipsis(_)))
-                .collect();
-            output.extend(
-                extents
-                    .keys()
-                    .filter(|l| matches!(l, Label::Letter(_)) && counts.get(l) == Some(&1)),
-            );
-            output
+                .collect()
         }
     };
     let repeated = output
@@ -127,8 +119,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     finish(site, sum, &output)
 }
 
-/// Brings the axes of the result into the order of the output. An axis of extent 1 was only dropped from an operand if
-/// another operand has a larger extent there, so no axis of the output is missing.
+/// Brings the axes of the result into the order of the output. The product has every axis of the output: an axis of
+/// extent 1 is only dropped from an operand if another operand has a larger extent for the same label.
 fn finish(site: &mut Layer<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
     if sum.labels == output {
         return site.finish(Identity {}, &[sum.value]);
@@ -143,9 +135,9 @@ fn invalid(text: String) -> Refusal {
 }
 
 /// The labels of one term of the equation, whose operand has this rank.
-fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Refusal> {
+fn labels(term: &str, rank: usize) -> Result<Vec<Label>, Refusal> {
     let letters = term.chars().filter(|c| *c != '.').count();
-    labels_with(term, rank.unwrap_or(0).saturating_sub(letters))
+    labels_with(term, rank.saturating_sub(letters))
 }
 
 /// The labels of a term whose ellipsis covers `ellipsis` axes.
@@ -168,8 +160,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// If a label appears twice in an operand, takes the diagonal. The two axes [.., n, n] are joined to one axis, and
-/// every (n + 1)-th element of it is taken.
+/// If a label appears twice in an operand, takes the diagonal: the two axes [.., n, n] are joined to one axis, of which
+/// every (n + 1)-th element is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {
@@ -192,13 +184,7 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
         let square = n.checked_mul(n).ok_or_else(|| invalid("an axis is too long".into()))?;
         shape.push(square);
         let joined = site.reshaped(&moved, &shape)?;
-        let diagonal = Slice {
-            starts: smallvec![0],
-            ends: smallvec![square],
-            axes: smallvec![axis],
-            steps: smallvec![n + 1],
-        };
-        let value = site.push(diagonal, &[joined])?;
+        let value = site.push(slice_along([(axis, [0, square, n + 1])]), &[joined])?;
         let label = x.labels[first];
         let mut labels: Vec<Label> = order[..order.len() - 2].iter().map(|&axis| x.labels[axis]).collect();
         labels.push(label);
@@ -206,7 +192,8 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
     }
 }
 
-/// Drops an axis of extent 1 if another operand has a larger extent there. The product broadcasts along this axis.
+/// Drops an axis of extent 1 from an operand if another operand has a larger extent for the same label. The product
+/// broadcasts along this axis.
 fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
     let shape = site.extents(&x.value)?;
     let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);
@@ -260,11 +247,7 @@ fn grouped(
     let order: Vec<Label> = groups.concat();
     let permutation = permutation(&x.labels, &order)?;
     let mut value = x.value.clone();
-    if !permutation
-        .iter()
-        .enumerate()
-        .all(|(place, &axis)| place == axis as usize)
-    {
+    if !permutation.is_sorted() {
         value = site.transposed(&value, &permutation)?;
     }
     let [batch, second, third] = groups.map(|group| {
@@ -289,23 +272,13 @@ fn multiply(
     kept: &[Label],
     extents: &BTreeMap<Label, i64>,
 ) -> Result<Labelled, Refusal> {
-    let both = |label: &&Label| b.labels.contains(label);
-    let batch: Vec<Label> = a
-        .labels
-        .iter()
-        .filter(both)
-        .filter(|l| kept.contains(l))
-        .copied()
-        .collect();
-    let inner: Vec<Label> = a
-        .labels
-        .iter()
-        .filter(both)
-        .filter(|l| !kept.contains(l))
-        .copied()
-        .collect();
-    let left: Vec<Label> = a.labels.iter().filter(|l| !b.labels.contains(l)).copied().collect();
-    let right: Vec<Label> = b.labels.iter().filter(|l| !a.labels.contains(l)).copied().collect();
+    let of = |x: &Labelled, takes: &dyn Fn(&Label) -> bool| -> Vec<Label> {
+        x.labels.iter().copied().filter(|label| takes(label)).collect()
+    };
+    let batch = of(&a, &|label| b.labels.contains(label) && kept.contains(label));
+    let inner = of(&a, &|label| b.labels.contains(label) && !kept.contains(label));
+    let left = of(&a, &|label| !b.labels.contains(label));
+    let right = of(&b, &|label| !a.labels.contains(label));
     let rows = grouped(site, &a, [&batch, &left, &inner], extents)?;
     let columns = grouped(site, &b, [&batch, &inner, &right], extents)?;
     let product = match inner.is_empty() {

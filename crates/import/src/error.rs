@@ -7,6 +7,9 @@ use strait_document::nearest::closest;
 /// How many similar names are suggested for a name that is not known.
 const SUGGESTIONS: usize = 3;
 
+/// The largest number of characters of a decoder's message.
+const LONGEST_MESSAGE: usize = 300;
+
 /// A node that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` ({operator}): {}", reason.text)]
@@ -15,7 +18,7 @@ pub struct NodeFault {
     pub node: String,
     /// The operator as the format names it. The name includes the version, if operators of the format have versions.
     pub operator: String,
-    /// What does not fit. With the code `unsupported`, what is not known.
+    /// What does not fit. If the code is `unsupported`, what we do not support.
     pub reason: Reason,
 }
 
@@ -68,7 +71,7 @@ pub enum ReadError {
     /// The file has a version that is older or newer than the versions that are read.
     #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
     Version {
-        /// What has this version: `IR version` or `operator set`.
+        /// What the version number is the version of: `IR version` or `operator set`.
         what: &'static str,
         /// The version of the model.
         found: i64,
@@ -82,8 +85,8 @@ pub enum ReadError {
     /// dimensions.
     #[error("node {0}")]
     Node(Box<NodeFault>),
-    /// All operators, and uses of operators, that the reader does not know. Either we add them, or the model has to
-    /// avoid them.
+    /// All operators, and uses of operators, that the reader does not support. Either Strait has to support them, or
+    /// the model has to avoid them.
     #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
     Unsupported(Vec<NodeFault>),
     /// A node needs a number that depends on a dimension of an input, and this dimension has no value. The
@@ -95,10 +98,10 @@ pub enum ReadError {
         /// The dimensions of inputs without a number.
         free: Vec<FreeDimension>,
     },
-    /// A name in the options that is not in the model. This is the configuration's fault.
+    /// The options have a name that is not in the model. This is the configuration's fault.
     #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
     UnknownName {
-        /// What the name should stand for, for example a tensor.
+        /// The kind of thing that the name should be a name of, for example a tensor.
         what: &'static str,
         /// The name that is not in the model.
         name: String,
@@ -124,7 +127,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The error code from which programs can tell which error it is.
+    /// The error code, from which programs can tell what kind of error it is.
     pub fn code(&self) -> &'static str {
         match self {
             ReadError::Unsupported(_) => codes::OPERATOR,
@@ -135,12 +138,20 @@ impl ReadError {
         }
     }
 
-    /// The error of a graph that contradicts itself.
+    /// The error of bytes that are not a model of a format. A long message of a decoder is cut off.
+    pub fn undecoded(format: &'static str, words: &str) -> ReadError {
+        ReadError::Decode {
+            format,
+            words: words.chars().take(LONGEST_MESSAGE).collect(),
+        }
+    }
+
+    /// The error for a graph that contradicts itself.
     pub fn model(code: ReasonCode, text: impl Into<String>) -> ReadError {
         ReadError::Model(Reason::new(code, text))
     }
 
-    /// The field of [`ReadOptions`](crate::ReadOptions) that is wrong, if the error is about one.
+    /// The field of [`ReadOptions`](crate::ReadOptions) that is wrong, if the error is about an option.
     pub fn option(&self) -> Option<&'static str> {
         match self {
             ReadError::Options { option, .. } => Some(option),
@@ -151,7 +162,7 @@ impl ReadError {
         }
     }
 
-    /// The error of a name that is not among `names`, with suggestions.
+    /// The error for a name that is not among `names`, with the most similar ones as suggestions.
     pub fn unknown<'a>(what: &'static str, name: &str, names: impl Iterator<Item = &'a str>) -> ReadError {
         ReadError::UnknownName {
             what,
@@ -161,7 +172,7 @@ impl ReadError {
     }
 }
 
-/// The suggestion to append to the error of an unknown name.
+/// The text with suggestions that is appended to the error for an unknown name.
 fn suggest(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),

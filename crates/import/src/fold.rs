@@ -1,9 +1,10 @@
 //! Constant folding while a model is read.
 //!
-//! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`.
-//! Because shapes are static here, such a chain gives a constant, and the last op needs the value of this constant. The
-//! executor computes the chain with the same steps that would run in the graph: integers in i64, f64 in f64, every
-//! other float in f32. Weights larger than [`MOST_ELEMENTS`] are left to the canonicaliser, which uses the same steps.
+//! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`. If
+//! all shapes are known, such a chain computes a constant, and the last op needs the value of this constant. The
+//! executor computes the chain with the same arithmetic that a run of the graph would use: integers in i64, f64 in f64,
+//! every other float in f32. Weights larger than [`MOST_ELEMENTS`] are left to the canonicaliser, which uses the same
+//! arithmetic.
 
 use crate::numbers::has_nan;
 use smallvec::SmallVec;
@@ -12,12 +13,12 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Elem, Kind, TensorData, TensorType};
 use strait_execute::operations;
 
-/// Limit on the elements of a folded constant. The largest ones that exporters leave in the graph are relative
+/// Limit on the elements of a folded constant. The largest constants that exporters leave to be folded are relative
 /// positions of a thousand tokens, and masks of as many pixels.
 const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses this number of operations,
-/// or if the op is not defined for these numbers. In these cases the op stays in the graph.
+/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses the number of operations,
+/// or if the op is not defined for these operands. In these cases the op stays in the graph.
 pub(crate) fn evaluate(
     op: &Op,
     operands: &[Option<&TensorData>],
@@ -44,7 +45,7 @@ pub(crate) fn evaluate(
     (!results.iter().any(has_nan)).then_some(results)
 }
 
-/// The same numbers, converted to another type; `None` if we do not support this conversion.
+/// The same numbers in another element type; `None` if we do not support this conversion.
 pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
     if tensor.elem() == to {
         return Some(tensor.clone());
@@ -68,7 +69,7 @@ pub(crate) fn computes(op: &Op) -> bool {
     }
 }
 
-/// True for integer types whose ops compute in i64, because the types are narrower or unsigned.
+/// True for integer types whose ops compute in i64 instead, because the types are narrower or unsigned.
 pub(crate) fn is_narrow(elem: Elem) -> bool {
     elem.int_type().is_some() || matches!(elem, Elem::U32 | Elem::U64)
 }

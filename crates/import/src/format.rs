@@ -1,4 +1,4 @@
-//! The trait of a model format. Callers that open files use a list of [`Format`]s rather than an enum, so that a
+//! The trait of a model format. Callers that open files take a list of [`Format`]s. It is not an enum, so that a
 //! program can add formats of its own.
 
 use std::{fmt::Debug, path::Path};
@@ -8,7 +8,7 @@ use strait_core::Module;
 
 use crate::{Assumed, ReadError, ReadOptions};
 
-/// The largest size in bytes of a file that uses Protocol Buffers, in which lengths have 31 bits.
+/// The largest size in bytes of a file that uses Protocol Buffers, whose lengths have 31 bits.
 pub const MOST_BYTES_OF_PROTOBUF: u64 = 1 << 31;
 
 /// A model format.
@@ -19,7 +19,7 @@ pub trait Format: Debug + Sync {
     /// True if the bytes are a file of this format, whatever name the file has.
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Decodes a model. If the model has data files, they are looked for in `folder`; without a folder, no data file is
+    /// Decodes a model. If the model has data files, they are looked for in `folder`. Without a folder, no data file is
     /// opened.
     ///
     /// # Errors
@@ -40,18 +40,30 @@ pub trait Decoded: Debug + Send {
     /// The names of all nodes in the order of the file.
     fn nodes(&self) -> Vec<&str>;
 
-    /// Builds the module. Dimensions without a bound value stay symbolic.
+    /// Builds the module. If `is_single` is true, the batch is bound to 1 if nothing else binds it, and the returned
+    /// [`Assumed`] lists the dimensions that were bound in this way. All other dimensions without a bound value stay
+    /// symbolic.
     ///
     /// # Errors
     /// The model contradicts itself or has operators that are not known, or the options do not fit it.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError>;
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError>;
+
+    /// Builds the module. Dimensions without a bound value stay symbolic.
+    ///
+    /// # Errors
+    /// As for [`Decoded::build`].
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, false).map(|(module, _)| module)
+    }
 
     /// Like [`Decoded::read`], but binds the batch to 1 if nothing else binds it. The returned [`Assumed`] lists the
     /// dimensions that were bound in this way.
     ///
     /// # Errors
-    /// As for [`Decoded::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError>;
+    /// As for [`Decoded::build`].
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        self.build(options, true)
+    }
 
     /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
     /// content.
@@ -59,7 +71,7 @@ pub trait Decoded: Debug + Send {
         Vec::new()
     }
 
-    /// True if models of this format can have layers with integer weights and float activations.
+    /// True if models of this format can have hybrid layers, which have integer weights and float activations.
     fn may_be_hybrid(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Adds ops to the graph. Every op is added here: constants are folded, integers are widened, and result types are
-//! inferred.
+//! Adds ops to the graph. All ops are added by the functions of this file, so that they always fold constants, widen
+//! integers and infer result types.
 
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Cast, Identity};
@@ -41,7 +41,7 @@ impl Layer<'_, '_> {
         let folded = args
             .constants()
             .and_then(|constants| fold::evaluate(&op, &constants, |work| self.builder.may_take(work)));
-        // A few bytes of a file can ask for many elements. If the limit for all constants together is reached, the op
+        // A few bytes of a file can ask for many elements. If all constants together would exceed their limit, the op
         // stays in the graph.
         let count = |folded: &Vec<TensorData>| folded.iter().map(|tensor| tensor.len() as u64).sum();
         if let Some(folded) = folded.filter(|folded| self.builder.may_write(count(folded))) {
@@ -63,8 +63,8 @@ impl Layer<'_, '_> {
         for (position, id) in wide.into_iter().enumerate() {
             let cast: Op = match self.type_of(id).elem {
                 Elem::I64 if !makes_positions(&op, position) => Cast { to: narrow }.into(),
-                // The result of a comparison is boolean and is not narrowed, but the result still needs the model's
-                // name.
+                // The result of a comparison is boolean and is not narrowed. An identity op gives it the name that the
+                // model states.
                 _ => Identity {}.into(),
             };
             let name = names.get(position..).unwrap_or_default();
@@ -74,7 +74,7 @@ impl Layer<'_, '_> {
         Ok(results)
     }
 
-    /// Widens all integer operands to i64. Returns the original type of the first operand that was narrower; `None` if
+    /// Widens all integer operands to i64. Returns the original type of the first operand that was widened; `None` if
     /// no operand was.
     fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
@@ -201,7 +201,7 @@ impl Layer<'_, '_> {
             typed.push((name, ty, None));
         }
         // The node that computes the operator gets the operator's name. A node that only prepares an operand gets a
-        // name derived from it.
+        // name derived from the operator's name.
         let is_beside = self.is_aside || (op.term().is_form() && results.is_empty());
         let name = match is_beside {
             true => self.builder.name_beside(base, &op),
@@ -227,7 +227,7 @@ impl Layer<'_, '_> {
 enum Source {
     Absent,
     Value(ValueId),
-    /// A constant, and the tensor of the model that has it, if there is one.
+    /// A constant. If it is a tensor of the model, the first field is the number of this tensor.
     Constant(Option<TensorId>, TensorData),
 }
 
@@ -247,7 +247,8 @@ impl Resolved {
     }
 }
 
-/// True if the result at this position has positions or counts. These are i64, whatever types the operands have.
+/// True if the result at this position consists of positions or counts. These are i64, whatever types the operands
+/// have.
 fn makes_positions(op: &Op, position: usize) -> bool {
     match op {
         Op::ArgReduce(_) | Op::NonZero(_) | Op::NonMaxSuppression(_) | Op::ShapeOf(_) => true,

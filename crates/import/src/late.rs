@@ -1,7 +1,7 @@
-//! Shapes and bounds that are only computed when the model runs, and what is already known about them when the model is
-//! read.
+//! Shapes and bounds that are only computed when the model runs, and the elements of them that are already known when
+//! the model is read.
 
-use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
+use strait_core::op::{BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
 
 use crate::builder::Entry;
@@ -12,7 +12,7 @@ impl Layer<'_, '_> {
     /// The elements of an operand that is a list of integers, with −1 in place of each element that is only computed at
     /// run time. `None` if all elements are known.
     pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
-        // Negative numbers have another meaning in such a list, so they are treated as unknown.
+        // Negative numbers have special meanings in such a list, so they are treated as unknown.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
         let list = self.late_elements(position)?;
         Ok(list.map(|list| list.into_iter().map(known).collect()))
@@ -62,13 +62,12 @@ impl Layer<'_, '_> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
         let extent = self.extent_at(x, axis)?;
-        let function = BinaryFunction::Modulo;
-        let positions = self.push(Binary { function }, &[positions, extent])?;
+        let positions = self.push(BinaryFunction::Modulo, &[positions, extent])?;
         self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
     }
 
-    /// Turns a list that has an element for some axes into a list for all axes: the elements of `list` replace those
-    /// elements of `all` that `places` name.
+    /// Turns a list that has an element for some of the axes into a list for all axes: for each axis in `places`, the
+    /// element in `all` is replaced by the next element of `list`.
     pub fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
         for (element, &place) in places.iter().enumerate() {
             let part = self.part(list, 0, element as i64, element as i64 + 1)?;
@@ -79,7 +78,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Records which elements are known of a list of integers that the node joins from its operands.
+    /// Records which elements of a list of integers are known, for a list that the node concatenates from its operands.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
@@ -104,14 +103,24 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// Operand 0, and after it the operands at these positions, which have the values that would otherwise be
-    /// attributes.
+    /// Operand 0, followed by the operands at these positions, which replace attributes of an op.
     pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {
             args.push(self.indices(position)?);
         }
         Ok(args)
+    }
+
+    /// A shape that an operand gives, and the operands of the op that takes this shape: operand 0 and, if the shape is
+    /// computed at run time, the shape. In that case the shape has −1 in place of each unknown extent.
+    pub fn shape_operand(&mut self, position: usize, missing: ReasonCode) -> Result<(Vec<i64>, Vec<Arg>), Refusal> {
+        if let Some(shape) = self.late_list(position)? {
+            return Ok((shape, self.late_operands(&[position])?));
+        }
+        let shape = self.known_ints(position, "shape")?;
+        let shape = shape.ok_or_else(|| Refusal::invalid(missing, "the shape is missing"))?;
+        Ok((shape, vec![Arg::Operand(0)]))
     }
 
     fn value_of(&mut self, position: usize) -> Result<Option<ValueId>, Refusal> {

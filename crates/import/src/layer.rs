@@ -10,12 +10,12 @@ use crate::numbers::widened_float;
 use crate::refusal::Refusal;
 use crate::wiring::{TensorId, Wiring};
 
-/// An operand of an op that is added for the node.
+/// An operand of an op that is added while the node is read.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// The operand at this position of the node, which may be omitted.
+    /// The node's operand at this position, which may be omitted.
     Operand(usize),
-    /// A value that was added for the node.
+    /// A value that was added while the node was read.
     Value(ValueId),
     /// A constant that is not in the model.
     Constant(TensorData),
@@ -25,17 +25,17 @@ pub enum Arg {
 
 /// A node while it is being read. Formats wrap a layer together with their own representation of the node's attributes.
 pub struct Layer<'b, 'a> {
-    /// Builds the module that the node becomes part of.
+    /// Builds the module, to which the ops of the node are added.
     pub builder: &'b mut Builder<'a>,
     wiring: &'a Wiring<'a>,
     /// The node's position in its graph.
     position: usize,
-    /// True while ops are added that only prepare an operand for the op that computes the node.
+    /// True while ops are added that only prepare an operand of the op that computes the node's result.
     pub(crate) is_aside: bool,
 }
 
 impl<'b, 'a> Layer<'b, 'a> {
-    /// The node at a position of the builder's graph.
+    /// The node at position `position` in the builder's graph.
     pub fn new(builder: &'b mut Builder<'a>, position: usize) -> Self {
         let wiring = builder.wiring();
         Layer {
@@ -103,7 +103,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// The type of an operand that is given to an added op.
+    /// The type of an operand of an op that is added.
     pub fn arg_type(&mut self, arg: &Arg) -> Result<TensorType, Refusal> {
         match arg {
             Arg::Operand(position) => self.ty(*position),
@@ -120,7 +120,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
     }
 
-    /// Refuses operands of different types if the operator needs the same type for all of them. Omitted operands fit
+    /// Refuses operands of different types, for operators that need the same type for all of them. Omitted operands fit
     /// any type. All floats are f32 here, except constants of f64.
     pub fn one_type(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<(), Refusal> {
         let mut first = None;
@@ -177,6 +177,24 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
+    /// The number in an operand that is a single integer and must be known now.
+    pub fn known_int(&mut self, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
+        match self.known_ints(position, what)?.as_deref() {
+            None => Ok(None),
+            Some(&[number]) => Ok(Some(number)),
+            Some(other) => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("its {what} is {other:?}, and not one number"),
+            )),
+        }
+    }
+
+    /// Like [`Layer::known_int`], for an operand that must be present.
+    pub fn given_int(&mut self, position: usize, what: &str) -> Result<i64, Refusal> {
+        let missing = || Refusal::invalid(ReasonCode::MissingOperand, format!("its {what} is missing"));
+        self.known_int(position, what)?.ok_or_else(missing)
+    }
+
     /// The number in an operand that is a single float and must be known now. NaN is refused.
     pub fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
@@ -203,8 +221,9 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.wiring.results(self.position).len()
     }
 
-    /// Adds an op that comes before the node's last op, and returns the first result of the added op. The first op that
-    /// computes gets the name of the node. Ops that only change the form of elements get names derived from it.
+    /// Adds an op whose results the node's last op needs, and returns the first result of the added op. The first op
+    /// that computes gets the name of the node. Ops that only bring elements into another shape or layout get names
+    /// derived from it.
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))
@@ -225,8 +244,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.result(position).is_some_and(|id| self.builder.is_used(id))
     }
 
-    /// Adds an op whose results are the node's results from `position` on. If the model does not use that result,
-    /// nothing is added, except that the first result is always computed.
+    /// Adds an op whose results are the node's results from `position` on. If the model does not use the result at
+    /// `position`, nothing is added, unless `position` is 0.
     pub fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         let names = self.wiring.results(self.position).get(position..).unwrap_or_default();
         if names.is_empty() || (position > 0 && !self.has_result(position)) {
@@ -270,7 +289,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// An operand that has positions or counts, converted to i64.
+    /// An operand that consists of positions or counts, converted to i64.
     pub fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
         match self.ty(position)?.elem {
             Elem::I64 => Ok(Arg::Operand(position)),
@@ -289,7 +308,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// Records which results of the node are not computed by its ops. `operator` is the name of the node's operator.
+    /// Records which results of the node were not computed by the ops that were added. `operator` is the name of the
+    /// node's operator.
     pub fn finish_results(&mut self, operator: &str) {
         for (position, id) in self.wiring.results(self.position).iter().enumerate() {
             if let Some(id) = id.filter(|&id| !self.builder.is_known(id)) {

@@ -11,7 +11,7 @@ impl Layer<'_, '_> {
     /// number of elements before and after each axis.
     ///
     /// # Errors
-    /// More elements are mirrored than an axis has, or the result is too large.
+    /// More elements have to be mirrored than an axis has, or the result is too large.
     pub fn mirrored(&mut self, x: &Arg, amounts: &[[i64; 2]]) -> Result<Arg, Refusal> {
         let mut x = x.clone();
         let extents = self.extents(&x)?;

@@ -1,6 +1,8 @@
 //! The numbers in constants: checks whether they are finite, and converts floats of other types to f32.
 
-use strait_core::{Elem, TensorData};
+use crate::refusal::Refusal;
+use std::fmt::Display;
+use strait_core::{Elem, ReasonCode, TensorData};
 
 /// True if every element is finite. For integers this is always true.
 pub fn is_finite(tensor: &TensorData) -> bool {
@@ -12,8 +14,8 @@ pub fn has_nan(tensor: &TensorData) -> bool {
     !all(tensor, |x| !x.is_nan())
 }
 
-/// True if `holds` is true for every element; for integers this is always true. The bytes may be unaligned, so the
-/// elements are read one by one.
+/// True if `holds` returns true for every element; for integers the result is always true. The bytes may be unaligned,
+/// so the elements are read one by one.
 fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     let bytes = tensor.bytes();
     match tensor.elem() {
@@ -39,6 +41,24 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
         | Elem::I4
         | Elem::U4 => true,
     }
+}
+
+/// The bytes of elements of a narrow type, which a file stores as 32-bit entries, one for each element.
+pub fn narrow_entries<T: TryFrom<i32>, const N: usize>(
+    entries: &[i32],
+    bytes: impl Fn(T) -> [u8; N],
+) -> Result<Vec<u8>, Refusal> {
+    let mut out = Vec::with_capacity(entries.len() * N);
+    for &entry in entries {
+        let value = T::try_from(entry).map_err(|_| out_of_range(entry))?;
+        out.extend(bytes(value));
+    }
+    Ok(out)
+}
+
+/// The refusal of a constant that has an element which its type does not have.
+pub fn out_of_range(element: impl Display) -> Refusal {
+    Refusal::invalid(ReasonCode::Constant, format!("its element {element} is out of range"))
 }
 
 /// Converts 16-bit floats to f32, the type in which ops compute.

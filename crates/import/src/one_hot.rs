@@ -7,8 +7,8 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Adds an axis of `depth` elements that is true at the position given by each element of `positions`. For a
-    /// position beyond the new axis, no element is true.
+    /// Adds an axis of `depth` booleans. For each element of `positions`, the boolean at the position that the element
+    /// states is true, and all others are false. If the position is beyond the new axis, all are false.
     ///
     /// # Errors
     /// The axis does not exist, or there are too many elements.

@@ -9,9 +9,9 @@ use crate::error::FreeDimension;
 /// Options for reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>`, which stands for one
-    /// dimension of an input, even if that dimension has a name. A dimension without a value stays symbolic if the
-    /// operators allow that.
+    /// Values of symbolic dimensions, by the name of the dimension in the model, or by `<input>.<axis>`, which stands
+    /// for one dimension of an input, even if that dimension has a name. A dimension without a value stays symbolic if
+    /// the operators allow that.
     pub bind: BTreeMap<String, u64>,
     /// Where the graph begins: names of tensors, or of nodes. A node's name stands for its first operand that is not a
     /// constant. If the list is empty, the graph begins at its inputs.
@@ -19,9 +19,9 @@ pub struct ReadOptions {
     /// Where the graph ends: names of tensors, or of nodes. A node's name stands for its first result. If the list is
     /// empty, the graph ends at its outputs.
     pub outputs: Vec<String>,
-    /// If true, integer weights of layers with float activations are read as the floats that they stand for. If false,
-    /// such layers are refused: a runtime would quantize their activations anew in each run, and no graph here does
-    /// that.
+    /// If true, the integer weights of hybrid layers, which have float activations, are read as the floats that the
+    /// weights stand for. If false, such layers are refused: a runtime would quantize their activations anew in each
+    /// run, and no graph of Strait does that.
     pub hybrid_as_float: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Assumed {
     /// Outputs for which the file declares another shape than the one that follows from the operators. Each entry has
     /// both shapes.
     pub misstated: Vec<String>,
-    /// Graphs inside of nodes that are left out, because no run reaches them. Each entry has the node and the reason.
+    /// Graphs inside of nodes that are left out because they can never run. Each entry has the node and the reason.
     pub dropped: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Codes on grids: converts constant codes to real numbers, and records the real numbers of computed codes.
+//! Codes on grids: converts constant codes to real numbers, and records from which real numbers other codes were
+//! quantized.
 
 use crate::refusal::Refusal;
 use strait_core::op::Quantize;
@@ -25,7 +26,7 @@ pub(crate) struct Quantized {
     pub(crate) grid: QuantParams,
 }
 
-/// A copy of a real value, for readers that need the value on a grid.
+/// A copy of a real value, for readers that read the value rounded to a grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub(crate) of: ValueId,

@@ -9,7 +9,7 @@ pub enum Refusal {
     Unsupported(String),
     /// The node contradicts the rest of the model.
     Invalid(Reason),
-    /// An operand comes from a node that was already refused, so nothing more has to be said.
+    /// An operand is the result of a node that was already refused, so this node needs no message of its own.
     Unknown,
 }
 
@@ -23,6 +23,15 @@ impl Refusal {
     pub fn unsupported(text: impl Into<String>) -> Refusal {
         Refusal::Unsupported(text.into())
     }
+
+    /// The same refusal, with a prefix that says where in the node or the model the fault is.
+    pub fn within(self, place: &str) -> Refusal {
+        match self {
+            Refusal::Unsupported(text) => Refusal::Unsupported(format!("{place}: {text}")),
+            Refusal::Invalid(reason) => Refusal::invalid(reason.code, format!("{place}: {}", reason.text)),
+            Refusal::Unknown => Refusal::Unknown,
+        }
+    }
 }
 
 impl From<Reason> for Refusal {
@@ -31,7 +40,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// If the elements of a constant are malformed, the model is at fault.
+/// If the elements of a constant are malformed, the refusal says that the model is at fault.
 impl From<TensorError> for Refusal {
     fn from(error: TensorError) -> Refusal {
         Refusal::invalid(ReasonCode::Constant, error.to_string())

@@ -1,4 +1,4 @@
-//! Sequences whose lengths are in an operand.
+//! Reverses sequences whose lengths are in an operand.
 
 use strait_core::ReasonCode;
 use strait_core::op::{Expand, GatherNd, Op, Relation, Transpose};
@@ -24,8 +24,8 @@ impl Layer<'_, '_> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
         let is_batch_first = batch < time;
-        // Steps and sequences are shaped as a column and a row (or a row and a column) of the first two axes, so that
-        // they broadcast.
+        // The numbers of the steps become a column and those of the sequences a row (or the other way round) along the
+        // first two axes, so that they broadcast.
         let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
         let step = self.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
         let sequence = self.counted(&along(sequences, is_batch_first).map(i64::unsigned_abs), sequences)?;
@@ -51,7 +51,7 @@ impl Layer<'_, '_> {
         if (first, second) == (0, 1) {
             return self.finish(op, &[x, coordinates]);
         }
-        // The other axes are moved behind these two axes, and moved back at the end.
+        // The other axes are moved after these two axes, and moved back at the end.
         let others = (0..extents.len()).filter(|&axis| axis != first && axis != second);
         let order: Vec<u32> = [first, second]
             .into_iter()

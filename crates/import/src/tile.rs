@@ -1,9 +1,9 @@
 //! Tiling: copies of a tensor side by side.
 
-use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Identity, Op, Slice};
+use strait_core::op::{Concat, Identity, Op};
 
+use crate::compose::slice_along;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
@@ -13,22 +13,15 @@ const MOST_COPIES: i64 = 1 << 12;
 /// The op that joins several copies of a value along an axis, and the operands of this op.
 fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
     match count {
-        0 => {
-            let none = Slice {
-                starts: smallvec![0],
-                ends: smallvec![0],
-                axes: smallvec![axis],
-                steps: smallvec![1],
-            };
-            (none.into(), vec![x])
-        }
+        0 => (slice_along([(axis, [0, 0, 1])]).into(), vec![x]),
         _ => (Concat { axis }.into(), vec![x; count]),
     }
 }
 
 impl Layer<'_, '_> {
-    /// Tiles a value, with a number of copies for each axis. This takes several ops; returns the last of them, which is
-    /// not added yet, and its operands. The last axis is tiled first, so that long stretches of memory are copied.
+    /// Tiles a value, with a number of copies for each axis. This takes several ops. Returns the last of these ops,
+    /// which is not added to the graph yet, and its operands. The last axis is tiled first, so that long stretches of
+    /// memory are copied.
     ///
     /// # Errors
     /// `repeats` does not have one entry for each axis of the value, or there are too many copies.

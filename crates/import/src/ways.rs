@@ -1,4 +1,4 @@
-//! If nodes cannot be read, suggests options with which the model can be read without them.
+//! For nodes that cannot be read, suggests options with which the model is read without these nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ const MOST_GROUPS: usize = 16;
 /// Limit on the nodes of a group that a message names.
 const MOST_NAMED: usize = 3;
 
-/// Appends a suggestion to the first fault of each group: options with which the graph ends before the group or begins
-/// after it, so that other software can compute the group. Nodes that produce or read the same tensor are one group,
-/// because a cut between them would still leave one of them in the graph. `begins` says whether a graph can begin at a
-/// tensor; it gives `None` if the file does not declare this.
+/// Appends a suggestion to the first fault of each group of nodes: options with which the graph ends before the group
+/// or begins after it, so that other software can compute the group. Nodes that produce or read the same tensor are in
+/// one group, because a cut at this tensor would still leave one of them in the graph. `begins` says whether a graph
+/// can begin at a tensor; it returns `None` if the file does not declare the type of the tensor.
 pub fn with_ways(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -46,7 +46,7 @@ pub fn with_ways(
 
 /// Groups of nodes that are connected by tensors other than constants, ordered by their first nodes. All nodes that
 /// read or produce a tensor at which no graph can begin, such as the handle of a variable, form a single group, because
-/// each of them alone prevents reading.
+/// each of these nodes prevents reading, even if the others are left out.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,
@@ -80,8 +80,8 @@ fn groups(
     groups.into_values().collect()
 }
 
-/// A phrase that names the nodes of a group. The node with the fault comes first; if that node is in a nested graph,
-/// the node that contains the graph.
+/// A phrase that names the nodes of a group. The node with the fault comes first. If that node is in a nested graph,
+/// the node that contains the nested graph comes first instead.
 fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
     let name = |node: usize| format!("`{}`", wiring.node_name(node));
     let first = match is_inside {
@@ -111,7 +111,7 @@ fn ways(
     let them = if group.len() == 1 { "it" } else { "them" };
     let front = in_front(wiring, cut, group, &begins);
     let end = (!front.is_empty()).then(|| {
-        let option = option(wiring, "outputs", &front);
+        let option = option("outputs", front.iter().map(|&id| wiring.name(id)));
         format!("ending the graph in front of {them}, with {option}")
     });
     let (inputs, behind) = behind(wiring, cut, group);
@@ -123,15 +123,14 @@ fn ways(
             "beginning the graph behind {them}, which needs the type of `{name}` declared in the file"
         ))
     } else {
-        let all: Vec<TensorId> = inputs.into_iter().chain(behind).collect();
-        let option = option(wiring, "inputs", &all);
+        let option = option("inputs", inputs.into_iter().chain(behind).map(|id| wiring.name(id)));
         Some(format!("beginning the graph behind {them}, with {option}"))
     };
     let ways: Vec<String> = end.into_iter().chain(begin).collect();
     (!ways.is_empty()).then(|| ways.join(", or "))
 }
 
-/// The tensors that nodes of a group read, if the group is not needed to compute them.
+/// The computed tensors that nodes of a group read and that do not depend on the group. The graph can end at them.
 fn in_front(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -154,8 +153,8 @@ fn in_front(
     read.filter(is_it).collect()
 }
 
-/// What is needed if the graph begins at results of a group: the inputs that the outputs still need, and the results of
-/// the group that they need.
+/// The tensors that the outputs need if the graph begins at results of a group: inputs of the graph, and results of the
+/// group.
 fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
     let mut seen = vec![false; wiring.tensor_count()];
     let mut behind = BTreeSet::new();
@@ -176,8 +175,8 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
 }
 
 /// A list of tensors, written as an option of a configuration.
-fn option(wiring: &Wiring<'_>, key: &str, tensors: &[TensorId]) -> String {
-    let names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", wiring.name(id))).collect();
+pub fn option<'n>(key: &str, tensors: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = tensors.map(|name| format!("\"{name}\"")).collect();
     format!("`{key} = [{}]`", names.join(", "))
 }
 
@@ -186,8 +185,8 @@ mod tests {
     use super::*;
     use strait_core::{Reason, ReasonCode};
 
-    /// The words on nodes that cannot be read, in a graph of nodes (name, operands, result) from `x` to `y`; nothing can begin at
-    /// tensors whose names begin with `handle`.
+    /// What is said about the nodes `unread`, which cannot be read, in a graph from `x` to `y`. Each node is given as
+    /// (name, operands, result). The graph cannot begin at tensors whose names begin with `handle`.
     fn told(nodes: &[(&'static str, &[&'static str], &'static str)], unread: &[usize]) -> Vec<String> {
         let mut wiring = Wiring::with_room(nodes.len(), nodes.len());
         wiring.input("x").unwrap();

@@ -1,5 +1,5 @@
-//! Reads the outermost fields of a message in Protocol Buffers. From these fields, formats are recognised before
-//! anything is decoded.
+//! Reads the outermost fields of a message in Protocol Buffers. Formats are recognised by these fields before the whole
+//! file is decoded.
 
 /// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Value<'a> {
     Fixed,
     /// A string, bytes, or a nested message.
     Bytes(&'a [u8]),
-    /// Bytes of which the end of the file has cut off some.
+    /// Bytes that are incomplete, because the file ends before their end.
     Cut {
         /// Number of bytes that are missing.
         missing: u64,

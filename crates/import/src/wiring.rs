@@ -6,13 +6,13 @@ use strait_core::ReasonCode;
 
 use crate::error::ReadError;
 
-/// The number of a tensor in its graph. With these numbers, a name is only looked up once for each place where it
-/// occurs.
+/// The index of a tensor among all tensors of its graph. Each occurrence of a tensor's name is looked up once to
+/// find this index, and from then on only the index is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TensorId(usize);
 
 impl TensorId {
-    /// The number, as an index among all tensors of the graph.
+    /// The index as a number.
     pub fn position(self) -> usize {
         self.0
     }
@@ -55,8 +55,8 @@ pub struct Wiring<'a> {
     // tidy: allow(hash): only looked up by a name; keys of its own in each process keep a file from making names collide.
     ids: HashMap<&'a str, TensorId>,
     nodes: Vec<Node<'a>>,
-    /// The operands, captures and results of all nodes, one node after the other; `None` for an omitted operand or
-    /// result.
+    /// The operands, captures and results of all nodes, one node after the other. An omitted operand or result is
+    /// `None`.
     ports: Vec<Option<TensorId>>,
     inputs: Vec<TensorId>,
     outputs: Vec<TensorId>,
@@ -72,7 +72,7 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
-    /// The number of the tensor with this name. At the first occurrence of the name, this is a new number.
+    /// The number of the tensor with this name. If the name occurs for the first time, the tensor gets a new number.
     pub fn tensor(&mut self, name: &'a str) -> TensorId {
         let next = TensorId(self.known.len());
         let id = *self.ids.entry(name).or_insert(next);
@@ -103,8 +103,8 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// Adds an input. An input that is also a constant stays a constant: in files of ONNX's IR version 3, all constants
-    /// are also listed as inputs.
+    /// Adds an input. If the tensor is already a constant, it stays a constant: files of ONNX's IR version 3 list all
+    /// constants as inputs, too.
     ///
     /// # Errors
     /// The tensor is already an input, or a node's result.
@@ -219,7 +219,7 @@ impl<'a> Wiring<'a> {
             .copied()
     }
 
-    /// The number of tensors. The numbers of tensors are below it.
+    /// The number of tensors. Every `TensorId` of this graph is below it.
     pub fn tensor_count(&self) -> usize {
         self.known.len()
     }
@@ -230,7 +230,7 @@ impl<'a> Wiring<'a> {
     }
 
     fn at(&self, id: TensorId) -> &TensorFacts<'a> {
-        // This graph has given out the number, so the tensor exists.
+        // Only this graph assigns its numbers, so the tensor exists.
         &self.known[id.0]
     }
 

@@ -23,6 +23,7 @@ use strait_kernels::{
 use strait_requantize::{
     IntType, Narrowing, Per, Requantization, Rounding, form,
     mixed::{self, AscendDequant, AscendQuant, QuantizeLinear},
+    quantize::Quantization,
 };
 
 const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
@@ -49,7 +50,8 @@ fn main() -> ExitCode {
     );
     let (mut met, best) = (true, Context::detect().isa());
     for isa in Isa::available() {
-        for (form_name, form) in FORMS {
+        let plain = std::iter::once(("i32", None));
+        for (form_name, form) in plain.chain(FORMS.map(|(name, form)| (name, Some(form)))) {
             let name = format!("requantize {form_name}");
             if name.contains(&wanted) {
                 let speeds = pool.install(|| speeds(&Context::with_isa(isa), form));
@@ -79,61 +81,52 @@ fn main() -> ExitCode {
 }
 
 /// Makes a form with parameters for this number of channels, or for `None` with one set of parameters for the tensor.
-type Form = fn(Option<usize>) -> Option<Requantization>;
+type Form = fn(Option<usize>) -> Requantization;
 
-const FORMS: [(&str, Form); 10] = [
-    ("i32", |_| None),
-    ("shift, half up", |channels| Some(shift(channels, Rounding::HalfUp))),
-    ("shift, half even", |channels| Some(shift(channels, Rounding::HalfEven))),
-    ("shift, half away", |channels| Some(shift(channels, Rounding::HalfAway))),
+const FORMS: [(&str, Form); 9] = [
+    ("shift, half up", |channels| shift(channels, Rounding::HalfUp)),
+    ("shift, half even", |channels| shift(channels, Rounding::HalfEven)),
+    ("shift, half away", |channels| shift(channels, Rounding::HalfAway)),
     ("31 bits, one rounding, half up", |channels| {
-        Some(multiplier(channels, Rounding::HalfUp))
+        multiplier(channels, Rounding::HalfUp)
     }),
     ("31 bits, one rounding, half even", |channels| {
-        Some(multiplier(channels, Rounding::HalfEven))
+        multiplier(channels, Rounding::HalfEven)
     }),
     ("15 bits and zero point, half even", |channels| {
-        Some(
-            form::FractionalZero {
-                sc: per(channels, |c| 20_000 + 2 * c as i32),
-                zp: per(channels, |c| 1_000_000 + c as i64),
-                narrowing: narrowing(channels, 25, Rounding::HalfEven),
-            }
-            .into(),
-        )
+        form::FractionalZero {
+            sc: per(channels, |c| 20_000 + 2 * c as i32),
+            zp: per(channels, |c| 1_000_000 + c as i64),
+            narrowing: narrowing(channels, 25, Rounding::HalfEven),
+        }
+        .into()
     }),
     ("31 bits, two roundings", |channels| {
-        Some(
-            form::Gemmlowp {
-                roundings: form::Roundings::Two,
-                multiplier: per(channels, |c| 1_500_000_001 + 2 * c as i32),
-                exponent: per(channels, |c| -10 + (c % 2) as i8),
-                zp: 3,
-                out: IntType::I8,
-            }
-            .into(),
-        )
+        form::Gemmlowp {
+            roundings: form::Roundings::Two,
+            multiplier: per(channels, |c| 1_500_000_001 + 2 * c as i32),
+            exponent: per(channels, |c| -10 + (c % 2) as i8),
+            zp: 3,
+            out: IntType::I8,
+        }
+        .into()
     }),
     ("f32 scale", |channels| {
-        Some(
-            form::Float {
-                scale: per(channels, |c| 0.0007 + c as f32 * 1e-6),
-                zp: 3,
-                out: IntType::I8,
-            }
-            .into(),
-        )
+        form::Float {
+            scale: per(channels, |c| 0.0007 + c as f32 * 1e-6),
+            zp: 3,
+            out: IntType::I8,
+        }
+        .into()
     }),
     ("255 thresholds", |channels| {
         let list = |c: usize| (1..256).map(|k| (k - 128) * 781 + c as i32).collect();
-        Some(
-            form::Steps {
-                thresholds: (0..channels.unwrap_or(1)).map(list).collect(),
-                lowest: -128,
-                out: IntType::I8,
-            }
-            .into(),
-        )
+        form::Steps {
+            thresholds: (0..channels.unwrap_or(1)).map(list).collect(),
+            lowest: -128,
+            out: IntType::I8,
+        }
+        .into()
     }),
 ];
 
@@ -178,39 +171,15 @@ const OTHERS: [(&str, Prepare); 7] = [
             zero_point: 3,
             out: IntType::I8,
         };
-        Some(quantize(
-            cx,
-            extents,
-            Quantize::new(&per(channels, |c| form(c).quantization())),
-        ))
+        Some(quantize(cx, extents, &per(channels, |c| form(c).quantization())))
     }),
     ("quantize, AscendQuant", |cx, channels, extents| {
-        let form = |c| AscendQuant {
-            scale: 0.7 + c as f32 / 1000.0,
-            offset: 3.0,
-            sqrt_mode: false,
-            rounding: Rounding::HalfEven,
-            out: IntType::I8,
-        };
-        Some(quantize(
-            cx,
-            extents,
-            Quantize::new(&per(channels, |c| form(c).quantization())),
-        ))
+        let form = |c| ascend_quant(c, false, Rounding::HalfEven);
+        Some(quantize(cx, extents, &per(channels, form)))
     }),
     ("quantize, AscendQuant, floor", |cx, channels, extents| {
-        let form = |c| AscendQuant {
-            scale: 0.7 + c as f32 / 1000.0,
-            offset: 3.0,
-            sqrt_mode: true,
-            rounding: Rounding::Floor,
-            out: IntType::I8,
-        };
-        Some(quantize(
-            cx,
-            extents,
-            Quantize::new(&per(channels, |c| form(c).quantization())),
-        ))
+        let form = |c| ascend_quant(c, true, Rounding::Floor);
+        Some(quantize(cx, extents, &per(channels, form)))
     }),
     ("dequantize, AscendDequant", |cx, channels, extents| {
         let form = AscendDequant {
@@ -254,8 +223,19 @@ fn wide(cx: Context, extents: [usize; 3], form: &Requantization) -> Box<dyn FnMu
     })
 }
 
-fn quantize<E: std::fmt::Debug>(cx: Context, extents: [usize; 3], kernel: Result<Quantize, E>) -> Box<dyn FnMut()> {
-    let kernel = kernel.unwrap();
+fn ascend_quant(channel: usize, sqrt_mode: bool, rounding: Rounding) -> Quantization {
+    let form = AscendQuant {
+        scale: 0.7 + channel as f32 / 1000.0,
+        offset: 3.0,
+        sqrt_mode,
+        rounding,
+        out: IntType::I8,
+    };
+    form.quantization()
+}
+
+fn quantize(cx: Context, extents: [usize; 3], quantizations: &Per<Quantization>) -> Box<dyn FnMut()> {
+    let kernel = Quantize::new(quantizations).unwrap();
     let input: Vec<f32> = words(extents.iter().product())
         .iter()
         .map(|&x| x as f32 / 700.0)
@@ -314,11 +294,13 @@ const LAYOUTS: [Layout; 3] = [
 ];
 
 /// The speeds of one form. For each layout, there is one speed for each of the two caches.
-fn speeds(cx: &Context, form: Form) -> [[f64; 2]; 3] {
+fn speeds(cx: &Context, form: Option<Form>) -> [[f64; 2]; 3] {
     LAYOUTS.map(|layout| {
         ELEMENTS.map(|count| {
             let (channels, extents) = layout(count);
-            let loops = form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
+            let loops = form.map_or_else(accumulators, |form| {
+                standard(&form(channels), Some([-100, 127])).unwrap()
+            });
             // The accumulators are allocated as i32, so that their addresses are aligned as they are in a run.
             let words = words(count);
             let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();

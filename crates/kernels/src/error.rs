@@ -1,3 +1,5 @@
+use strait_requantize::FormError;
+
 /// Why a kernel did not run. No error depends on the values in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,12 @@ pub enum KernelError {
     /// A batch kernel of the target failed.
     #[error("target's kernel: {0}")]
     Tile(String),
+}
+
+impl From<FormError> for KernelError {
+    fn from(error: FormError) -> KernelError {
+        KernelError::Requantization(error.to_string())
+    }
 }
 
 /// Checks that a slice has the length that its shape requires. `wanted` is `None` if that length overflows.

@@ -5,6 +5,8 @@
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 mod i32s;
+#[cfg(target_arch = "x86_64")]
+mod intrinsics;
 mod job;
 
 use crate::isa::Isa;
@@ -295,6 +297,7 @@ pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use super::intrinsics::intrinsics;
     use super::{Dots, F32s, Job, Simd, with_avx2, with_avx512};
     use crate::isa::Isa;
     use std::arch::x86_64::*;
@@ -331,28 +334,11 @@ mod x86 {
         const LANES: usize = 8;
         const ROWS: usize = 6;
 
-        #[inline(always)]
-        unsafe fn splat(x: f32) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm256_set1_ps(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm256_loadu_ps(from) }
-        }
-
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32) {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm256_storeu_ps(to, self) }
-        }
-
-        #[inline(always)]
-        unsafe fn add_product(self, x: f32, y: Self) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm256_fmadd_ps(_mm256_set1_ps(x), y, self) }
+        intrinsics! {
+            splat(x: f32) -> Self = _mm256_set1_ps(x);
+            load(from: *const f32) -> Self = _mm256_loadu_ps(from);
+            store(self, to: *mut f32) = _mm256_storeu_ps(to, self);
+            add_product(self, x: f32, y: Self) -> Self = _mm256_fmadd_ps(_mm256_set1_ps(x), y, self);
         }
     }
 
@@ -360,28 +346,11 @@ mod x86 {
         const LANES: usize = 16;
         const ROWS: usize = 12;
 
-        #[inline(always)]
-        unsafe fn splat(x: f32) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm512_set1_ps(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm512_loadu_ps(from) }
-        }
-
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32) {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm512_storeu_ps(to, self) }
-        }
-
-        #[inline(always)]
-        unsafe fn add_product(self, x: f32, y: Self) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { _mm512_fmadd_ps(_mm512_set1_ps(x), y, self) }
+        intrinsics! {
+            splat(x: f32) -> Self = _mm512_set1_ps(x);
+            load(from: *const f32) -> Self = _mm512_loadu_ps(from);
+            store(self, to: *mut f32) = _mm512_storeu_ps(to, self);
+            add_product(self, x: f32, y: Self) -> Self = _mm512_fmadd_ps(_mm512_set1_ps(x), y, self);
         }
     }
 

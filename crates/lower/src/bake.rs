@@ -15,8 +15,8 @@ use crate::codes::{How, codes};
 use crate::error::LowerError;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode,
-    Scheme, State, TensorData,
+    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, ReasonCode, Scheme,
+    State, TensorData, refused,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
@@ -167,7 +167,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     let Port::Operand(index) = config.port else {
         return Err(missing());
     };
-    let value = node.inputs.get(index).copied().flatten().ok_or_else(missing)?;
+    let value = node.input(index).ok_or_else(missing)?;
     let (scheme, grid) = (config.scheme, table.params(id).ok_or_else(missing)?);
     let (Some(elem), Some(range)) = (scheme.elem(), scheme.range()) else {
         return Err(missing());
@@ -197,7 +197,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
             "element {element} of the bias is {code}: past [{}, {}]",
             range[0], range[1]
         );
-        return Err(Reason::new(ReasonCode::BiasWidth, text).into());
+        return refused(ReasonCode::BiasWidth, text);
     }
     let made = TensorData::from_integers(elem, tensor.shape(), &found)?;
     let made = module.add_data(made);
@@ -209,7 +209,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
 /// sums to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
-    let read = read.and_then(|scheme| scheme.elem()?.int_type());
+    let read = read.and_then(Scheme::int_type);
     let row = read.and_then(|read| spec.row_for(node.op.term(), read.into()));
     let folds = matches!(
         row.and_then(|(_, row)| row.recipe),

@@ -52,7 +52,7 @@ fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
         else {
             continue;
         };
-        let Some(codes) = producer.inputs.first().copied().flatten() else {
+        let Some(codes) = producer.input(0) else {
             continue;
         };
         let Some((before, after)) = graph.value(codes).zip(graph.value(made)) else {

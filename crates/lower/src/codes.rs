@@ -119,7 +119,7 @@ mod tests {
             once(&grid(1, None, &[1.0, 0.5, 0.25])),
             [1, 1, 2, 2, 4, 4, 1, 1, 2, 2, 4, 4]
         );
-        // Two rows of one block of three, each with two columns.
+        // Two rows with one block of three numbers each. Both columns of a row have a scale of their own.
         assert_eq!(
             once(&grid(1, Some(3), &[1.0, 0.5, 0.25, 0.125])),
             [1, 2, 1, 2, 1, 2, 4, 8, 4, 8, 4, 8]
@@ -128,20 +128,22 @@ mod tests {
 
     #[test]
     fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
-        // 127 steps of 0.01 hold them; on those they are 127 and ±13.52, so ±14, and then 0.625 times that.
+        // The finest grid has steps of 0.01. On it, the numbers are 127 and ±13.52, rounded to ±14. These codes are then
+        // multiplied by 0.625.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);
         // Rounded once they are ±8.45.
         assert_eq!(found(&How::Once), [79, 8, -8]);
         assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice(None)), [0, 0]);
-        // A given grid may be finer than what holds them.
+        // A given grid may be finer than the finest grid that covers the numbers.
         let given = QuantParams::tensor(0.005, 0);
         assert_eq!(
             all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice(None)),
             [127, -127, 100]
         );
-        // The codes of the model, 100, 7 and −7 of 0.01, leave some of the type: they are what is multiplied, by 0.625 again.
+        // The model's own codes on its grid with steps of 0.01 are 100, 7 and −7, which do not reach the ends of the
+        // type. It is these codes that are multiplied, again by 0.625.
         let own = How::Twice(Some(QuantParams::tensor(0.01, 0)));
         assert_eq!(
             all(&[3], &[1.0, 0.07, -0.07], &QuantParams::tensor(0.016, 0), &own),
@@ -153,7 +155,7 @@ mod tests {
     fn biases_are_rounded_by_a_product_that_f32_does_not_hold() {
         let (x, w) = (1.0 + f32::EPSILON, 1.0 + f32::EPSILON);
         let grid = QuantParams::tensor(x * w, 0);
-        // b = 2^30: by the exact product 1 + 2ε + ε², and not by what f32 makes of it.
+        // The bias 2^30 is divided by the exact product 1 + 2ε + ε², and not by this product rounded to f32.
         let exact = (1u64 << 30) as f64 / (f64::from(x) * f64::from(w));
         let found = all(&[1], &[2f32.powi(30)], &grid, &How::Product(x, Per::Tensor(w)));
         assert_eq!(found, [exact.round() as i64]);

@@ -6,6 +6,7 @@ mod sums;
 mod turns;
 
 pub(crate) use operands::{Grid, QuantizedValue};
+pub(crate) use sums::overflows;
 pub use turns::Turns;
 
 use crate::boundary;
@@ -39,16 +40,16 @@ pub struct Lowered {
 
 /// Builds the integer graph.
 pub(crate) struct Lowering<'a> {
-    walk: Walk<'a, Grid>,
+    pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
     /// The sums that nodes leave without narrowing them, by value. Each reader narrows the sum to its own grid.
-    sums: BTreeMap<ValueId, Wide>,
+    pub(crate) sums: BTreeMap<ValueId, Wide>,
     /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it has the model's input
     /// that the data comes from, if there is one.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
-    nearness: BTreeMap<ValueId, Nearness>,
+    pub(crate) nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The row of the table from which primitives are being made at present.
     pub(crate) row: Option<&'a str>,
@@ -335,14 +336,10 @@ impl<'a> Lowering<'a> {
         let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
         let made = TensorData::from_integers(shift.accumulator.elem(), tensor.shape(), &shifted.collect::<Vec<i64>>())?;
         let base = primitive_name(self.walk.source.name(origin.name), suffix);
-        Ok(self.data(&base, made, quant))
+        Ok(self.walk.data(&base, made, quant))
     }
 
     /// Adds a tensor of integers to the new module.
-    pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
-        self.walk.data(base, tensor, quant)
-    }
-
     /// Converts `acc` to real numbers. These are the accumulators that a node leaves for `value`.
     pub(crate) fn dequantize_accumulator(
         &mut self,
@@ -364,10 +361,6 @@ impl<'a> Lowering<'a> {
     }
 
     /// Records how near the requantization that makes `value` is to the ideal one.
-    pub(crate) fn set_nearness(&mut self, value: ValueId, nearness: Nearness) {
-        self.nearness.insert(value, nearness);
-    }
-
     /// The shape of a value of the new module. All extents are fixed at this point.
     pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
         let value = self.walk.out.main().value(value);

@@ -173,7 +173,7 @@ impl Simulation<'_> {
         let graph = self.walk.graph;
         let weighs = |node: &Node| {
             let is_product = matches!(node.op.term(), Term::Conv | Term::ConvTranspose | Term::Gemm);
-            let weights = node.inputs.get(1).copied().flatten();
+            let weights = node.input(1);
             is_product && weights.is_some_and(|weights| graph.data_of(weights).is_some())
         };
         match self.form {

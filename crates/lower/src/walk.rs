@@ -346,7 +346,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let results = types.into_iter().map(|ty| (result, ty, quant.clone())).collect();
         let main = self.out.main_mut();
         let id = main.add_node(node, op, &[Some(operand)], results);
-        let made = main.node(id).and_then(|node| node.outputs.first().copied());
+        let made = main.node(id).and_then(|node| node.result());
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 

@@ -1,6 +1,6 @@
-//! Maps files into memory as [`bytes::Bytes`], without copying them. The weights of a model stay in their file, and
-//! every tensor is a slice of the map and keeps it alive. If other processes may change a file meanwhile, its parts can
-//! be read instead ([`read_part`]).
+//! Maps files into memory as [`bytes::Bytes`], without copying them. The weights of a model stay in their file: every
+//! tensor is a slice of the map, and keeps the map alive. If other processes may change a file while it is in use,
+//! parts of it can be read into memory instead ([`read_part`]).
 
 mod mmap;
 mod part;

@@ -15,18 +15,18 @@ use std::path::Path;
 /// used. If the file system cannot map the file, it is read instead. Anything but a regular file (a folder, a pipe, a
 /// device) is refused before it is opened, since opening a pipe would wait for a writer.
 ///
-/// The file must not change while the bytes are in use. If another process truncates it, the pages after its new end
-/// are gone, and using such a page ends this process (SIGBUS on Unix). Replacing the file by a rename is safe.
+/// The file must not change while the bytes are in use. If another process truncates the file, the pages after its new
+/// end are gone, and accessing such a page ends this process (SIGBUS on Unix). Replacing the file by a rename is safe.
 pub fn map(path: &Path, limit: u64) -> Result<Bytes> {
     Ok(MappedFile::open(path, limit)?.whole)
 }
 
-/// The bytes of the file at `path`, under the conditions of [`map`]. The file is read and not mapped. Use this for
-/// small files that people edit while programs read them.
+/// The bytes of the file at `path`, under the conditions of [`map`]. This function reads the file instead of mapping
+/// it. Use it for small files that people edit while programs read them.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, _) = open(path, limit)?;
     let mut bytes = Vec::new();
-    // One byte more than allowed is read, to notice a file that has grown or whose length the system does not state.
+    // One byte more than allowed is read, to detect a file that has grown or whose length the system does not state.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         length if length > limit => Err(too_long(length, limit)),
@@ -52,8 +52,9 @@ fn too_long(length: u64, limit: u64) -> Error {
     Error::new(ErrorKind::InvalidInput, text)
 }
 
-/// A mapped file that can be used part by part. Pages of a map that have been used count as memory of the process for
-/// as long as the map lives. The pages of a part are released when the part is dropped.
+/// A mapped file that can be used part by part. Once a page of a map has been accessed, it counts as memory of the
+/// process until the map is dropped. So each part is a map of its own, whose pages are released when the part is
+/// dropped.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -67,8 +68,8 @@ impl MappedFile {
         MappedFile::of(file, length)
     }
 
-    /// Maps the first `length` bytes of an open regular file, which may have been unlinked. As for [`map`], the file
-    /// must not change.
+    /// Maps the first `length` bytes of an open regular file, which may have been unlinked. The file must not change
+    /// while it is mapped; see [`map`].
     pub fn of(mut file: File, length: u64) -> Result<MappedFile> {
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 
-/// A copy of the `length` bytes of a file from `offset` on. The copy stays the same whatever happens to the file
-/// afterwards. Several threads may read the same file at once.
+/// A copy of the `length` bytes of a file that begin at `offset`. Later changes of the file do not affect the copy.
+/// Several threads may read the same file at once.
 ///
 /// # Errors
-/// [`ErrorKind::UnexpectedEof`] if the file ends before, since another process has cut it meanwhile.
+/// [`ErrorKind::UnexpectedEof`] if the file ends before the end of this range, because another process has truncated
+/// it.
 pub fn read_part(file: &File, offset: u64, length: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let mut done = 0;

@@ -1,17 +1,14 @@
 //! Functions of one variable for which ONNX has an operator.
 
 use crate::read::row::{Arg, Row};
-use strait_core::op::{Function, Unary};
+use strait_core::op::Function;
 
 /// Each function, with its operator and the operator sets in which the versions of the operator appeared.
 macro_rules! functions {
     ($($function:ident = $name:literal, $first:literal $(, $later:literal)*;)*) => {
         pub(crate) const ROWS: &[Row] = &[$(
-            Row::new($name, $first, |reader| {
-                let function = Function::$function;
-                reader.finish(Unary { function }, &[Arg::Operand(0)])
-            })
-            .and(&[$($later),*]),
+            Row::new($name, $first, |reader| reader.finish(Function::$function, &[Arg::Operand(0)]))
+                .and(&[$($later),*]),
         )*];
 
         /// The ONNX operator for a function; `None` if operator set 17 does not have one.

@@ -9,6 +9,7 @@
 //! `QuantizeLinear` and `DequantizeLinear`, with scales and zero points taken from the values. Foreign nodes are
 //! written as they are. [`encode()`] does the same, but adds a second file if a single file would be too large.
 
+mod activations;
 mod elements;
 mod error;
 mod format;

@@ -2,6 +2,7 @@
 
 #[cfg(not(unix))]
 use crate::Allowance;
+#[cfg(unix)]
 use std::io;
 #[cfg(not(unix))]
 use std::process::Child;

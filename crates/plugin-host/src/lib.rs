@@ -40,18 +40,28 @@ mod sidecar;
 mod target;
 mod trial;
 mod wire;
+#[cfg(unix)]
 pub mod worker;
+/// Workers are not supported on this system yet.
+#[cfg(not(unix))]
+pub mod worker {
+    /// Ends with an error.
+    pub fn main() -> std::process::ExitCode {
+        std::process::ExitCode::FAILURE
+    }
+}
 
 pub use allowance::Allowance;
 pub use conduct::{Misdeed, Traces, Trial};
 pub use digest::sha256;
 pub use error::{LoadError, PluginError};
 pub use header::triple;
-pub use library::Library;
+pub use library::{Library, RegisteredForm};
 pub use probe::{About, Argument, Probe, Size, Struct};
 pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
-pub use trial::{RegisteredForm, TileRequest, Tried};
+pub use trial::{TileRequest, Tried};
+pub use wire::Description;
 
 /// The first command-line argument that makes a program a worker. It is not meant for users.
 pub const ARGUMENT: &str = "plugin-worker";

@@ -33,7 +33,7 @@ pub struct Library {
     calls: Mutex<BTreeMap<&'static str, u64>>,
     path: PathBuf,
     program: Program,
-    patience: Patience,
+    pub(crate) patience: Patience,
     sha256: String,
     description: Description,
     table: String,
@@ -56,31 +56,28 @@ pub(crate) struct Session {
     forms: BTreeSet<u64>,
 }
 
-/// A form, with the number that identifies it in requests to workers.
+/// A form that is sent to the library once and used for many tiles.
 #[derive(Debug)]
-pub(crate) struct NumberedForm {
-    number: u64,
-    row: String,
+pub struct RegisteredForm {
+    /// The number that identifies the form in requests to workers.
+    pub(crate) number: u64,
+    /// Name of the form's row in the table.
+    pub(crate) row: String,
     json: Vec<u8>,
 }
 
-impl NumberedForm {
-    pub(crate) fn new(row: &str, form: &Requantization) -> Result<NumberedForm, serde_json::Error> {
+impl RegisteredForm {
+    /// Prepares the form of a row in the table.
+    ///
+    /// # Errors
+    /// If the form cannot be written as JSON, which does not happen with forms of a valid table.
+    pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Ok(NumberedForm {
+        Ok(RegisteredForm {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             row: row.to_owned(),
-            json: serde_json::to_vec(form)?,
+            json: serde_json::to_vec(form).map_err(|error| error.to_string())?,
         })
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Name of the form's row in the table.
-    pub(crate) fn row(&self) -> &str {
-        &self.row
     }
 }
 
@@ -114,10 +111,7 @@ impl Library {
         program: Program,
         patience: Patience,
     ) -> Result<Library, PluginError> {
-        let refused = |error| PluginError::Load {
-            path: path.display().to_string(),
-            error,
-        };
+        let refused = |error| refused(path, error);
         sidecar::check(path).map_err(refused)?;
         let pinned = match pinned {
             Some(pinned) => pinned.to_owned(),
@@ -133,12 +127,7 @@ impl Library {
             sha256: pinned,
             description: Description {
                 package: path.display().to_string(),
-                interface: [0, 0],
-                opens: false,
-                closes: false,
-                requantizes: false,
-                admits: false,
-                emits: None,
+                ..Description::default()
             },
             table: String::new(),
             session: Mutex::new(None),
@@ -155,9 +144,9 @@ impl Library {
         &self.path
     }
 
-    /// Name and version of the plugin's package, as the plugin states them.
-    pub fn package(&self) -> &str {
-        &self.description.package
+    /// What the plugin says about itself.
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 
     /// SHA-256 digest of the bytes that are loaded.
@@ -165,39 +154,9 @@ impl Library {
         &self.sha256
     }
 
-    /// Major and minor version of the interface that the library is built for.
-    pub fn interface(&self) -> [u32; 2] {
-        self.description.interface
-    }
-
     /// Text of the target's table. It has not been checked yet.
     pub fn table(&self) -> &str {
         &self.table
-    }
-
-    /// True if the library has `open`, which makes targets from options.
-    pub fn opens(&self) -> bool {
-        self.description.opens
-    }
-
-    /// True if the library has `close`, which is called when a target is no longer used.
-    pub fn closes(&self) -> bool {
-        self.description.closes
-    }
-
-    /// True if the library has a model of its chip's arithmetic.
-    pub fn requantizes(&self) -> bool {
-        self.description.requantizes
-    }
-
-    /// True if the library may refuse nodes that its table admits.
-    pub fn admits(&self) -> bool {
-        self.description.admits
-    }
-
-    /// Version of the IR bytes that the library makes its files from; `None` if it writes no files.
-    pub fn emits(&self) -> Option<[u32; 2]> {
-        self.description.emits
     }
 
     /// From now on, models are handed over in read-only memory next to a guard page, so that reading too far crashes.
@@ -236,13 +195,11 @@ impl Library {
         *all.entry(function).or_default() += calls as u64;
     }
 
-    /// The time limits for calls of the library.
-    pub(crate) fn patience(&self) -> Patience {
-        self.patience
-    }
-
-    /// Loads the bytes of this library into another worker.
-    pub(crate) fn twin(&self) -> Result<Library, PluginError> {
+    /// Loads the same library in another process.
+    ///
+    /// # Errors
+    /// As for [`Library::load`], and [`LoadError::Changed`] if the library has another table in that process.
+    pub fn again(&self) -> Result<Library, PluginError> {
         let twin = Library::load(&self.path, Some(&self.sha256), self.program.clone(), self.patience)?;
         self.compare(&twin.description, &twin.table)?;
         Ok(twin)
@@ -263,10 +220,7 @@ impl Library {
         } else {
             return Ok(());
         };
-        Err(PluginError::Load {
-            path: self.path.display().to_string(),
-            error: LoadError::Changed(what.into(), other),
-        })
+        Err(refused(&self.path, LoadError::Changed(what.into(), other)))
     }
 
     /// Starts a worker that loads the library, and checks that the library describes itself as in the first worker.
@@ -353,16 +307,13 @@ impl Library {
     fn error(&self, call: &'static str, trouble: Trouble) -> PluginError {
         match trouble {
             Trouble::Broken(broken) => PluginError::Broken {
-                plugin: self.package().to_owned(),
+                plugin: self.description.package.clone(),
                 call,
                 how: broken.to_string(),
             },
-            Trouble::Refused(error) => PluginError::Load {
-                path: self.path.display().to_string(),
-                error,
-            },
+            Trouble::Refused(error) => refused(&self.path, error),
             Trouble::Failed { status, node, message } => PluginError::Failed {
-                plugin: self.package().to_owned(),
+                plugin: self.description.package.clone(),
                 call,
                 node,
                 status,
@@ -383,7 +334,7 @@ impl Library {
         probe: Probe,
     ) -> Result<Option<String>, PluginError> {
         self.with(probe.call(), options, self.patience.call, |session, target, clock| {
-            let known = NumberedForm::new(row, form).map_err(|error| Broken::Garbage(error.to_string()))?;
+            let known = RegisteredForm::new(row, form).map_err(Broken::Garbage)?;
             session.form(&known, clock)?;
             let form = known.number;
             match session.ask(&Request::Probe { target, form, probe }, &[], 0, clock)? {
@@ -397,7 +348,7 @@ impl Library {
     pub(crate) fn requantize(
         &self,
         options: &Options,
-        form: &NumberedForm,
+        form: &RegisteredForm,
         tile: TileHeader,
         accumulators: &[u8],
         codes: &mut [u8],
@@ -442,13 +393,14 @@ impl Library {
         }
     }
 
-    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives.
+    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives. The inner error is
+    /// that of the sink.
     pub(crate) fn emit(
         &self,
         options: &Options,
         (ir, tensors, data): (&[u8], Vec<TensorHeader>, &[&[u8]]),
         sink: &mut Emitted<'_>,
-    ) -> Result<(), EmitError> {
+    ) -> Result<Result<(), TargetError>, PluginError> {
         let mut refused = None;
         let emitted = self.with("emit", options, self.patience.emit, |session, target, clock| {
             let ir_size = ir.len() as u64;
@@ -476,18 +428,15 @@ impl Library {
             }
         });
         match refused {
-            Some(error) => Err(EmitError::Refused(error)),
-            None => emitted.map_err(EmitError::Plugin),
+            Some(error) => Ok(Err(error)),
+            None => emitted.map(Ok),
         }
     }
 }
 
-/// Why the files of a model were not written.
-pub(crate) enum EmitError {
-    /// The library failed.
-    Plugin(PluginError),
-    /// The sink refused a file.
-    Refused(TargetError),
+fn refused(path: &Path, error: LoadError) -> PluginError {
+    let path = path.display().to_string();
+    PluginError::Load { path, error }
 }
 
 /// The error for an answer that does not fit the request.
@@ -546,7 +495,7 @@ impl Session {
     }
 
     /// Sends a form to the worker if the worker does not know the form yet.
-    pub(crate) fn form(&mut self, form: &NumberedForm, clock: &Clock) -> Result<(), Trouble> {
+    pub(crate) fn form(&mut self, form: &RegisteredForm, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strait_document::words;
 use strait_plugin_interface::INTERFACE_MAJOR;
 
 /// A test call that checks whether a library keeps to the interface.
@@ -49,21 +50,22 @@ pub enum About {
     Targets,
 }
 
-/// The structs that a host hands over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Struct {
-    /// The struct `strait_host`.
-    Host,
-    /// The struct `strait_open`.
-    Open,
-    /// The struct `strait_form`.
-    Form,
-    /// The struct `strait_tile`.
-    Tile,
-    /// The struct `strait_emit`.
-    Emit,
-    /// The struct `strait_node`.
-    Node,
+words! {
+    /// The structs that a host hands over.
+    Struct {
+        /// The struct `strait_host`.
+        Host = "strait_host",
+        /// The struct `strait_open`.
+        Open = "strait_open",
+        /// The struct `strait_form`.
+        Form = "strait_form",
+        /// The struct `strait_tile`.
+        Tile = "strait_tile",
+        /// The struct `strait_emit`.
+        Emit = "strait_emit",
+        /// The struct `strait_node`.
+        Node = "strait_node",
+    }
 }
 
 /// How much of a struct the imitated host knows.
@@ -75,37 +77,38 @@ pub enum Size {
     Larger,
 }
 
-/// Which argument of a test call is null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Argument {
-    /// The host's struct.
-    Host,
-    /// The `report` function in the host's struct.
-    Report,
-    /// The options given to `open`.
-    Options,
-    /// The pointer to which `open` writes the target.
-    Place,
-    /// The target.
-    Target,
-    /// The form.
-    Form,
-    /// The tile.
-    Tile,
-    /// The tile's accumulators.
-    Accumulators,
-    /// The tile's memory for codes.
-    Codes,
-    /// The model given to `emit`.
-    Model,
-    /// The function with which `emit` writes.
-    Write,
-    /// The node given to `admits`.
-    Node,
-    /// The function with which `admits` refuses.
-    Refuse,
-    /// The target given to `close`.
-    Closed,
+words! {
+    /// Which argument of a test call is null.
+    Argument {
+        /// The host's struct.
+        Host = "requantize without a host",
+        /// The `report` function in the host's struct.
+        Report = "a host without report",
+        /// The options given to `open`.
+        Options = "open without options",
+        /// The pointer to which `open` writes the target.
+        Place = "open without a place for the target",
+        /// The target.
+        Target = "requantize without a target",
+        /// The form.
+        Form = "requantize without a form",
+        /// The tile.
+        Tile = "requantize without a tile",
+        /// The tile's accumulators.
+        Accumulators = "a tile without accumulators",
+        /// The tile's memory for codes.
+        Codes = "a tile without room for codes",
+        /// The model given to `emit`.
+        Model = "emit without a model",
+        /// The function with which `emit` writes.
+        Write = "emit without write",
+        /// The node given to `admits`.
+        Node = "admits without a node",
+        /// The function with which `admits` refuses.
+        Refuse = "admits without refuse",
+        /// The target given to `close`.
+        Closed = "close of nothing",
+    }
 }
 
 /// A major version that no plugin supports.
@@ -114,39 +117,12 @@ pub(crate) const FAR: u32 = 1000;
 impl Probe {
     /// All test calls except `Plain`, which the others are compared with.
     pub fn all() -> impl Iterator<Item = Probe> {
-        use Argument::{
-            Accumulators, Closed, Codes, Form, Host, Model, Node, Options, Place, Refuse, Report, Target, Tile, Write,
-        };
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });
-        let structs = [
-            Struct::Host,
-            Struct::Open,
-            Struct::Form,
-            Struct::Tile,
-            Struct::Emit,
-            Struct::Node,
-        ];
         let sizes = [Size::Smaller, Size::Larger];
-        let sized = structs
-            .into_iter()
-            .flat_map(move |of| sizes.map(|size| Probe::Sized(of, size)));
-        let nulls = [
-            Host,
-            Report,
-            Options,
-            Place,
-            Target,
-            Form,
-            Tile,
-            Accumulators,
-            Codes,
-            Model,
-            Write,
-            Node,
-            Refuse,
-            Closed,
-        ];
+        let sized = Struct::ALL
+            .iter()
+            .flat_map(move |&of| sizes.map(|size| Probe::Sized(of, size)));
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
@@ -154,7 +130,7 @@ impl Probe {
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])
-            .chain(nulls.map(Probe::Null))
+            .chain(Argument::ALL.iter().copied().map(Probe::Null))
             .chain(models)
     }
 
@@ -200,43 +176,9 @@ impl fmt::Display for Probe {
             Probe::Sized(of, Size::Smaller) => write!(f, "{of} of a host that knows its first fields alone"),
             Probe::Sized(of, Size::Larger) => write!(f, "{of} with fields that nobody knows yet"),
             Probe::LessRoom => f.write_str("a tile with less room for codes than it has accumulators"),
-            Probe::Null(argument) => f.write_str(argument.name()),
+            Probe::Null(argument) => argument.fmt(f),
             Probe::NoModel { size } => write!(f, "emit of {size} bytes that are no model"),
             Probe::Reopened => f.write_str("a second target with the same options"),
-        }
-    }
-}
-
-impl fmt::Display for Struct {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Struct::Host => "strait_host",
-            Struct::Open => "strait_open",
-            Struct::Form => "strait_form",
-            Struct::Tile => "strait_tile",
-            Struct::Emit => "strait_emit",
-            Struct::Node => "strait_node",
-        })
-    }
-}
-
-impl Argument {
-    fn name(self) -> &'static str {
-        match self {
-            Argument::Host => "requantize without a host",
-            Argument::Report => "a host without report",
-            Argument::Options => "open without options",
-            Argument::Place => "open without a place for the target",
-            Argument::Target => "requantize without a target",
-            Argument::Form => "requantize without a form",
-            Argument::Tile => "requantize without a tile",
-            Argument::Accumulators => "a tile without accumulators",
-            Argument::Codes => "a tile without room for codes",
-            Argument::Model => "emit without a model",
-            Argument::Write => "emit without write",
-            Argument::Node => "admits without a node",
-            Argument::Refuse => "admits without refuse",
-            Argument::Closed => "close of nothing",
         }
     }
 }

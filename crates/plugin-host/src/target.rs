@@ -13,7 +13,7 @@ use strait_target::{
 };
 
 use crate::held;
-use crate::library::{EmitError, NumberedForm};
+use crate::library::RegisteredForm;
 use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
@@ -32,13 +32,13 @@ pub struct LibraryTarget {
 /// If the table is wrong or asks for something that libraries cannot provide, or if the id is already taken.
 pub fn register(registry: &mut Registry, library: Arc<Library>) -> Result<&Entry, RegistryError> {
     let origin = Origin::Library(Box::new(LibraryOrigin {
-        package: library.package().to_owned(),
+        package: library.description().package.clone(),
         path: library.path().display().to_string(),
         sha256: library.sha256().to_owned(),
-        interface: library.interface(),
+        interface: library.description().interface,
     }));
     let table = library.table().to_owned();
-    let emits = library.emits().is_some();
+    let emits = library.description().emits.is_some();
     let make = move |table: TableTarget| {
         let options = table.spec().chosen.clone();
         let target = LibraryTarget {
@@ -47,17 +47,17 @@ pub fn register(registry: &mut Registry, library: Arc<Library>) -> Result<&Entry
             options,
         };
         let opened = target.library.open(&target.options);
-        opened.map_err(|error| target.failed(&error))?;
+        opened.map_err(|error| target.failed(error))?;
         Ok(Arc::new(target) as Arc<dyn Target>)
     };
     registry.add_library(origin, table, emits, Arc::new(make))
 }
 
 impl LibraryTarget {
-    fn failed(&self, error: &PluginError) -> TargetError {
+    fn failed(&self, message: impl ToString) -> TargetError {
         TargetError::Plugin {
             target: self.table.spec().id.to_string(),
-            message: error.to_string(),
+            message: message.to_string(),
         }
     }
 
@@ -72,22 +72,22 @@ impl LibraryTarget {
     /// Prepares the library's own requantization of a form. Returns it with the name of the form's row; `None` if the
     /// library does not requantize at all.
     fn tiles(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<(&str, Tiles)>, TargetError> {
-        if !self.library.requantizes() {
+        if !self.library.description().requantizes {
             return Ok(None);
         }
         let mut rows = self.spec().form.iter();
         let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
             return Ok(None);
         };
-        let known = NumberedForm::new(row, form)
-            .map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
+        let known =
+            RegisteredForm::new(row, form).map_err(|message| self.kernel(row, KernelError::Requantization(message)))?;
         let mut tiles = Tiles {
             library: self.library.clone(),
             options: self.options.clone(),
             form: known,
             widths: [true; 2],
         };
-        tiles.widths = tiles.probe(form).map_err(|error| self.failed(&error))?;
+        tiles.widths = tiles.probe(form).map_err(|error| self.failed(error))?;
         Ok(Some((row, tiles)))
     }
 }
@@ -112,7 +112,7 @@ impl Target for LibraryTarget {
     }
 
     fn models(&self, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<Option<bool>, TargetError> {
-        if !self.library.requantizes() {
+        if !self.library.description().requantizes {
             return Ok(None);
         }
         let tiles = self.tiles(form, clamp)?;
@@ -128,39 +128,31 @@ impl Target for LibraryTarget {
     }
 
     fn refusals(&self, nodes: &[Candidate<'_>]) -> Result<Vec<Option<Reason>>, TargetError> {
-        if !self.library.admits() {
+        if !self.library.description().admits {
             return Ok(vec![None; nodes.len()]);
         }
         let headers: Vec<NodeHeader> = nodes.iter().map(NodeHeader::from).collect();
         self.library
             .refusals(&self.options, &headers)
-            .map_err(|(at, error)| TargetError::Plugin {
-                target: self.spec().id.to_string(),
-                message: match nodes.get(at) {
-                    Some(node) => format!("of the node `{}`: {error}", node.name()),
-                    None => error.to_string(),
-                },
+            .map_err(|(at, error)| match nodes.get(at) {
+                Some(node) => self.failed(format!("of the node `{}`: {error}", node.name())),
+                None => self.failed(error),
             })
     }
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let own = [bytes::MAJOR, bytes::MINOR].map(u32::from);
-        match self.library.emits() {
+        match self.library.description().emits {
             None => return Err(TargetError::Unsupported("the format `package`".into())),
             Some([major, minor]) if major != own[0] => {
-                let message = format!(
+                return Err(self.failed(format!(
                     "its writer reads IR bytes of version {major}.{minor}, and these are {}.{}",
                     own[0], own[1]
-                );
-                let target = self.spec().id.to_string();
-                return Err(TargetError::Plugin { target, message });
+                )));
             }
             Some(_) => {}
         }
-        let encoded = bytes::encode(module).map_err(|error| TargetError::Plugin {
-            target: self.spec().id.to_string(),
-            message: error.to_string(),
-        })?;
+        let encoded = bytes::encode(module).map_err(|error| self.failed(error))?;
         let headers = encoded.tensors.iter().map(|tensor| TensorHeader {
             element: tensor.elem().tag(),
             extents: tensor.shape().to_vec(),
@@ -171,10 +163,7 @@ impl Target for LibraryTarget {
         let model = (&encoded.ir[..], headers.collect(), &data[..]);
         let mut files = Emitted::new(sink, &id);
         let emitted = self.library.emit(&self.options, model, &mut files);
-        emitted.map_err(|error| match error {
-            EmitError::Plugin(error) => self.failed(&named(error, module)),
-            EmitError::Refused(error) => error,
-        })?;
+        emitted.map_err(|error| self.failed(named(error, module)))??;
         files.finish()
     }
 }
@@ -216,7 +205,7 @@ const PIECE: usize = 1 << 16;
 struct Tiles {
     library: Arc<Library>,
     options: Options,
-    form: NumberedForm,
+    form: RegisteredForm,
     /// Whether the library computes the form for accumulators of 32 bits, and whether it does for accumulators of 64
     /// bits. For a width that it does not compute, the host evaluates the form.
     widths: [bool; 2],
@@ -264,37 +253,33 @@ impl Tiles {
         accumulators: &[u8],
         codes: &mut [u8],
     ) -> Result<(), PluginError> {
-        let header = TileHeader {
-            target: 0,
-            form: self.form.number(),
-            out: form.out(),
-            wide,
-            rows: tile.rows as u64,
-            columns: tile.columns as u64,
-            along_columns: tile.channels == Axis::Columns,
-            first_channel: tile.first_channel as u32,
-        };
+        let header = TileHeader::new(self.form.number, form.out(), wide, tile);
         self.library
             .requantize(&self.options, &self.form, header, accumulators, codes)
     }
-}
 
-impl Tiles {
-    /// If the library's codes are to be checked, compares them with those that the form computes.
-    fn hold<T: Copy + Into<i64>>(
+    /// Computes the codes of a tile. If the library's codes are to be checked, compares them with those that the form
+    /// computes.
+    fn codes<T: bytemuck::NoUninit + Into<i64>>(
         &self,
         form: &Requantization,
         tile: &Tile,
         accumulators: &[T],
-        codes: &[u8],
+        codes: &mut [u8],
     ) -> Result<(), KernelError> {
+        let wide = size_of::<T>() == size_of::<i64>();
+        if !self.widths[usize::from(wide)] {
+            return tile.defined(form, accumulators, codes);
+        }
+        let done = self.call(form, tile, wide, bytemuck::cast_slice(accumulators), codes);
+        done.map_err(|error| stopped(&error))?;
         let differs = self.library.is_held();
-        let differs = differs.then(|| held::differing(form, self.form.row(), tile, accumulators, codes));
+        let differs = differs.then(|| held::differing(form, &self.form.row, tile, accumulators, codes));
         match differs.flatten() {
-            Some(text) => Err(KernelError::Tile(format!(
-                "the plugin {}: {text}",
-                self.library.package()
-            ))),
+            Some(text) => {
+                let package = &self.library.description().package;
+                Err(KernelError::Tile(format!("the plugin {package}: {text}")))
+            }
             None => Ok(()),
         }
     }
@@ -306,12 +291,7 @@ impl TileKernel for Tiles {
     }
 
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
-        if !self.widths[0] {
-            return tile.defined(form, accumulators, out);
-        }
-        let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| stopped(&error))?;
-        self.hold(form, tile, accumulators, out)
+        self.codes(form, tile, accumulators, out)
     }
 
     fn run_wide(
@@ -321,12 +301,7 @@ impl TileKernel for Tiles {
         accumulators: &[i64],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        if !self.widths[1] {
-            return tile.defined(form, accumulators, out);
-        }
-        let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| stopped(&error))?;
-        self.hold(form, tile, accumulators, out)
+        self.codes(form, tile, accumulators, out)
     }
 }
 

@@ -3,29 +3,13 @@
 
 use crate::conduct::{Misdeed, Traces, Trial};
 
-use strait_kernels::integer::{Axis, Tile};
+use strait_kernels::integer::Tile;
 use strait_requantize::Requantization;
 use strait_target::Options;
 
 use crate::PluginError;
-use crate::library::{Library, NumberedForm, senseless};
+use crate::library::{Library, RegisteredForm, senseless};
 use crate::wire::{Answer, Request, TileHeader};
-
-/// A form that is sent to the library once and used for many tiles.
-#[derive(Debug)]
-pub struct RegisteredForm(NumberedForm);
-
-impl RegisteredForm {
-    /// Prepares the form of a row in the table.
-    ///
-    /// # Errors
-    /// If the form cannot be written as JSON, which does not happen with forms of a valid table.
-    pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
-        NumberedForm::new(row, form)
-            .map(RegisteredForm)
-            .map_err(|error| error.to_string())
-    }
-}
 
 /// A tile, with its form and its accumulators.
 #[derive(Clone, Copy, Debug)]
@@ -57,11 +41,17 @@ impl Library {
     /// # Errors
     /// [`PluginError`] if the library does not compute a form or fails, or if the worker ends or hangs.
     pub fn attempt(&self, options: &Options, tiles: &[TileRequest<'_>], trial: Trial) -> Result<Tried, PluginError> {
-        self.with("requantize", options, self.patience().call, |session, target, clock| {
+        self.with("requantize", options, self.patience.call, |session, target, clock| {
             let mut headers = Vec::with_capacity(tiles.len());
             for request in tiles {
-                session.form(&request.registered.0, clock)?;
-                headers.push(request.header(target));
+                session.form(request.registered, clock)?;
+                let header = TileHeader::new(
+                    request.registered.number,
+                    request.form.out(),
+                    request.wide,
+                    &request.tile,
+                );
+                headers.push(TileHeader { target, ..header });
             }
             let first = headers.first().filter(|_| matches!(trial, Trial::Once | Trial::Alone));
             let most = first.map_or(0, TileHeader::room);
@@ -82,35 +72,11 @@ impl Library {
         self.with(
             "requantize",
             options,
-            self.patience().call,
+            self.patience.call,
             |session, _, clock| match session.ask(&Request::Traces, &[], 0, clock)? {
                 (Answer::Traced(traces), _) => Ok(*traces),
                 _ => Err(senseless()),
             },
         )
-    }
-
-    /// Loads the same library in another process.
-    ///
-    /// # Errors
-    /// As for [`Library::load`], and [`LoadError::Changed`](crate::LoadError::Changed) if the library has another table
-    /// in that process.
-    pub fn again(&self) -> Result<Library, PluginError> {
-        self.twin()
-    }
-}
-
-impl TileRequest<'_> {
-    fn header(&self, target: u32) -> TileHeader {
-        TileHeader {
-            target,
-            form: self.registered.0.number(),
-            out: self.form.out(),
-            wide: self.wide,
-            rows: self.tile.rows as u64,
-            columns: self.tile.columns as u64,
-            along_columns: self.tile.channels == Axis::Columns,
-            first_channel: self.tile.first_channel as u32,
-        }
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, IoSlice, Read, Write};
 use std::path::PathBuf;
 use strait_core::Elem;
+use strait_kernels::integer::{Axis, Tile};
 use strait_requantize::IntType;
 use strait_target::Options;
 
@@ -68,6 +69,20 @@ pub(crate) struct TileHeader {
 }
 
 impl TileHeader {
+    /// The header of a tile for the form with this number. The target is 0 until the session fills it in.
+    pub(crate) fn new(form: u64, out: IntType, wide: bool, tile: &Tile) -> TileHeader {
+        TileHeader {
+            target: 0,
+            form,
+            out,
+            wide,
+            rows: tile.rows as u64,
+            columns: tile.columns as u64,
+            along_columns: tile.channels == Axis::Columns,
+            first_channel: tile.first_channel as u32,
+        }
+    }
+
     /// Size of one accumulator of the tile in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if self.wide { 8 } else { 4 }
@@ -125,16 +140,22 @@ pub(crate) enum Answer {
 }
 
 /// What a plugin says about itself: its package, its versions and which functions it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Description {
-    pub(crate) package: String,
-    pub(crate) interface: [u32; 2],
-    pub(crate) opens: bool,
-    pub(crate) closes: bool,
-    pub(crate) requantizes: bool,
-    pub(crate) admits: bool,
-    /// Version of the IR bytes that the library reads; `None` if it writes no files.
-    pub(crate) emits: Option<[u32; 2]>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// Name and version of the plugin's package, as the plugin states them.
+    pub package: String,
+    /// Major and minor version of the interface that the library is built for.
+    pub interface: [u32; 2],
+    /// True if the library has `open`, which makes targets from options.
+    pub opens: bool,
+    /// True if the library has `close`, which is called when a target is no longer used.
+    pub closes: bool,
+    /// True if the library has a model of its chip's arithmetic.
+    pub requantizes: bool,
+    /// True if the library may refuse nodes that its table admits.
+    pub admits: bool,
+    /// Version of the IR bytes that the library makes its files from; `None` if it writes no files.
+    pub emits: Option<[u32; 2]>,
 }
 
 /// The start of a frame: the sizes of its header and body.

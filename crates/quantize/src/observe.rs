@@ -251,7 +251,7 @@ mod tests {
             2
         }
 
-        /// Each element in a bin of its own.
+        /// A sample whose elements all lie in different bins.
         fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
             let ramp: Vec<f32> = (0..512).map(|i| (2 * i + index) as f32).collect();
             let ramp = Tensor::from_values(&[64, 8], &ramp);
@@ -284,13 +284,14 @@ mod tests {
         };
         let x = bytes(seen.elements("x").unwrap());
         assert_eq!(x, statistics::most_bytes(512, 2));
-        // One for each of 64 rows.
+        // There is one peak for each of the 64 rows.
         let peaks = bytes(seen.peaks("x").unwrap());
         assert_eq!(peaks, statistics::most_bytes(64, 2));
         assert_eq!(most_bytes(&module, module.main, &requests, 2), 2 * x + peaks);
     }
 
-    /// A ramp of 512 numbers that doubles twice: in the body the last one is seen 4 times as large as it came.
+    /// A loop doubles a ramp of 512 numbers twice. So the largest number that is seen in its body is 4 times as large
+    /// as in the ramp.
     #[test]
     fn a_body_is_observed_in_all_of_its_runs() {
         let text = "strait 1 float main=@main
@@ -323,14 +324,14 @@ mod tests {
             seen.elements(name)
                 .map(|seen| (seen.max().unwrap(), seen.histogram.total()))
         };
-        // Of two samples of 512, the second of which begins with 1.
+        // There are two samples of 512 numbers, the second of which begins with 1.
         assert_eq!(ends("x"), Some((1023.0, 1024)));
         assert_eq!(ends("v"), Some((2046.0, 2048)));
         assert_eq!(ends("w"), Some((4092.0, 2048)));
         assert_eq!(ends("y"), Some((4092.0, 1024)));
     }
 
-    /// Of values that there are, and of what is missing alone.
+    /// Only values that exist are observed, and only the statistics that are still missing.
     #[test]
     fn only_what_is_requested_is_observed() {
         let text = "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = relu(%x)\n  return %y\n}";
@@ -365,7 +366,8 @@ mod tests {
         seen.extend(observed(&missing, &whole));
         assert_eq!(seen, observed(&requests, &whole));
         assert!(requests.unmet(&module, module.main, &seen).is_empty());
-        // Second and largest of 128 rows of 8, each 2 apart.
+        // The second largest number of each of 128 rows, and the largest of all numbers. A row has 8 numbers that are 2
+        // apart.
         let leaders = seen.leaders(1, "y").unwrap();
         assert_eq!((leaders.seconds.total(), leaders.ends), (128, Some([12.0, 1023.0])));
     }

@@ -2,6 +2,7 @@
 
 use crate::statistics::{Kind, Observation};
 use std::collections::{BTreeMap, BTreeSet};
+use strait_core::shape::axis_of;
 use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 
 /// The statistics that are requested. A request that is made several times is stored once.
@@ -88,7 +89,7 @@ pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(Valu
             return Some((value, axis));
         }
         let rearranges = node.op.term().kind() == strait_core::Kind::Rearranges;
-        value = node.inputs.first().copied().flatten().filter(|_| rearranges)?;
+        value = node.input(0).filter(|_| rearranges)?;
     }
 }
 
@@ -98,22 +99,11 @@ pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId,
     let Some(graph) = module.graph(graph) else { return axes };
     for (_, node) in graph.nodes() {
         if let Op::Softmax(softmax) = &node.op
-            && let Some(x) = node.inputs.first().copied().flatten()
+            && let Some(x) = node.input(0)
         {
             let rank = graph.value(x).map_or(0, |x| x.ty.shape.len());
-            axes.entry(x).or_default().extend(from_first(softmax.axis, rank));
+            axes.entry(x).or_default().extend(axis_of(softmax.axis, rank));
         }
     }
     axes
-}
-
-/// Converts an axis to a position from the first one. Negative axes count from the end. `None` if there is no such
-/// axis.
-pub(crate) fn from_first(axis: i64, rank: usize) -> Option<usize> {
-    let axis = if axis < 0 {
-        axis.checked_add(i64::try_from(rank).ok()?)?
-    } else {
-        axis
-    };
-    usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }

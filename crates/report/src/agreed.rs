@@ -1,5 +1,5 @@
-//! Checks `quantization.json` against the lowered graph in the artifact. The types and grids of inputs and results
-//! follow from that graph.
+//! Checks `quantization.json` against the lowered graph in the artifact, from which the types and grids of inputs and
+//! results can be derived.
 
 use std::{
     collections::BTreeMap,
@@ -9,8 +9,8 @@ use std::{
 use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
 
-/// Sentences, one for each input or result whose type or grid in `quantization.json` differs from that in the lowered
-/// graph.
+/// A sentence for each input or result whose type or grid in `quantization.json` differs from its type or grid in the
+/// lowered graph.
 ///
 /// Tensors are matched by name. Operands, states and origins are not checked. Results that are only real numbers in the
 /// lowered graph are not checked either.

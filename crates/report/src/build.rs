@@ -1,4 +1,4 @@
-//! Makes the report of a compilation from its results.
+//! Builds the report of a compilation from the compilation's results.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::{
 /// Everything from which the report is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
-    /// Table of the target.
+    /// The table of the target.
     pub spec: &'a TargetSpec,
     /// The float module after canonicalization.
     pub canonical: &'a Module,
@@ -31,7 +31,7 @@ pub struct Material<'a> {
     pub origins: &'a BTreeMap<String, String>,
     /// For each requantization, by its name: how near its results are to the ideal function.
     pub nearness: &'a BTreeMap<String, Nearness>,
-    /// What annotation found that costs accuracy.
+    /// What annotation found that lowers the accuracy.
     pub findings: &'a Findings,
     /// For each rule over the float graph: how often its pattern was found, and how often the rule was applied.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
@@ -62,16 +62,7 @@ pub fn of_built(
 
 /// Makes the report. The caller adds remarks, accuracy, gates and rules.
 pub fn build(material: Material<'_>) -> Report {
-    let Material {
-        spec,
-        canonical,
-        integer,
-        fusion,
-        origins,
-        nearness,
-        findings,
-        rewrites,
-    } = material;
+    let (spec, integer, fusion) = (material.spec, material.integer, material.fusion);
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
     let graph = integer.main();
     // The verifier has already checked that the nodes can be ordered.
@@ -81,11 +72,11 @@ pub fn build(material: Material<'_>) -> Report {
         .iter()
         .map(|(&value, fired)| (value, fired.row.as_str()))
         .collect();
-    let grounds = Grounds::new(spec, origins, integer, &rows);
+    let grounds = Grounds::new(spec, material.origins, integer, &rows);
     let bases: Vec<Basis<'_>> = nodes.iter().map(|node| grounds.of(node)).collect();
     let layers = nodes.iter().zip(&bases);
     let layers = layers
-        .map(|(node, basis)| layer(integer, node, basis, &fused, nearness))
+        .map(|(node, basis)| layer(integer, node, basis, &fused, material.nearness))
         .collect();
     let exact = fusion
         .fired
@@ -108,7 +99,7 @@ pub fn build(material: Material<'_>) -> Report {
         evidence: evidence::count(&spec.reference.oracle, &bases),
         own_model: None,
         size: Size {
-            float_bytes: derived::parameter_bytes(canonical),
+            float_bytes: derived::parameter_bytes(material.canonical),
             integer_bytes: derived::parameter_bytes(integer),
         },
         sanity: Sanity::default(),
@@ -116,9 +107,8 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, findings),
-        rewrites: rewrites
-            .iter()
+        lints: lints(material.canonical, material.findings),
+        rewrites: (material.rewrites.iter())
             .map(|(&rule, counts)| Rewrite {
                 rule: rule.to_owned(),
                 matched: counts.matched,

@@ -1,5 +1,5 @@
-//! Makes those parts of a report that only depend on the graphs and certificates of an artifact, and compares a report
-//! with them.
+//! Builds those parts of a report that only depend on the graphs and certificates of an artifact, and compares an
+//! existing report with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,6 @@ use strait_core::{
     DataId, Graph, Module, Node, Op, Placement, Value, ValueId,
     shape::{element_count, fixed_dims},
 };
-use strait_requantize::Per;
 
 use super::{
     FiredReport, Grid, Layer, Report, Summary, ValueReport,
@@ -32,8 +31,8 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let certificates = model.certificates.iter();
     let fired: Vec<(&str, FiredReport)> = (certificates.enumerate())
         .map(|(position, record)| {
-            // If a requantized value has become a constant, no node makes it any more. The report then has the layer's
-            // name.
+            // If a requantized value has become a constant, no node computes it any more. Then the layer's name is
+            // taken from the report.
             let before = || report.fusions.fired.get(position).map_or("", |fired| &fired.layer);
             let layer = made_by
                 .get(&*record.node)
@@ -92,8 +91,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// The entry of a report for one layer of the graph. `made_by` gives the fusion that made a value, found by the name of
-/// the value.
+/// The entry of a report for one layer of the graph. `made_by` finds the fusion that made a value, by the name of the
+/// value.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -125,16 +124,9 @@ fn value_report(module: &Module, value: &Value) -> ValueReport {
         elem: value.ty.elem.name().to_owned(),
         shape: fixed_dims(&value.ty.shape).unwrap_or_default().to_vec(),
         grid: value.quant.as_deref().map(|quant| Grid {
-            scale: all(&quant.scale),
-            zero_point: all(&quant.zero_point),
+            scale: quant.scale.values().to_vec(),
+            zero_point: quant.zero_point.values().to_vec(),
         }),
-    }
-}
-
-fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
-    match per {
-        Per::Tensor(one) => vec![one.clone()],
-        Per::Channel(all) => all.to_vec(),
     }
 }
 
@@ -181,7 +173,7 @@ fn rounds(graph: &Graph, node: &Node) -> bool {
 }
 
 /// The number of bytes of the constants that the main graph uses. Equal tensors are counted once, because an artifact
-/// stores them once, although compiling may have made several tensors from one that was shared.
+/// stores them once, even if the compiler made several tensors from a shared one.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());

@@ -12,7 +12,8 @@ use strait_target::spec::{Evidence, Support};
 
 use crate::grounds::Basis;
 
-/// How many layers have which evidence. A layer has the weakest evidence of its rows.
+/// How many layers have which kind of evidence. A layer has the weakest evidence of the rows of the target's table that
+/// it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -21,8 +22,8 @@ pub struct EvidenceReport {
     pub claim: String,
     /// Number of layers for each kind of evidence. Layers on the host need none and are not counted.
     pub layers: Counts,
-    /// The rows that the layers rest on. Those with the weakest evidence come first, then those that most layers rest
-    /// on.
+    /// The rows that the layers rest on. Rows with weaker evidence come first. Among rows with the same evidence, those
+    /// that more layers rest on come first.
     pub rows: Vec<Ground>,
 }
 
@@ -81,7 +82,7 @@ pub struct Ground {
     pub row: String,
     /// `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
-    /// The reference that the row claims to equal bit for bit.
+    /// The reference whose results the row claims to reproduce bit for bit.
     pub oracle: String,
     /// Remark that the table has for the row.
     pub note: Option<String>,
@@ -89,7 +90,7 @@ pub struct Ground {
     pub layers: usize,
 }
 
-/// What may be claimed of a model or a table that rests on these rows.
+/// What may be claimed of a model or a table that rests on the rows `supports`.
 ///
 /// This is the only place where the word `bit-accurate` is used. It is used only if everything is measured or proved,
 /// without any condition. `oracle` is the reference of the whole table. Rows that follow another reference are named

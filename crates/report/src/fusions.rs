@@ -1,4 +1,4 @@
-//! Which requantizations were fused: for each requantization, and for each row of the target's table.
+//! Which requantizations were fused. This module lists them by requantization, and by row of the target's table.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Reason, ReasonCode};
@@ -65,7 +65,7 @@ pub struct RefusedReport {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// The fusion row that came nearest to being applied.
+    /// The fusion row that was closest to being applied.
     pub row: Option<String>,
     /// Why that row was not applied.
     pub reason: ReasonReport,
@@ -82,8 +82,8 @@ pub struct RowReport {
     pub ops: Vec<String>,
     /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// The places where the row was tried on such an operation and was not applied, near misses first. Empty if the
-    /// row's option is off.
+    /// The places where the row was tried on such an operation and was not applied. The places where it came nearest to
+    /// being applied are listed first. Empty if the row's option is off.
     pub missed: Vec<Miss>,
 }
 
@@ -96,7 +96,8 @@ pub struct Miss {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// Check that the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses more steps.
+    /// The check at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses more
+    /// steps.
     pub failed_at: String,
     /// Why the row failed.
     pub reason: ReasonReport,
@@ -183,7 +184,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
         };
         (Until::Form, miss)
     }));
-    // Requantizations that were not fused at all come first, and then those that another row fused.
+    // Requantizations that were not fused at all come first, and then those that were fused by another row.
     missed.sort_by_key(|(until, miss)| (miss.instead.is_some(), std::cmp::Reverse(*until)));
     let support = spec.support(Row::Fusion(&row.name));
     RowReport {

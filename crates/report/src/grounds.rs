@@ -22,14 +22,14 @@ pub(super) struct Basis<'a> {
     /// hold under a condition. If the layer meets the condition, it is removed from the row; otherwise the row counts
     /// as `documented`.
     pub(super) supports: Vec<Support<'a>>,
-    /// The forms of requantization that were shown to be right for fewer accumulators than the layer can have.
+    /// The forms whose evidence covers fewer accumulators than the layer can have.
     pub(super) outside: Vec<Outside>,
 }
 
-/// A value, and the bounds of all values of the graph to which it belongs.
+/// A value, and the bounds of all values in the graph that contains this value.
 type BoundedValue<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
 
-/// The lowered graph, from which the fusions made the main graph.
+/// The lowered graph, from which fusing made the main graph.
 struct Lowered<'a> {
     graph: &'a Graph,
     /// The values of this graph, by their names.
@@ -82,12 +82,12 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// The rows on which a layer of the main graph rests, and those forms whose evidence covers fewer accumulators than
-    /// the layer can have.
+    /// The rows on which a layer of the main graph rests, and the forms of the layer whose evidence covers fewer
+    /// accumulators than the layer can have.
     pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
-            // In a weight-only product, weights are dequantized for a product of real numbers. This is part of the
-            // product's row.
+            // In a weight-only product, weights are dequantized for a product of real numbers. Dequantizing them is
+            // part of the product's row.
             let weights = self.op_row(node);
             let weights = weights.filter(|row| self.spec.op.get(*row).is_some_and(OpRow::is_weight_only));
             let constant = node.inputs.first().copied().flatten();
@@ -109,7 +109,7 @@ impl<'a> Grounds<'a> {
             return Basis::default();
         }
         let chain = self.lowered(node);
-        // A clamp that was fused into the layer is part of the fusion row.
+        // If a clamp was fused into the layer, the fusion row also covers the clamp.
         let absorbed = chain.iter().filter_map(|node| self.op_row(node));
         let absorbed = absorbed.filter(|row| !self.is_clamp(row));
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
@@ -118,8 +118,8 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
-                // If another tensor is added to the layer's accumulators before they are requantized, the sum is
-                // requantized.
+                // If another tensor is added to the layer's accumulators before they are requantized, the result of
+                // this addition is requantized.
                 let sums = chain
                     .iter()
                     .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());

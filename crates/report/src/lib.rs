@@ -57,15 +57,15 @@ pub const SCHEMA: u32 = 2;
 pub struct Report {
     /// The schema version, [`SCHEMA`].
     pub schema: u32,
-    /// Version of the compiler.
+    /// Version of the compiler that made the report.
     pub strait: String,
     /// The target that the model was compiled for.
     pub target: TargetReport,
     /// Why the artifact must not be deployed; absent if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_deployment: Option<String>,
-    /// How samples were read that are images, by what they are used for: `calibration`, `evaluation`. Absent if no
-    /// samples are images.
+    /// For samples that are images: how they were read. The keys are the uses of the samples, `calibration` and
+    /// `evaluation`. Absent if no samples are images.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, DataReport>,
     /// Notes on what was assumed, and warnings about probable mistakes; absent if there are none.
@@ -75,8 +75,8 @@ pub struct Report {
     pub summary: Summary,
     /// Evidence that the layers compute what the target computes.
     pub evidence: EvidenceReport,
-    /// How many layers were compared with the target's own model of its arithmetic, and how many that model does not
-    /// compute. Absent if the target has no such model.
+    /// How many layers were compared with the target's own model of its arithmetic, and how many layers that model does
+    /// not compute. Absent if the target has no such model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Shares>"))]
     pub own_model: Option<Shares>,
@@ -87,20 +87,20 @@ pub struct Report {
     pub sanity: Sanity,
     /// Measured accuracy, if `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
-    /// The demands of `[gate]`, in the order of the configuration.
+    /// The requirements in `[gate]`, in the order of the configuration.
     pub gates: Vec<GateReport>,
     /// The operations of the integer model, in the order in which they run.
     pub layers: Vec<Layer>,
     /// Which requantizations were fused and which were not.
     pub fusions: Fusions,
-    /// Findings that cost accuracy and could be avoided by changing the model or the configuration.
+    /// Findings that lower the accuracy and could be avoided by changing the model or the configuration.
     pub lints: Vec<Lint>,
     /// The rules over the float graph whose pattern was found, and how often each was applied.
     pub rewrites: Vec<Rewrite>,
     /// The rules in `[[quantize.rule]]` and their effect.
     pub rules: Vec<RuleReport>,
-    /// The keys of `[quantize]` that are set for all layers, with the layers for which the target or a rule decided
-    /// otherwise.
+    /// The keys of `[quantize]` that are set for all layers. Each key lists the layers for which the target or a rule
+    /// decided otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantize: Vec<KeyReport>,
 }
@@ -144,7 +144,7 @@ impl From<&Diagnostic> for Remark {
     }
 }
 
-/// Counts over the integer model.
+/// Counts of operations, fusions and requantizations in the integer model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -153,16 +153,16 @@ pub struct Summary {
     pub accelerator: usize,
     /// Number of operations on the host.
     pub host: usize,
-    /// Number of conversions between real numbers and codes, not counting those of weights.
+    /// Number of conversions between real numbers and codes, without those of weights.
     pub conversions: usize,
-    /// Number of fusions that change no integer.
+    /// Number of fusions that do not change any integer result.
     pub exact: usize,
-    /// Number of fusions that change integers, by a proven maximum of units in the last place.
+    /// Number of fusions that may change integers, but by no more than a proven number of steps (LSB).
     pub bounded: usize,
     /// Number of requantizations that stay operations of their own.
     pub unfused: usize,
     /// Cost of the requantizations that were not fused: the number of elements that they write in one run of the model.
-    /// Each is read and written once more than if its producer had requantized it.
+    /// Each of these elements is read and written once more than if its producer had requantized it.
     pub requantized: u64,
 }
 
@@ -177,16 +177,16 @@ pub struct Size {
     pub integer_bytes: u64,
 }
 
-/// A demand of `[gate]`, and whether it is met.
+/// A requirement in `[gate]`, and whether it is met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GateReport {
-    /// Key of the demand in `[gate]`.
+    /// Key of the requirement in `[gate]`.
     pub gate: String,
-    /// True if the demand is met.
+    /// True if the requirement is met.
     pub met: bool,
-    /// The measured figure and the demanded one, in words.
+    /// The measured figure and the required one, in words.
     pub text: String,
 }
 
@@ -197,7 +197,7 @@ pub struct GateReport {
 pub struct Layer {
     /// Name of the operation.
     pub name: String,
-    /// The layers of the float model that the operation was made from.
+    /// The layers of the float model from which the operation was made.
     pub sources: Vec<String>,
     /// Operator of the layer.
     pub op: String,
@@ -207,10 +207,10 @@ pub struct Layer {
     pub results: Vec<ValueReport>,
     /// Kind of the requantization that is part of the operation.
     pub form: Option<String>,
-    /// How near the integers of the requantization come to the ideal, if the compiler chose them.
+    /// How near the requantization comes to the ideal function, if the compiler chose its integers.
     pub free_integers: Option<FreeIntegers>,
-    /// How near the integers of the requantization come to the ideal, and what other integers would gain, if the
-    /// runtime computes them from scales. Absent for a plain shift, where the weights take up the rest of the factor.
+    /// How near the requantization comes to the ideal function, and what other integers would gain, if the runtime computes
+    /// its integers from scales. Absent for a plain shift, because the rest of the factor is then part of the weights.
     pub from_scales: Option<FromScales>,
     /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,
@@ -218,7 +218,8 @@ pub struct Layer {
     pub fusion: Option<FiredReport>,
     /// The weakest evidence among the rows that the operation rests on; absent if it runs on the host.
     pub evidence: Option<String>,
-    /// The rows of the target's table that decide the results' bits, the one with the weakest evidence last.
+    /// The rows of the target's table that determine the bits of the results. The row with the weakest evidence is the last
+    /// one.
     pub rests_on: Vec<String>,
     /// The forms whose evidence covers fewer accumulators than the operation can have.
     pub outside: Vec<Outside>,
@@ -240,7 +241,7 @@ pub struct ReasonReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ValueReport {
-    /// Name of the value; the one in the float model, if it has one there.
+    /// Name of the value. If the value exists in the float model, it has the same name there.
     pub name: String,
     /// Element type of the value.
     pub elem: String,

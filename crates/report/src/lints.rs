@@ -1,4 +1,5 @@
-//! Lints: findings of a compilation that cost accuracy and could be avoided by changing the model or the configuration.
+//! Lints: findings of a compilation that lower the accuracy and could be avoided by changing the model or the
+//! configuration.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
@@ -7,7 +8,7 @@ use strait_quantize::annotate::{
     UnlikePart,
 };
 
-/// A finding that costs accuracy.
+/// A finding that lowers the accuracy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -15,31 +16,32 @@ pub struct Lint {
     /// Stable code of the finding, in kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the
     /// others are not all zero. `range-unlike`: part of a tensor, or some of its channels, lose three bits or more
     /// because they share a grid with much larger numbers. `grid-coarser`: the target has no form for the grid that the
-    /// range asks for, so a coarser one is used. `scale-raised`: weights have a larger scale than their range asks for,
-    /// since otherwise their bias or the scale itself would not fit. `grid-imposed`: a tensor is aligned for one of its
-    /// readers, and the other readers have to use that grid, too. `range-clips` and `range-wide`: a range in the
-    /// configuration is narrower than the range that was seen, or at least four times as wide. `range-overruled`: a
-    /// range in the configuration is not used, since other tensors share the grid. `grid-requantized`: the target
-    /// cannot use the grid that the quantized model has for a tensor, so the tensor has another one.
+    /// range requires, so a coarser one is used. `scale-raised`: weights have a larger scale than their range requires,
+    /// since otherwise their bias or the scale itself would not fit. `grid-imposed`: a tensor has the grid that one of
+    /// its readers requires, and the other readers have to use this grid, too. `range-clips` and `range-wide`: a range
+    /// in the configuration is narrower than the range that was seen, or at least four times as wide.
+    /// `range-overruled`: a range in the configuration is not used, since other tensors share the grid.
+    /// `grid-requantized`: the target cannot use the grid that the quantized model has for a tensor, so the tensor has
+    /// another one.
     pub code: String,
     /// The finding in one sentence.
     pub text: String,
     /// The layer of the canonical model that computes the tensor, or that reads it if it is a constant or an input. For
-    /// `grid-imposed` it is the layer that the tensor is aligned for.
+    /// `grid-imposed` it is the layer that requires the grid.
     pub layer: String,
     /// The tensor that the finding is about.
     pub tensor: String,
     /// The channel that the finding is about, if each channel has a grid of its own.
     pub channel: Option<usize>,
-    /// For `range-given-away`: the value that takes the grid.
+    /// For `range-given-away`: the value that takes nearly the whole grid.
     pub taken: Option<Taken>,
     /// For `range-unlike`: the part that loses accuracy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartLoss>,
-    /// For `grid-coarser`: how many times as large the grid's step is as the step that the range asks for.
+    /// For `grid-coarser`: how many times larger the grid's step is than the step that the range requires.
     pub factor: Option<u32>,
-    /// For `grid-imposed`: the layers that did not ask for the grid. For `range-unlike`: the layers that read the part
-    /// together with the others.
+    /// For `grid-imposed`: the layers that did not require the grid. For `range-unlike`: the layers that read the part
+    /// together with the other parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
     /// For `grid-requantized`: how much is lost.
@@ -50,12 +52,12 @@ pub struct Lint {
     pub range: Option<RangeLoss>,
 }
 
-/// Part of a tensor whose grid is far too coarse for it, since larger numbers share the grid.
+/// Part of a tensor that has too coarse a grid, because it shares the grid with larger numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartLoss {
-    /// The channels that are affected, if the part is no tensor of its own. The channel that loses most comes first.
+    /// The channels that are affected, if the part is not a tensor of its own. The channel that loses most comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<usize>,
     /// How many steps of the grid lie between the smallest and the largest number of the part, zero included.
@@ -71,7 +73,8 @@ pub struct PartLoss {
 pub struct RangeLoss {
     /// Smallest and largest number of the configured range.
     pub range: [f32; 2],
-    /// Smallest and largest number that was seen, as far as it matters.
+    /// Smallest and largest number that was seen, limited to the numbers that make a difference for the layers that
+    /// read the tensor.
     pub seen: [f32; 2],
     /// Fraction of the numbers seen that saturate.
     pub clipped: f64,
@@ -82,7 +85,7 @@ pub struct RangeLoss {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequantizedBy {
-    /// For a tensor that is computed: how many times as large its steps are as in the model.
+    /// For a tensor that is computed: how many times larger its steps are than in the quantized model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<f64>,
     /// For a constant: signal-to-noise ratio of the change, in dB. Absent if its numbers do not change.
@@ -132,6 +135,16 @@ fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> 
     Some([canonical.name(layer), canonical.name(tensor)])
 }
 
+fn lint(code: &str, [layer, tensor]: [&str; 2], text: String) -> Lint {
+    Lint {
+        code: code.to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        ..Lint::default()
+    }
+}
+
 fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
     let codes = away.steps;
     let [layer, tensor] = names(canonical, away.node, away.value)?;
@@ -149,21 +162,17 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
         (codes as f64 / loss.codes.max(1.0)).log2()
     );
     Some(Lint {
-        code: "range-given-away".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         channel: loss.channel,
         taken: Some(Taken {
             value: loss.extreme,
             share: loss.share,
             steps: loss.codes,
         }),
-        ..Lint::default()
+        ..lint("range-given-away", [layer, tensor], text)
     })
 }
 
-/// Joins the first few words of a list. If there are more, their number is added.
+/// Joins the first few words of a list. If the list has more words, their number is appended.
 fn some(mut words: Vec<String>) -> String {
     if let Some(more @ 1..) = words.len().checked_sub(MOST_NAMED) {
         words.truncate(MOST_NAMED);
@@ -209,13 +218,9 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
         }
     };
     Some(Lint {
-        code: "range-unlike".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         part: Some(PartLoss { channels, steps, bits }),
         readers: if found.leaves { Vec::new() } else { readers },
-        ..Lint::default()
+        ..lint("range-unlike", [layer, tensor], text)
     })
 }
 
@@ -231,12 +236,8 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
         coarser.reason.text,
     );
     Some(Lint {
-        code: "grid-coarser".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         factor: Some(factor),
-        ..Lint::default()
+        ..lint("grid-coarser", [layer, tensor], text)
     })
 }
 
@@ -251,12 +252,8 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
         raised.channel, raised.reason.text,
     );
     Some(Lint {
-        code: "scale-raised".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         channel: Some(raised.channel),
-        ..Lint::default()
+        ..lint("scale-raised", [layer, tensor], text)
     })
 }
 
@@ -273,12 +270,8 @@ fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
         some(readers.iter().map(|name| format!("`{name}`")).collect())
     );
     Some(Lint {
-        code: "grid-imposed".to_owned(),
-        text,
-        layer: aligned.to_owned(),
-        tensor: tensor.to_owned(),
         readers,
-        ..Lint::default()
+        ..lint("grid-imposed", [aligned, tensor], text)
     })
 }
 
@@ -310,40 +303,23 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
         ),
     };
     Some(Lint {
-        code: code.to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
         range: Some(RangeLoss {
             range: found.range,
             seen: found.seen,
             clipped,
         }),
-        ..Lint::default()
+        ..lint(code, [layer, tensor], text)
     })
 }
 
 fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     let [layer, tensor] = names(canonical, found.node, found.value)?;
-    let (loss, by) = match found.loss {
-        RequantizedLoss::Steps(steps) => (
-            format!("its steps are {steps:.2} times as large"),
-            RequantizedBy {
-                steps: Some(steps),
-                snr: None,
-            },
-        ),
-        RequantizedLoss::Noise(f64::INFINITY) => (
-            "its numbers are the same".to_owned(),
-            RequantizedBy { steps: None, snr: None },
-        ),
+    let (loss, steps, snr) = match found.loss {
+        RequantizedLoss::Steps(steps) => (format!("its steps are {steps:.2} times as large"), Some(steps), None),
+        RequantizedLoss::Noise(f64::INFINITY) => ("its numbers are the same".to_owned(), None, None),
         RequantizedLoss::Noise(ratio) => {
             let snr = 10.0 * ratio.log10();
-            let by = RequantizedBy {
-                steps: None,
-                snr: Some(snr),
-            };
-            (format!("its numbers have an SNR of {snr:.1} dB"), by)
+            (format!("its numbers have an SNR of {snr:.1} dB"), None, Some(snr))
         }
     };
     let text = format!(
@@ -353,16 +329,12 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
         found.reason.text,
     );
     Some(Lint {
-        code: "grid-requantized".to_owned(),
-        text,
-        layer: layer.to_owned(),
-        tensor: tensor.to_owned(),
-        requantized: Some(by),
-        ..Lint::default()
+        requantized: Some(RequantizedBy { steps, snr }),
+        ..lint("grid-requantized", [layer, tensor], text)
     })
 }
 
-/// The type of the codes. If there is only one scale and zero point, they are added.
+/// The type of the codes, as text. If there is only one scale and one zero point, the text also states them.
 fn grid_text((elem, grid): &(Elem, QuantParams)) -> String {
     match (grid.as_tensor(), grid.scale.channels()) {
         (Some((scale, zero)), _) => format!("{elem} with the scale {scale} and the zero point {zero}"),

@@ -35,22 +35,23 @@ impl From<&spec::Distance> for Distance {
     }
 }
 
-/// The integers of a requantization that the compiler chose, compared with the ideal function. The target's file stores
-/// such integers as they are.
+/// The integers of a requantization that the compiler chose, compared with the ideal function. The compiler can choose
+/// them because the target's file stores the integers themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FreeIntegers {
-    /// `optimal`: no multiplier and shift within the form's limits come nearer to the ideal. `best found`: these are
-    /// nearest to the factor, and there are too many results to compare.
+    /// `optimal`: no multiplier and shift within the form's limits come nearer to the ideal. `best found`: these
+    /// integers are nearest to the factor, but there are too many results to compare them with the ideal.
     pub found: String,
     /// Difference between these integers and the ideal; absent if the results were not compared.
     pub distance: Option<Distance>,
 }
 
 /// The integers, or the scale, that the runtime computes from the scales in its file. They are compared with the ideal
-/// function and with the best integers that the form could have. They are only reported, and not replaced.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// function and with the best integers that the form could have. The comparison is only reported; it does not change
+/// the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
@@ -125,9 +126,9 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             (Some(free), None)
         }
         Nearness::Derived { runtime, gain } => {
-            let (runtime, gain) = (Some(runtime.into()), gain.as_ref());
+            let gain = gain.as_ref();
             let from_scales = FromScales {
-                runtime,
+                runtime: Some(runtime.into()),
                 best: gain.map(|gain| Distance::from(&gain.best)),
                 better: gain.map_or(0, |gain| gain.better),
                 channels: gain.map_or(0, |gain| gain.channels),
@@ -135,16 +136,7 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
             };
             (None, Some(from_scales))
         }
-        Nearness::Unknown => (
-            None,
-            Some(FromScales {
-                runtime: None,
-                best: None,
-                better: 0,
-                channels: 0,
-                rounds_once: false,
-            }),
-        ),
+        Nearness::Unknown => (None, Some(FromScales::default())),
     }
 }
 

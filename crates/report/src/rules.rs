@@ -1,4 +1,4 @@
-//! The effects of the configuration: of each rule, and of those keys of `[quantize]` that are set for all layers.
+//! The effects of the rules in the configuration, and of the keys of `[quantize]` that are set for all layers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub struct RuleReport {
     /// The operands that the rule applies to, as `operand N of LAYER`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<String>,
-    /// The tensors that the rule applies to, including results of the layers above.
+    /// The tensors that the rule applies to, including the results of the layers in `layers`.
     pub tensors: Vec<String>,
     /// The keys that the rule sets.
     #[serde(default)]
@@ -31,23 +31,24 @@ pub struct KeyReport {
     pub key: String,
     /// Value of the key in the configuration.
     pub value: Value,
-    /// Number of layers, operands and tensors that the key was meant for and that can use it.
+    /// Number of layers, operands and tensors to which the key applies and that can use it.
     pub of: usize,
-    /// The layers, operands and tensors that ended up with something else.
+    /// The layers, operands and tensors that have another value than the key sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<Otherwise>,
 }
 
-/// A layer, an operand or a tensor that ended up with something else than the key says.
+/// A layer, an operand or a tensor that has another value than the key sets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Otherwise {
     /// Name of the layer, operand or tensor.
     pub name: String,
-    /// The word for what it has instead; absent if its grid does not show it.
+    /// The value that it has instead, in the words of the configuration; absent if the grid does not show this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has: Option<String>,
-    /// Who decided otherwise: `rule N`, counted from 1, or the `target`, because its table says so or it cannot run it.
+    /// What decided otherwise: `rule N`, counted from 1, or the `target`, because its table says so or it cannot run
+    /// the layer.
     pub by: String,
 }

@@ -15,10 +15,10 @@ pub struct Sanity {
     /// each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<SanityOutput>,
-    /// The first layers at which the error jumps, if an output is at fault.
+    /// The first layers at which the error jumps, if an output has a fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<ErrorJump>,
-    /// A rule for the configuration that improves the outputs at fault.
+    /// A rule for the configuration with which the faulty outputs improve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Remedy>,
 }
@@ -39,10 +39,10 @@ pub struct SanityOutput {
     /// model's output is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snr: Option<f64>,
-    /// If the output is an answer, the number of samples that the integer model answers differently. The answer is the
-    /// index of the largest number, or a single integer. Near ties do not count as different if the output ends the
-    /// model and no softmax makes it: there, a class is near enough if the float model's number for it is at most an
-    /// eighth of the distance from largest to mean below the largest.
+    /// If the output is an answer, the number of samples for which the integer model gives another answer. The answer
+    /// is the index of the largest number, or a single integer. If the output ends the model and is not computed by a
+    /// softmax, near ties do not count: the integer model's class is accepted if its number in the float model is at
+    /// most d/8 below the largest number, where d is the largest number minus the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<u64>,
     /// Signs that the output is useless, about which the user is warned.
@@ -62,7 +62,8 @@ pub enum Unjudged {
     Extents,
     /// The output has no elements in either model.
     Empty,
-    /// The output holds several integers. They are no single answer, and an error in decibels makes no sense for them.
+    /// The output consists of several integers. They are not a single answer, and an error in decibels makes no sense
+    /// for them.
     Integers,
     /// All elements of the float model's output are NaN or infinite.
     NotANumber,
@@ -70,7 +71,7 @@ pub enum Unjudged {
     Zero,
 }
 
-/// A sign that an output has nothing left of what the float model computes.
+/// A sign that an output no longer shows what the float model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -96,8 +97,7 @@ pub struct ErrorJump {
     pub layer: String,
     /// The tensor that the layer computes.
     pub tensor: String,
-    /// The smallest SNR of the tensors that the layer reads, in dB. It is limited to 40, which stands for anything
-    /// better.
+    /// The smallest SNR of the tensors that the layer reads, in dB, but at most 40.
     pub before: f64,
     /// SNR of the tensor that the layer computes, in dB.
     pub after: f64,
@@ -110,9 +110,9 @@ pub struct ErrorJump {
 pub struct Remedy {
     /// The rule in TOML, ready to be pasted into a configuration.
     pub toml: String,
-    /// The smallest SNR in dB, among the outputs that were at fault, in a simulation with the rule.
+    /// The smallest SNR in dB that the faulty outputs have in a simulation with the rule.
     pub snr: Option<f64>,
-    /// True if no output is at fault in that simulation.
+    /// True if no output has a fault in that simulation.
     pub mends: bool,
 }
 
@@ -156,7 +156,7 @@ impl Unjudged {
 }
 
 impl Fault {
-    /// A few words about a fault, if the figures of the output do not show it; otherwise `None`.
+    /// Describes a fault in a few words. `None` if the figures of the output already show the fault.
     fn told(self) -> Option<&'static str> {
         match self {
             Fault::Noise | Fault::Answers => None,

@@ -16,20 +16,20 @@ pub fn json_schema() -> Json {
     settings.into_generator().into_root_schema_for::<Report>().to_value()
 }
 
-/// How many layers with a requantization the target's own model computes. The type mirrors `strait_compile::Shares`,
-/// whose crate knows no schema.
+/// How many layers with a requantization the target's own model computes. This type has the same fields as
+/// `strait_compile::Shares`, whose crate does not depend on a schema library.
 #[derive(JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its form is of use")]
 pub(crate) struct Shares {
-    /// Layers whose requantizations the target's own model computes.
+    /// Number of layers whose requantizations the target's own model computes.
     own: usize,
-    /// Layers of which the target's own model leaves a requantization to the host.
+    /// Number of layers for which the target's own model leaves a requantization to the host.
     host: usize,
 }
 
-/// Difference of two functions on an interval. The type mirrors `strait_requantize::Verdict`, whose crate depends on
-/// none of ours.
+/// Difference of two functions on an interval. This type has the same form as `strait_requantize::Verdict`, whose crate
+/// depends on none of our crates.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(dead_code, reason = "only its form is of use")]
@@ -45,6 +45,7 @@ pub(crate) enum Verdict {
         /// Fraction of the interval's integers at which they differ, in (0, 1].
         share: f64,
     },
-    /// It is not known whether they differ: the results have 32 bits, and the normalised parameters are not the same.
+    /// It is not known whether the functions differ: the results have 32 bits, and the normalised parameters are
+    /// different.
     Unknown,
 }

@@ -1,5 +1,6 @@
-//! Measures the decision procedures on one thread: first the thresholds of one channel, then everything that is decided
-//! for the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit activations.
+//! Measures how long the decision procedures take on one thread. First it computes the thresholds of one channel, and
+//! then everything that is decided for the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit
+//! activations.
 //!
 //! `cargo bench -p strait-requantize` prints one line for each measurement. It fails if a measurement takes too long,
 //! or if a question cannot be decided.
@@ -17,7 +18,7 @@ use strait_requantize::{
     scales::litert,
 };
 
-/// The microseconds that one call takes. This is the best of several rounds.
+/// The microseconds that one call takes, in the fastest of several rounds.
 fn microseconds(calls: u32, mut work: impl FnMut()) -> f64 {
     let round = |_| {
         let start = Instant::now();
@@ -37,7 +38,11 @@ fn report(name: &str, found: f64, mark: f64) -> bool {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     // All three measurements run, even if the first one takes too long.
-    let met = [thresholds()?, model()?, wide_model()?];
+    let met = [
+        thresholds()?,
+        whole("int8", PHASES, (5, round), 200_000.0)?,
+        whole("int16", WIDE_PHASES, (3, wide_round), 1_000_000.0)?,
+    ];
     Ok(if met.iter().all(|met| *met) {
         ExitCode::SUCCESS
     } else {
@@ -101,7 +106,7 @@ fn thresholds() -> Result<bool, Box<dyn Error>> {
     Ok(met)
 }
 
-/// The things that are decided for each channel of a model.
+/// What is decided for each channel of a model.
 const PHASES: [&str; 4] = [
     "  ranges, and the proof in any order",
     "  verdicts, the same form",
@@ -109,19 +114,49 @@ const PHASES: [&str; 4] = [
     "  best integers",
 ];
 
-/// Measures all of MobileNetV2. The result is the best of several rounds. The limit applies to all phases together.
-fn model() -> Result<bool, Box<dyn Error>> {
+/// The microseconds of each phase, for layers that are pairs of the number of channels and of weights for each.
+type Round<const N: usize> = fn(&[(usize, usize)]) -> Result<[f64; N], Box<dyn Error>>;
+
+/// Measures all of MobileNetV2 in several rounds, of which the fastest counts. The limit applies to all phases
+/// together.
+fn whole<const N: usize>(
+    activations: &str,
+    phases: [&str; N],
+    (rounds, round): (usize, Round<N>),
+    mark: f64,
+) -> Result<bool, Box<dyn Error>> {
     let layers = mobilenet_v2();
     let channels: usize = layers.iter().map(|layer| layer.0).sum();
-    let rounds = (0..5).map(|_| round(&layers)).collect::<Result<Vec<_>, _>>()?;
-    let total = |phases: &[f64; 4]| phases.iter().sum::<f64>();
+    let rounds = (0..rounds).map(|_| round(&layers)).collect::<Result<Vec<_>, _>>()?;
+    let total = |phases: &[f64; N]| phases.iter().sum::<f64>();
     let best = rounds.into_iter().min_by(|a, b| total(a).total_cmp(&total(b)));
-    let phases = best.unwrap_or_default();
-    println!("MobileNetV2, {channels} output channels:");
-    for (name, found) in PHASES.iter().zip(phases) {
+    let found = best.unwrap_or([0.0; N]);
+    println!("MobileNetV2 on {activations}, {channels} output channels:");
+    for (name, found) in phases.iter().zip(found) {
         println!("{name:<58} {found:>12.2} us");
     }
-    Ok(report("  together", total(&phases), 200_000.0))
+    Ok(report("  together", total(&found), mark))
+}
+
+/// The intervals of the sums of each channel, and the proof that no sum overflows. Activations have these codes, and
+/// accumulators this number of bits.
+fn proved(weights: &[i32], biases: &[i64], codes: (i64, i64), bits: u8) -> Result<Vec<(i64, i64)>, Box<dyn Error>> {
+    let accumulator = Accumulator {
+        bits,
+        order: Order::Any,
+    };
+    let input = Input {
+        codes,
+        zero_point: 0,
+        any_pattern: false,
+        padding: None,
+    };
+    let sums = weights.chunks(weights.len() / biases.len()).zip(biases).enumerate();
+    let range = |(channel, (weights, &bias))| {
+        let sum = Products { weights, bias, input };
+        Ok(prove(channel, &sum, accumulator)?.interval())
+    };
+    sums.map(range).collect()
 }
 
 /// The microseconds that each phase takes for all layers. The phases are: the ranges of the sums with their proofs, and
@@ -140,23 +175,8 @@ fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
             phase += 1;
         };
 
-        let accumulator = Accumulator {
-            bits: 32,
-            order: Order::Any,
-        };
-        let input = Input {
-            codes: (-128, 127),
-            zero_point: 0,
-            any_pattern: false,
-            padding: None,
-        };
         let start = Instant::now();
-        let sums = weights.chunks(each).zip(&biases).enumerate();
-        let range = |(channel, (weights, &bias))| {
-            let sum = Products { weights, bias, input };
-            prove(channel, &sum, accumulator).map(|range| range.interval())
-        };
-        let intervals: Vec<(i64, i64)> = sums.map(range).collect::<Result<_, _>>()?;
+        let intervals = proved(&weights, &biases, (-128, 127), 32)?;
         timed(start);
 
         let intervals: Per<(i64, i64)> = intervals.into_iter().collect();
@@ -195,7 +215,7 @@ fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     Ok(time)
 }
 
-/// The things that are decided for each channel of a model with 16-bit activations and 8-bit weights.
+/// What is decided for each channel of a model with 16-bit activations and 8-bit weights.
 const WIDE_PHASES: [&str; 5] = [
     "  ranges, and the proof in 64 bits",
     "  certificates, the same form",
@@ -203,21 +223,6 @@ const WIDE_PHASES: [&str; 5] = [
     "  certificates, another slope",
     "  distance of the runtime's integers, and the best integers",
 ];
-
-/// Measures all of MobileNetV2 with 16-bit activations. The result is the best of several rounds. The limit applies to
-/// all phases together.
-fn wide_model() -> Result<bool, Box<dyn Error>> {
-    let layers = mobilenet_v2();
-    let rounds = (0..3).map(|_| wide_round(&layers)).collect::<Result<Vec<_>, _>>()?;
-    let total = |phases: &[f64; 5]| phases.iter().sum::<f64>();
-    let best = rounds.into_iter().min_by(|a, b| total(a).total_cmp(&total(b)));
-    let phases = best.unwrap_or_default();
-    println!("MobileNetV2 on int16:");
-    for (name, found) in WIDE_PHASES.iter().zip(phases) {
-        println!("{name:<58} {found:>12.2} us");
-    }
-    Ok(report("  together", total(&phases), 1_000_000.0))
-}
 
 /// The microseconds that each phase takes for all layers.
 fn wide_round(layers: &[(usize, usize)]) -> Result<[f64; 5], Box<dyn Error>> {
@@ -234,26 +239,11 @@ fn wide_round(layers: &[(usize, usize)]) -> Result<[f64; 5], Box<dyn Error>> {
             time[phase] += start.elapsed().as_secs_f64() * 1e6;
             phase += 1;
         };
-        let accumulator = Accumulator {
-            bits: 64,
-            order: Order::Any,
-        };
-        let input = Input {
-            codes: (-32_768, 32_767),
-            zero_point: 0,
-            any_pattern: false,
-            padding: None,
-        };
         let start = Instant::now();
-        let sums = weights.chunks(each).zip(&biases).enumerate();
-        let range = |(channel, (weights, &bias))| {
-            let sum = Products { weights, bias, input };
-            prove(channel, &sum, accumulator).map(|range| range.interval())
-        };
-        let intervals: Vec<(i64, i64)> = sums.map(range).collect::<Result<_, _>>()?;
+        let intervals = proved(&weights, &biases, (-32_768, 32_767), 64)?;
         timed(start);
 
-        // With these factors, the results of each interval are spread over all codes, so that there are as many
+        // With these factors, the results for each interval are spread over all codes, so that there are as many
         // thresholds as possible.
         let exponent = |(low, high): &(i64, i64)| 15 - high.abs_diff(*low).ilog2() as i8;
         let multiplier: Per<i32> = (0..count)

@@ -2,6 +2,8 @@
 //!
 //! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or with 8 and 7.
 
+use crate::small_float::power;
+
 /// A format of 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HalfFloat {
@@ -40,8 +42,7 @@ impl HalfFloat {
             return f32::from_bits(sign | f32::INFINITY.to_bits() | quiet | fraction << (23 - self.mantissa));
         }
         let field = i32::from(magnitude >> self.mantissa);
-        // A number below the smallest normal number has no leading one, and its exponent is the same as for the field
-        // value 1.
+        // A number below the smallest normal number has no leading one, and it has the exponent of the field value 1.
         let whole = if field == 0 {
             fraction
         } else {
@@ -66,11 +67,6 @@ impl HalfFloat {
     }
 }
 
-/// 2^n, if n is the exponent of a normal f64.
-fn power(n: i32) -> f64 {
-    f64::from_bits(((n + 1023) as u64) << 52)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +88,7 @@ mod tests {
             let mut numbers = vec![f32::NAN, -f32::NAN, f32::MAX, f32::INFINITY, f32::MIN_POSITIVE, 1e-45];
             for bits in 0..format.infinity() {
                 let (here, next) = (format.decode(bits), format.decode(bits + 1));
-                // The bits of both are those of floats of 32 bits, and so are those of what lies between.
+                // Both numbers are exact in f32, so a number between them comes from the midpoint of their bit patterns.
                 let middle = f32::from_bits(here.to_bits().midpoint(next.to_bits()));
                 numbers.extend([here, middle, middle.next_up(), middle.next_down()]);
             }
@@ -102,7 +98,8 @@ mod tests {
         }
     }
 
-    /// The crate `half` rounds these to 32 bits first where the machine has instructions for that.
+    /// The crate `half` is not compared here: it first rounds such numbers to 32 bits if the machine has instructions
+    /// for that.
     #[test]
     fn numbers_of_64_bits_are_rounded_once() {
         for format in [F16, BF16] {

@@ -1,38 +1,29 @@
-use serde::{Deserialize, Serialize};
-use std::{fmt, ops::RangeInclusive};
+use crate::words::words;
+use std::ops::RangeInclusive;
 
-/// The integer types that a requantization narrows to. Wider types occur only as accumulators and are plain `i64` here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IntType {
-    /// -128 ..= 127
-    I8,
-    /// 0 ..= 255
-    U8,
-    /// -32768 ..= 32767
-    I16,
-    /// -2^31 ..= 2^31 - 1. This type is used for a common grid of sums, and for a result that stays an accumulator.
-    I32,
-    /// 0 ..= 65535
-    U16,
-    /// -8 ..= 7
-    I4,
-    /// 0 ..= 15
-    U4,
+words! {
+    /// The integer types that a requantization narrows to. Wider types occur only as accumulators and are plain `i64`
+    /// here.
+    IntType {
+        /// -128 ..= 127
+        I8 = "i8",
+        /// 0 ..= 255
+        U8 = "u8",
+        /// -32768 ..= 32767
+        I16 = "i16",
+        /// -2^31 ..= 2^31 - 1. This type is used for the common grid of an addition's operands, and for a result that
+        /// stays an accumulator.
+        I32 = "i32",
+        /// 0 ..= 65535
+        U16 = "u16",
+        /// -8 ..= 7
+        I4 = "i4",
+        /// 0 ..= 15
+        U4 = "u4",
+    }
 }
 
 impl IntType {
-    /// Every type, in the order of the declaration.
-    pub const ALL: [IntType; 7] = [
-        IntType::I8,
-        IntType::U8,
-        IntType::I16,
-        IntType::I32,
-        IntType::U16,
-        IntType::I4,
-        IntType::U4,
-    ];
-
     /// The smallest value.
     pub const fn min(self) -> i32 {
         match self {
@@ -78,34 +69,33 @@ impl IntType {
         x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
     }
 
-    /// The name in text, JSON and tables: `i8`, `u8`, `i16`, `i32`, `u16`, `i4`, `u4`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            IntType::I8 => "i8",
-            IntType::U8 => "u8",
-            IntType::I16 => "i16",
-            IntType::I32 => "i32",
-            IntType::U16 => "u16",
-            IntType::I4 => "i4",
-            IntType::U4 => "u4",
-        }
-    }
-
-    /// The inverse of [`IntType::name`].
-    pub fn parse(name: &str) -> Option<IntType> {
-        IntType::ALL.into_iter().find(|t| t.name() == name)
-    }
-}
-
-impl fmt::Display for IntType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+    /// The value of an element from its bytes, in the byte order of the machine. `None` if no type has so many bytes.
+    pub fn decode(self, bytes: &[u8]) -> Option<i32> {
+        let is_signed = self.min() < 0;
+        Some(match *bytes {
+            [a] if is_signed => i8::from_ne_bytes([a]).into(),
+            [a] => a.into(),
+            [a, b] if is_signed => i16::from_ne_bytes([a, b]).into(),
+            [a, b] => u16::from_ne_bytes([a, b]).into(),
+            [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
+            _ => return None,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_codes_of_their_type() {
+        assert_eq!(IntType::I8.decode(&[0x80]), Some(-128));
+        assert_eq!(IntType::U8.decode(&[0x80]), Some(128));
+        assert_eq!(IntType::I16.decode(&(-2i16).to_ne_bytes()), Some(-2));
+        assert_eq!(IntType::U16.decode(&0xfffeu16.to_ne_bytes()), Some(0xfffe));
+        assert_eq!(IntType::I32.decode(&i32::MIN.to_ne_bytes()), Some(i32::MIN));
+        assert_eq!(IntType::I32.decode(&[0; 3]), None);
+    }
 
     #[test]
     fn ranges_are_those_of_the_width() {

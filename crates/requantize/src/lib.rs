@@ -34,11 +34,12 @@ mod rounding;
 pub mod scales;
 pub mod small_float;
 mod step;
+mod words;
 
 pub use certificate::{Argument, Because, Certificate, FromFloat};
 pub use convert::to_steps;
 pub use decide::{DecideError, Thresholds, Verdict, compare, compose, thresholds};
-pub use form::{FormError, FormKind, Narrowing, Origin, OutsideDomain, Requantization, Roundings};
+pub use form::{FormError, FormKind, Narrowing, OutsideDomain, Requantization, Roundings};
 pub use int_type::IntType;
 pub use per::Per;
 pub use rounding::Rounding;

@@ -52,19 +52,19 @@ impl<T> Per<T> {
         })
     }
 
-    /// The values for the channels in `channels`, in this order. A single value for all channels does not change.
-    /// `None` if one of the channels does not exist.
-    pub fn select(&self, channels: &[usize]) -> Option<Per<T>>
+    /// Keeps only the values of these channels, in this order. A value for all channels stays. `None` if there is no such
+    /// channel.
+    pub(crate) fn select(&mut self, channels: &[usize]) -> Option<()>
     where
         T: Clone,
     {
-        Some(match self {
-            Per::Tensor(value) => Per::Tensor(value.clone()),
-            Per::Channel(values) => {
-                let picked = channels.iter().map(|&c| values.get(c).cloned());
-                Per::Channel(picked.collect::<Option<_>>()?)
-            }
-        })
+        if let Per::Channel(values) = self {
+            *values = channels
+                .iter()
+                .map(|&c| values.get(c).cloned())
+                .collect::<Option<_>>()?;
+        }
+        Some(())
     }
 
     /// True if `f` is true for every value.

@@ -4,37 +4,19 @@
 //! integer, in integers, or before it, in `f32`. Infinities become the ends of the range, and NaN becomes the code
 //! nearest to real zero. A caller that does not accept infinities and NaN has to check for them first.
 
-use crate::{IntType, Rounding};
-use serde::{Deserialize, Serialize};
+use crate::{IntType, Rounding, words::words};
 use std::ops::RangeInclusive;
 
-/// The place where a quantization adds its zero point. If the zero point is odd, the place can change the result of
-/// ties.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ZeroPoint {
-    /// `round(q) + z`, as in ONNX and LiteRT.
-    #[default]
-    After,
-    /// `round(q + z)`, with the sum rounded to `f32`, as in AscendQuant.
-    InsideRounding,
-}
-
-impl ZeroPoint {
-    /// Both variants, in the order of the declaration.
-    pub const ALL: [ZeroPoint; 2] = [ZeroPoint::After, ZeroPoint::InsideRounding];
-
-    /// The name in text, JSON and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ZeroPoint::After => "after",
-            ZeroPoint::InsideRounding => "inside_rounding",
-        }
-    }
-
-    /// The inverse of [`ZeroPoint::name`].
-    pub fn parse(name: &str) -> Option<ZeroPoint> {
-        ZeroPoint::ALL.into_iter().find(|z| z.name() == name)
+words! {
+    /// The place where a quantization adds its zero point. If the zero point is odd, the place can change the result of
+    /// ties.
+    #[derive(Default)]
+    ZeroPoint {
+        /// `round(q) + z`, as in ONNX and LiteRT.
+        #[default]
+        After = "after",
+        /// `round(q + z)`, with the sum rounded to `f32`, as in AscendQuant.
+        InsideRounding = "inside_rounding",
     }
 }
 
@@ -165,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_zero_point_is_added_behind_the_rounding() {
-        // 0.5 goes to the even zero, then the odd zero point is added; rint(0.5 + 1) would be 2.
+        // 0.5 is rounded to the even 0, and then the odd zero point is added. rint(0.5 + 1) would be 2.
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
         let inside = |x, zero_point| by_factor(x, 1.0, (zero_point, ZeroPoint::InsideRounding));

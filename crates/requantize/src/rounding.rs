@@ -1,60 +1,29 @@
-use serde::{Deserialize, Serialize};
-use std::{cmp::Ordering, fmt, num::NonZeroU32};
+use crate::words::words;
+use std::{cmp::Ordering, num::NonZeroU32};
 
-/// How a number between two integers is rounded to one of them. No mode changes integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rounding {
-    /// Towards minus infinity: an arithmetic right shift.
-    Floor,
-    /// Towards plus infinity.
-    Ceil,
-    /// Towards zero: the integer division of C and Rust.
-    TowardZero,
-    /// To the nearest, ties towards plus infinity: `(x + 2^(s-1)) >> s`.
-    HalfUp,
-    /// To the nearest, ties towards minus infinity.
-    HalfDown,
-    /// To the nearest, ties away from zero: `round` of C.
-    HalfAway,
-    /// To the nearest, ties towards zero.
-    HalfTowardZero,
-    /// To the nearest, ties to the even neighbour: `rint` in the default mode of IEEE 754.
-    HalfEven,
+words! {
+    /// How a number between two integers is rounded to one of them. No mode changes integers.
+    Rounding {
+        /// Towards minus infinity: an arithmetic right shift.
+        Floor = "floor",
+        /// Towards plus infinity.
+        Ceil = "ceil",
+        /// Towards zero: the integer division of C and Rust.
+        TowardZero = "toward_zero",
+        /// To the nearest, ties towards plus infinity: `(x + 2^(s-1)) >> s`.
+        HalfUp = "half_up",
+        /// To the nearest, ties towards minus infinity.
+        HalfDown = "half_down",
+        /// To the nearest, ties away from zero: `round` of C.
+        HalfAway = "half_away",
+        /// To the nearest, ties towards zero.
+        HalfTowardZero = "half_toward_zero",
+        /// To the nearest, ties to the even neighbour: `rint` in the default mode of IEEE 754.
+        HalfEven = "half_even",
+    }
 }
 
 impl Rounding {
-    /// Every mode, in the order of the declaration.
-    pub const ALL: [Rounding; 8] = [
-        Rounding::Floor,
-        Rounding::Ceil,
-        Rounding::TowardZero,
-        Rounding::HalfUp,
-        Rounding::HalfDown,
-        Rounding::HalfAway,
-        Rounding::HalfTowardZero,
-        Rounding::HalfEven,
-    ];
-
-    /// The name in text, JSON and tables, for example `half_even`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Rounding::Floor => "floor",
-            Rounding::Ceil => "ceil",
-            Rounding::TowardZero => "toward_zero",
-            Rounding::HalfUp => "half_up",
-            Rounding::HalfDown => "half_down",
-            Rounding::HalfAway => "half_away",
-            Rounding::HalfTowardZero => "half_toward_zero",
-            Rounding::HalfEven => "half_even",
-        }
-    }
-
-    /// The inverse of [`Rounding::name`].
-    pub fn parse(name: &str) -> Option<Rounding> {
-        Rounding::ALL.into_iter().find(|r| r.name() == name)
-    }
-
     /// True if a number strictly between `below` and `below + 1` is rounded up to `below + 1`.
     ///
     /// `half` is the result of comparing the number's distance from `below` with one half. `negative` is true for
@@ -108,9 +77,9 @@ impl Rounding {
 
     /// The smallest `x` with `round(x / 2^shift) >= quotient`, for `|quotient| < 2^62` and `shift <= 62`.
     ///
-    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the nearest modes, the result is h if
-    /// this tie is rounded up, and h + 1 if it is rounded down. In the directed modes, the result is one end of the
-    /// step between `quotient - 1` and `quotient`.
+    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the modes that round to the nearest,
+    /// the result is h if this tie is rounded up, and h + 1 if it is rounded down. The other modes round all numbers
+    /// between `quotient - 1` and `quotient` in the same direction, so the result is at one end of this range.
     pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {
@@ -131,7 +100,7 @@ impl Rounding {
         }
     }
 
-    /// `round(n / d)`: for example, the mean of `d` numbers.
+    /// `round(n / d)`, for example the mean of `d` numbers with the sum `n`.
     pub fn divide(self, n: i64, d: NonZeroU32) -> i64 {
         let d = i64::from(d.get());
         let (below, rest) = (n.div_euclid(d), n.rem_euclid(d));
@@ -182,11 +151,5 @@ impl Rounding {
     pub fn round_f32(self, x: f32) -> f32 {
         // Both conversions are exact, because a rounded f32 is an f32.
         self.round_f64(f64::from(x)) as f32
-    }
-}
-
-impl fmt::Display for Rounding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

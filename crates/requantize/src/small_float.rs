@@ -1,5 +1,5 @@
-//! Small floats: formats with a few bits of exponent and mantissa. This module has their largest numbers, and rounds to
-//! them.
+//! Small floats: formats with a few bits of exponent and mantissa. This module computes the largest number of a format,
+//! and rounds numbers to a format.
 //!
 //! A number has e bits of exponent with the field value E, and m bits of mantissa with the field value M. With b =
 //! 2^(e−1) − 1, its value is 2^(E − b)·(1 + M·2^−m), or 2^(1 − b)·M·2^−m if E = 0.
@@ -46,7 +46,7 @@ fn bias(exponent: u8) -> i32 {
 }
 
 /// 2^n, if f64 has normal numbers with exponent n.
-fn power(n: i32) -> f64 {
+pub(crate) fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }
 
@@ -54,7 +54,8 @@ fn power(n: i32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every number of a format that is not negative, from its codes, and true for even mantissas.
+    /// All numbers of a format that are not negative, computed from their codes. The flag is true if the mantissa is
+    /// even.
     fn all(exponent: u8, mantissa: u8) -> Vec<(f64, bool)> {
         let (e, m) = (i32::from(exponent), i32::from(mantissa));
         let bias = 2f64.powi(e - 1) as i32 - 1;
@@ -104,7 +105,7 @@ mod tests {
         for (exponent, mantissa) in [(4, 3), (5, 2), (2, 1), (2, 3), (3, 2), (1, 4), (3, 0), (4, 6)] {
             let table = all(exponent, mantissa);
             let end = table[table.len() - 1].0;
-            // Each number, each middle between two, what is just beside them, and what is past the end.
+            // The points are all numbers, the middles between neighbours, points just beside these, and points past the end.
             let mut points: Vec<f64> = table.iter().map(|(value, _)| *value).collect();
             points.extend(table.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0));
             points.extend([1.01 * end, 1.9 * end, 1e30, f64::INFINITY, 1e-40]);
@@ -129,7 +130,8 @@ mod tests {
                             above.0
                         }
                     }
-                    // Without a mantissa the even neighbour is that with the even multiple of its step.
+                    // Formats without a mantissa are left out: there, the even neighbour is the one that is an even multiple of its
+                    // step.
                     _ => continue,
                 };
                 let found = round(x, exponent, mantissa, Rounding::HalfEven);

@@ -1,7 +1,7 @@
 use crate::{FormError, IntType, OutsideDomain, Requantization};
 use serde::{Deserialize, Serialize};
 
-/// A requantization with a clamp behind it: `clamp(requantize(x), low, high)`. Steps in a row form a chain.
+/// A requantization followed by a clamp: `clamp(requantize(x), low, high)`. Several steps in a row form a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {

@@ -1,4 +1,5 @@
-//! The arithmetic, by definition and by other means. One program, so that it is linked once.
+//! Tests of the arithmetic against its definitions and against independent computations. They are one program, so that
+//! the libraries are linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Ideal functions and the integers nearest to them, against every multiplier and shift of small grids.
+//! Tests ideal functions and the integers nearest to them against every multiplier and shift of small ranges.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -42,7 +42,7 @@ fn grids() -> impl Strategy<Value = Grids> {
     })
 }
 
-/// A factor that has ties within reach about every other time.
+/// A factor for which about every second case has ties at small accumulators.
 fn factor() -> impl Strategy<Value = f64> {
     prop_oneof![
         (1u32..200, 0i32..9).prop_map(|(m, n)| f64::from(m) / 2f64.powi(n)),
@@ -50,7 +50,7 @@ fn factor() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// The order in which integers are better.
+/// The key by which integers are compared. The smallest key is the best.
 type Key = (u32, u128, f64, u8);
 
 proptest! {
@@ -115,7 +115,7 @@ proptest! {
             let own = Thresholds::of(&[step(a, grids.out)], 0, interval).unwrap();
             let differing = (low..=low + width).filter(|x| own.eval(*x) != target.eval(*x)).count();
             let max_lsb = (low..=low + width).map(|x| own.eval(x).abs_diff(target.eval(x))).max().unwrap();
-            // Exact: few bits.
+            // This is exact, because the numbers have few bits.
             let distance = (f64::from(a.factor) / 2f64.powi(a.shift.into()) - factor).abs();
             let found = ideal.deviation(&[step(a, grids.out)], 0, interval).unwrap();
             ((max_lsb, differing as u128, distance, a.shift), found)
@@ -143,7 +143,7 @@ proptest! {
     }
 }
 
-/// The ideal of a factor on results of 32 bits, and limits that no multiplier of it is exact in.
+/// The ideal function of a factor, with 32-bit results, and limits within which no multiplier gives the factor exactly.
 fn wide(factor: f64) -> (Ideal, Limits) {
     let grids = Grids {
         input_zero: 0,
@@ -159,7 +159,7 @@ fn wide(factor: f64) -> (Ideal, Limits) {
     (Ideal::new(factor, Rounding::HalfEven, grids).unwrap(), limits)
 }
 
-/// Results that step more often than can be listed, on few enough accumulators to look at each.
+/// The results have more thresholds than can be listed, but there are so few accumulators that each can be compared.
 #[test]
 fn wide_results_of_few_accumulators_are_compared_one_by_one() {
     for (factor, interval) in [(30.3, (-40, 5_000)), (2_900.7, (0, 60)), (30.97, (-3_000, 2))] {
@@ -190,7 +190,7 @@ fn wide_results_of_few_accumulators_are_compared_one_by_one() {
     }
 }
 
-/// One accumulator more than may be looked at, and the same limits.
+/// The interval has one accumulator more than may be compared. The limits are the same.
 #[test]
 fn what_takes_more_comparisons_is_the_nearest_to_the_factor_and_called_best_found() {
     let (ideal, limits) = wide(30.3);
@@ -217,7 +217,7 @@ fn what_takes_more_comparisons_is_the_nearest_to_the_factor_and_called_best_foun
     assert!(matches!(of(&found.affine), Err(DecideError::TooManySteps { .. })));
 }
 
-/// A zero point that is shifted to the left in front of the rounding is legal with smaller shifts only.
+/// If the zero point is added before the shift, the addend is only legal for smaller shifts.
 #[test]
 fn shifts_at_which_the_addend_is_not_legal_are_left_out() {
     let grids = Grids {
@@ -233,7 +233,7 @@ fn shifts_at_which_the_addend_is_not_legal_are_left_out() {
         shift: 0..=62,
     };
     let found = best(&ideal, &limits, (-1 << 31, 1 << 31)).unwrap();
-    // 120 * 2^54 is within 2^61, 120 * 2^55 is not.
+    // 120 * 2^54 is at most 2^61, and 120 * 2^55 is not.
     let value = f64::from(found.affine.factor) / 2f64.powi(found.affine.shift.into());
     assert!((value - 1e-10).abs() < 2f64.powi(-54));
     assert_eq!(found.found(), Optimality::Optimal);
@@ -263,7 +263,7 @@ fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
     let exact = |best: &Best| exact_factors(&thresholds, &best.affine, IntType::I8);
     assert!(exact(&wide).unwrap().contains(&wide.affine.factor));
     assert!(lsb(&narrow) > 0 && exact(&narrow).is_none());
-    // The nearest multiplier, by LiteRT's rule, is the same one.
+    // LiteRT's rule, which takes the nearest multiplier, gives the same one.
     let form = strait_requantize::scales::fixed_point::tf_lite(
         &(0.02 * 0.003 / 0.1).into(),
         31,

@@ -1,4 +1,4 @@
-//! Parameters per channel: every form picks and counts them alike.
+//! Tests parameters per channel: every form selects and counts its channels in the same way.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Thresholds, comparison and certificates against brute force.
+//! Tests thresholds, comparisons and certificates against brute force.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -21,7 +21,7 @@ fn folded(shift: u8, rounding: Rounding, out: IntType) -> Requantization {
     })
 }
 
-/// The verdict from every integer of the interval.
+/// The verdict, found by comparing the results for every integer of the interval.
 fn brute_force(before: &[Step], after: &Step, (low, high): (i64, i64)) -> Verdict {
     let chain = Chain::new(before, 0).unwrap();
     let lsb = |x| chain.eval(x).unwrap().abs_diff(after.eval(0, x).unwrap());
@@ -42,7 +42,7 @@ fn brute_force(before: &[Step], after: &Step, (low, high): (i64, i64)) -> Verdic
 fn a_shift_with_other_ties_differs_at_the_ties_only() {
     let before = [Step::from(folded(4, Rounding::HalfUp, IntType::I8))];
     let after = Step::from(folded(4, Rounding::HalfEven, IntType::I8));
-    // In -64 ..= 63 the ties are 8 + 16 n for n = -4 ..= 3; every other one goes elsewhere.
+    // In -64 ..= 63, the ties are 8 + 16 n for n = -4 ..= 3. Every other tie is rounded in the other direction.
     let expect = Verdict::Bounded {
         max_lsb: 1,
         witness: -56,
@@ -85,7 +85,7 @@ fn the_interval_must_lie_inside_every_domain() {
             0,
             (low, high)
         )));
-        // In the second place of the chain it is the first step's result that leaves the domain.
+        // In this chain, the result of the first step is outside of the second step's domain.
         assert!(outside(compare(
             &[plain.clone(), gemmlowp.clone()],
             &plain,
@@ -104,7 +104,8 @@ fn the_interval_must_lie_inside_every_domain() {
     );
 }
 
-/// The first channel of a form that multiplies integers, rounds once and has no ReLU in it, as the general form.
+/// The first channel of a form as the general form. `None` unless the form multiplies integers, rounds once and has no
+/// ReLU.
 fn as_fixed(form: &Requantization) -> Option<Requantization> {
     let channel = form.channel(0).ok()?;
     match channel.arithmetic() {
@@ -138,12 +139,12 @@ fn wide_results_are_decided_by_their_parameters_or_not_at_all() {
             narrowing: narrow(shift, rounding, IntType::I32),
         })
     };
-    // A common power of two of factor and divisor.
+    // Factor and divisor have a common power of two.
     let (up, even) = (multiply(5, 2, Rounding::HalfUp), multiply(5, 2, Rounding::HalfEven));
     let inside = (-1 << 28, 1 << 28);
     assert_eq!(of(&up, &multiply(20, 4, Rounding::HalfUp), inside), Verdict::Exact);
     assert_eq!(of(&even, &multiply(20, 4, Rounding::HalfEven), inside), Verdict::Exact);
-    // Every fourth accumulator is a tie, and up and down disagree about each of them.
+    // Every fourth accumulator is a tie, and rounding up and rounding down differ at each tie.
     let verdict = of(&up, &multiply(5, 2, Rounding::HalfDown), (0, (1 << 28) - 1));
     let ties = Verdict::Bounded {
         max_lsb: 1,
@@ -151,13 +152,13 @@ fn wide_results_are_decided_by_their_parameters_or_not_at_all() {
         share: 0.25,
     };
     assert_eq!(verdict, ties);
-    // No accumulator of 32 bits is a tie of a divisor of 2^40.
+    // With a divisor of 2^40, no accumulator of 32 bits is a tie.
     let (up, even) = (
         multiply(i32::MAX, 40, Rounding::HalfUp),
         multiply(i32::MAX, 40, Rounding::HalfEven),
     );
     assert_eq!(of(&up, &even, whole), Verdict::Exact);
-    // Another slope, or ties to even: not equal, and not said to be.
+    // With another slope, or with ties to even, the functions are not equal, but this cannot be decided.
     assert_eq!(of(&plain, &multiply(5, 2, Rounding::HalfUp), inside), Verdict::Unknown);
     assert_eq!(
         of(
@@ -223,7 +224,7 @@ fn a_threshold_is_an_end_of_the_interval_where_the_function_does_not_step() {
 
 #[test]
 fn an_activation_before_the_requantization_moves_behind_it() {
-    // max(acc, 0), then a shift: a fused clamp at what the shift makes of zero.
+    // max(acc, 0) followed by a shift becomes a fused clamp, whose lower end is the shifted zero.
     let relu = Step {
         form: folded(0, Rounding::Floor, IntType::I32),
         clamp: Some([0, i32::MAX]),
@@ -284,7 +285,7 @@ fn two_shifts_are_one_with_an_addend_unless_ties_look_at_sign_or_parity() {
             directed || matches!(rounding, Rounding::HalfUp | Rounding::HalfDown)
         );
         if let Some(one) = composed {
-            // Where nothing is rounded to the nearest, it is the shift by both.
+            // In the directed modes, the composed form is equal to one shift by the sum of both shifts.
             let as_plain = compare(&[one.clone().into()], &plain.clone().into(), 0, whole).unwrap();
             assert_eq!(as_plain.is_exact(), directed);
             assert_eq!(
@@ -292,7 +293,7 @@ fn two_shifts_are_one_with_an_addend_unless_ties_look_at_sign_or_parity() {
                 Ok(Verdict::Exact)
             );
         }
-        // No shift alone of a nearest mode is the same function.
+        // In the modes that round to the nearest, no single shift is equal to both shifts.
         let verdict = compare(&chain(&first, &second), &plain.into(), 0, whole).unwrap();
         assert_eq!(verdict.is_exact(), directed);
     }
@@ -311,7 +312,7 @@ fn compositions_that_are_not_one_rounding_are_refused() {
     use Rounding::*;
     let whole = |sc, add, zp| fixed(sc, add, zp, 0, HalfEven);
     let cases = [
-        // Nothing is rounded first: products multiply, whatever the second one's rounding.
+        // The first form does not round, so the factors are multiplied, whatever the second form's rounding is.
         (
             whole(3, 5, 7),
             fixed(11, 13, 17, 4, HalfUp),
@@ -319,7 +320,7 @@ fn compositions_that_are_not_one_rounding_are_refused() {
         ),
         (whole(1 << 20, 0, 0), fixed((1 << 11) + 1, 0, 0, 4, HalfUp), None),
         (whole(1, 1 << 61, 0), fixed(3, 0, 0, 4, HalfUp), None),
-        // Two shifts in the same direction.
+        // Both shifts round in the same direction.
         (
             fixed(3, 5, 7, 4, Floor),
             fixed(1, 2, 9, 3, Floor),
@@ -337,13 +338,13 @@ fn compositions_that_are_not_one_rounding_are_refused() {
         ),
         (fixed(3, 5, 7, 4, TowardZero), fixed(1, 2, 9, 3, TowardZero), None),
         (fixed(3, 5, 7, 4, Floor), fixed(3, 2, 9, 3, Floor), None),
-        // A common power of two in the second one.
+        // The second form has a common power of two.
         (
             fixed(3, 5, 7, 4, Floor),
             fixed(2, 2, 9, 3, Floor),
             Some(fixed(3, 133, 9, 6, Floor)),
         ),
-        // Two roundings of other modes that add something and round down.
+        // The roundings are different, but each can be expressed as adding a number and rounding down.
         (
             fixed(3, 5, 7, 4, Floor),
             fixed(1, 2, 9, 3, Ceil),
@@ -355,7 +356,7 @@ fn compositions_that_are_not_one_rounding_are_refused() {
             Some(fixed(3, 157, 9, 7, HalfUp)),
         ),
         (fixed(3, 5, 7, 4, HalfAway), fixed(1, 2, 9, 3, HalfUp), None),
-        // Nothing is rounded after the first one.
+        // The second form does not round.
         (
             fixed(3, 5, 7, 4, HalfEven),
             fixed(1, 2, 9, 0, HalfUp),
@@ -414,7 +415,7 @@ proptest! {
 
     #[test]
     fn near_misses_are_found(shift in 1u8..20, sc in 1i32.., zp in -128i32..128, a in common::rounding(), b in common::rounding()) {
-        // The same form up to its rounding, around the accumulators where it does not saturate.
+        // The same form with two roundings, for accumulators for which it does not saturate.
         let form = |rounding| Step::from(Requantization::TfLite(form::TfLite {
             sc: sc.into(), zp, narrowing: narrow(20 + shift, rounding, IntType::I8),
         }));
@@ -428,7 +429,7 @@ proptest! {
         let (low, high) = form.domain(0).into_inner();
         if let Some(other) = as_fixed(&form) {
             prop_assert_eq!(other.check(), Ok(()));
-            // The other form may be defined on more or, for a plain shift, on other products.
+            // The other form may be defined for more accumulators, or, for a plain shift, for other products.
             let (a, b) = other.domain(0).into_inner();
             let interval = (low.max(a), high.min(b));
             if form.out() == IntType::I32 {
@@ -449,7 +450,8 @@ proptest! {
                 let x = x * 1013;
                 let Ok(between) = first.eval(0, x) else { continue };
                 let [low, high] = first.range();
-                // The one form may be defined where the second is not: its runtime wraps there.
+                // The combined form may be defined where the second form is not, because the second form's runtime
+                // wraps there.
                 if let Ok(code) = second.eval(0, i64::from(between))
                     && between > low
                     && between < high
@@ -466,7 +468,7 @@ proptest! {
         if let Ok(Some(one)) = compose_steps(&first, &second, &Per::Tensor((low, high))) {
             for x in (low..=high).step_by(1013) {
                 if let (Ok(between), Ok(one)) = (first.eval(0, x), one.eval(0, x)) {
-                    // Where the chain is defined, too.
+                    // If the chain is defined there, too, the results are equal.
                     prop_assert_eq!(second.eval(0, between.into()).unwrap_or(one), one);
                 }
             }
@@ -490,7 +492,7 @@ proptest! {
             Ok(found) => prop_assert!(false, "{:?}", found),
             Err(error) => prop_assert!(matches!(error, DecideError::Domain(_)), "{}", error),
         }
-        // Two channels of different factors.
+        // A form with two channels that have different factors.
         let (Requantization::TfLite(a), Requantization::TfLite(b)) = (&form, &other) else { return Ok(()) };
         let of = |f: &form::TfLite| (f.sc.values()[0], f.narrowing.shift.values()[0]);
         let both = Requantization::from(form::TfLite {
@@ -505,7 +507,8 @@ proptest! {
             Ok(Behind::Redundant) => prop_assert!(whole([both.out().min(), both.out().max()])),
             Ok(Behind::Clamp(behind)) => prop_assert!(whole(behind)),
             Ok(Behind::PerChannel { .. }) => {
-                // Only the results themselves can be limits.
+                // If any limits are right, limits that are results of the form are right too. So only results have to
+                // be tried.
                 let results: std::collections::BTreeSet<i32> =
                     (0..2).flat_map(|c| (first..=first + span).map(move |x| (c, x))).map(|(c, x)| both.eval(c, clamped(x)).unwrap()).collect();
                 let ends: Vec<i32> = results.into_iter().chain([both.out().min(), both.out().max()]).collect();
@@ -543,7 +546,7 @@ fn functions_on_different_intervals_are_compared_where_both_are() {
     let of =
         |shift, interval| Thresholds::of(&[folded(shift, Rounding::Floor, IntType::I8).into()], 0, interval).unwrap();
     assert_eq!(difference(&of(2, (0, 100)), &of(2, (-50, 50))), Verdict::Exact);
-    // 2: 0, 3: 0 up to 3; then 1 and 0 for 4 ..= 7; and so on.
+    // The results for x = 0 ..= 3 are equal. For 4 ..= 7 they are 1 and 0, and so on.
     let expect = Verdict::Bounded {
         max_lsb: 1,
         witness: 4,

@@ -1,5 +1,6 @@
-//! Every form against its definition, written here once more in exact integers and rationals: all accumulators of 8 and
-//! 16 bits for all eight roundings and a grid of parameters, and the edges of each domain.
+//! Tests every form against its definition, which is written here a second time in exact integers and rationals. The
+//! tests cover all accumulators of 8 and 16 bits, for all eight roundings and many parameters, and the edges of each
+//! domain.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -8,7 +9,7 @@ use strait_requantize::{
     form::{self, TosaInput},
 };
 
-/// `round(numerator / denominator)` by its distance to both neighbours; the denominator is positive.
+/// `round(numerator / denominator)`, computed from the distances to both neighbours. The denominator is positive.
 fn round(mode: Rounding, numerator: i128, denominator: i128) -> i128 {
     let below = numerator.div_euclid(denominator);
     let (down, up) = (numerator - below * denominator, (below + 1) * denominator - numerator);
@@ -37,7 +38,7 @@ fn round(mode: Rounding, numerator: i128, denominator: i128) -> i128 {
     }
 }
 
-/// Half to even of an f64 that is no larger than 2^52, by its two neighbours.
+/// An f64 of at most 2^52, rounded half to even, computed from the distances to both neighbours.
 fn nearest_even(x: f64) -> i128 {
     let below = x.floor();
     let (down, up) = (x - below, below + 1.0 - x);
@@ -49,7 +50,7 @@ fn nearest_even(x: f64) -> i128 {
     }
 }
 
-/// `f32(a * b)`: the product of two `f32` is an `f64`.
+/// `f32(a * b)`. The product of two `f32` is exact in `f64`.
 fn product(a: f32, b: f32) -> f32 {
     (f64::from(a) * f64::from(b)) as f32
 }
@@ -62,7 +63,7 @@ fn saturate(x: i128, out: IntType) -> i32 {
     x.clamp(i128::from(out.min()), i128::from(out.max())) as i32
 }
 
-/// A form, and what its runtime computes before saturation: `None` where that is not defined.
+/// A form, and what its runtime computes before saturation. The result is `None` if the runtime does not define it.
 struct Case {
     form: Requantization,
     define: Box<dyn Fn(i64) -> Option<i128>>,
@@ -83,7 +84,7 @@ impl Case {
 
 const OUTS: [IntType; 7] = IntType::ALL;
 
-/// Forms that multiply integers and round once as they are told.
+/// Forms that multiply integers and round once, with a given rounding.
 fn fixed_point() -> Vec<Case> {
     let mut cases = vec![];
     let parameters: [(i32, i64, i32, u8); 9] = [
@@ -141,7 +142,7 @@ fn fixed_point() -> Vec<Case> {
     cases
 }
 
-/// gemmlowp's two functions and LiteRT's two multiplications, with their conditions.
+/// gemmlowp's two functions and LiteRT's two multiplications, with the conditions under which they are defined.
 fn litert() -> Vec<Case> {
     let mut cases = vec![];
     for (i, exponent) in [-31i8, -30, -9, -8, -2, -1, 0, 1, 7, 15, 29, 30]
@@ -161,7 +162,7 @@ fn litert() -> Vec<Case> {
             };
             cases.push(Case::new(with(Roundings::Two), move |x| {
                 let x = i32::try_from(x).ok()?;
-                // The left shift of an i32, which must not wrap.
+                // The left shift of an i32 must not wrap.
                 let shifted = i32_or_none(i128::from(x) << exponent.max(0))?;
                 let nudge = if shifted * m >= 0 {
                     1i128 << 30
@@ -207,7 +208,7 @@ fn litert() -> Vec<Case> {
     cases
 }
 
-/// RESCALE by the words of TOSA's specification.
+/// RESCALE, following the text of TOSA's specification.
 fn tosa() -> Vec<Case> {
     let mut cases = vec![];
     for input in TosaInput::ALL {
@@ -266,7 +267,7 @@ fn tosa() -> Vec<Case> {
     cases
 }
 
-/// The forms in `f32`, by exact products.
+/// The forms in `f32`, computed with exact products.
 fn float() -> Vec<Case> {
     let mut cases = vec![];
     let only_i32 = |x: i64| i32::try_from(x).ok();
@@ -291,7 +292,8 @@ fn float() -> Vec<Case> {
                     out,
                 },
                 move |x| {
-                    // The sum of an f32 and a small integer is an f64, or next to nothing beside the integer.
+                    // The sum of an f32 and a small integer is exact in f64, or the f32 is negligible beside the
+                    // integer.
                     let sum = f64::from(product(only_i32(x)? as f32, scale)) + f64::from(zp);
                     Some(nearest_even((sum as f32).into()))
                 },
@@ -358,7 +360,7 @@ fn float() -> Vec<Case> {
     cases
 }
 
-/// All accumulators of 16 bits, hence of 8 as well.
+/// Tests all accumulators of 16 bits, which include those of 8 bits.
 fn every_small_accumulator(cases: &[Case]) {
     for case in cases {
         let channel = case.form.channel(0).unwrap();
@@ -368,7 +370,8 @@ fn every_small_accumulator(cases: &[Case]) {
     }
 }
 
-/// Accumulators where results change, at both ends of the domain and past them, and at the ends of the types.
+/// Tests the accumulators at which results change, at both ends of the domain and beyond them, and at the ends of the
+/// types.
 fn every_edge(cases: &[Case], undefined_outside: bool) {
     for case in cases {
         let channel = case.form.channel(0).unwrap();
@@ -398,7 +401,7 @@ fn every_edge(cases: &[Case], undefined_outside: bool) {
 fn fixed_point_forms_are_their_definitions() {
     let cases = fixed_point();
     every_small_accumulator(&cases);
-    // These are functions of all integers; the domain is what i64 can compute.
+    // These functions are defined for all integers. The domain has the integers for which i64 is wide enough.
     every_edge(&cases, false);
 }
 
@@ -413,7 +416,7 @@ fn litert_forms_are_their_definitions() {
 fn tosa_rescale_is_its_specification() {
     let cases = tosa();
     assert!(cases.len() > 1000);
-    // Inputs of 8 bits are tried with 16: outside of their type there is no result.
+    // Inputs of 8 bits are also tested with 16-bit numbers. Outside of the input's type there is no result.
     every_small_accumulator(&cases);
     every_edge(&cases, true);
 }
@@ -567,7 +570,8 @@ fn a_relu_inside_of_a_form_acts_on_real_zero() {
         [Ok(-100), Ok(-100), Ok(-95), Ok(127)]
     );
     assert_eq!(form.range(), [-100, 127]);
-    // The first accumulator of the domain reaches what all reach.
+    // All accumulators have at least this result, so the first accumulator of the domain is the smallest one that
+    // reaches it.
     assert_eq!(form.channel(0).unwrap().least_reaching(-100), i64::from(i32::MIN));
     assert!(!form.is_identity());
     let half = Requantization::from(form::AscendDequantS16 {

@@ -1,4 +1,4 @@
-//! The distances from the real functions that `docs/functions.md` states, against sweeps over scales and codes.
+//! Tests the distances from the real functions that `docs/functions.md` states, with many scales and all codes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -6,7 +6,7 @@ use strait_requantize::function::Definition as D;
 use strait_requantize::function::{Definition, Nearest, Pointwise, Real, Softmax};
 use strait_requantize::{IntType, Rounding};
 
-/// The distance that the document states of a definition, in steps of its result.
+/// The distance that the document states for a definition, in steps of the result.
 fn stated(definition: Definition) -> f64 {
     let text = include_str!("../../../docs/functions.md");
     let (_, section) = text.split_once("## Distance from the real functions").unwrap();
@@ -20,7 +20,8 @@ fn stated(definition: Definition) -> f64 {
     row.split(" | ").next().unwrap().parse().unwrap()
 }
 
-/// Holds what was measured of each definition against what is stated, which is no more than a twentieth above.
+/// Compares the measured distance of each definition with the stated one. The stated distance must not be smaller than
+/// the measured one, nor more than about 5 % larger.
 fn hold(measured: &[(Definition, f64)]) {
     for &(definition, most) in measured {
         println!("{definition}: {most:.3} of {}", stated(definition));
@@ -34,13 +35,13 @@ fn hold(measured: &[(Definition, f64)]) {
     }
 }
 
-/// Scales of codes of some bits that reach 1/4 to 128, a sixteenth of an octave apart.
+/// Scales with which codes of `bits` bits reach 1/4 to 128. Neighbouring scales are a sixteenth of an octave apart.
 fn scales(bits: i32) -> impl Iterator<Item = f32> {
     (-32..=112).map(move |step| (f64::from(step) / 16.0 + 1.0 - f64::from(bits)).exp2() as f32)
 }
 
-/// The largest distance of a function of one code, for all codes of all of these scales; a result's scale is `scale` of the
-/// operand's.
+/// The largest distance of a function of one code, for all codes and all of these scales. `result` gives the scale and
+/// zero point of the result for the scale of the operand.
 fn pointwise(
     definition: Definition,
     elements: IntType,
@@ -64,7 +65,7 @@ fn pointwise(
                 zp,
                 rounding,
             };
-            // Scales that the definition does not have.
+            // The definition does not support these scales.
             let Ok(function) = Pointwise::of(definition, grids) else {
                 continue;
             };
@@ -106,7 +107,7 @@ fn functions_of_one_code_are_as_near_as_the_document_says() {
     ]);
 }
 
-/// The largest distance of a softmax over rows of 2 to 64 codes, none of which is more than 10 below the largest.
+/// The largest distance of a softmax over rows of 2 to 64 codes. No number in a row is more than 10 below the largest.
 fn softmax(definition: Definition) -> f64 {
     let elements = definition.softmax().unwrap().elements;
     let (mut state, mut most) = (1u64, 0.0f64);

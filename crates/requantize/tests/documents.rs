@@ -1,4 +1,4 @@
-//! docs/requantization.md speaks of every form, by the name and the formula that the code has for it.
+//! Tests that docs/requantization.md describes every form, with the name and the formula that the code has for it.
 
 use strait_requantize::{FormKind, IntType, Narrowing, Requantization, Rounding, form::ArithFolded};
 

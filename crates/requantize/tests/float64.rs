@@ -1,15 +1,17 @@
-//! The form `float64` against its definition in exact integers: LiteRT's product in `f64`.
+//! Tests the form `float64`, LiteRT's product in `f64`, against its definition in exact integers.
 
 use strait_requantize::{IntType, Requantization, form, scales::litert};
 
-/// `size / 2^shift` to the nearest; of ties, `tie` says which of both neighbours, from the lower one.
+/// `size / 2^shift`, rounded to the nearest integer. For a tie, `tie` gets the lower neighbour and says which neighbour
+/// to take.
 fn divided(size: u128, shift: u32, tie: impl Fn(u128) -> bool) -> u128 {
     let below = size >> shift;
     let (rest, step) = (size - (below << shift), 1u128 << shift);
     below + u128::from(2 * rest > step || (2 * rest == step && tie(below)))
 }
 
-/// A product of two integers, rounded to 53 bits with ties to even, times a power of two, rounded with ties away from zero.
+/// A product of two integers, rounded to 53 bits (ties to even), multiplied by a power of two, and rounded to an
+/// integer (ties away from zero).
 fn defined(x: i64, multiplier: i64, exponent: i8, zp: i32) -> Option<i32> {
     if !(-(1i64 << 53)..=1 << 53).contains(&x) {
         return None;
@@ -62,16 +64,16 @@ fn float64_keeps_wide_accumulators_and_rounds_ties_away() {
     for (x, y) in [(1, 2), (-1, 0), (3, 3), (-3, -1)] {
         assert_eq!(form(0.5, 1, IntType::I8).eval(0, x), Ok(y), "{x}");
     }
-    // The largest f64 below a half is none of it.
+    // With the f64 just below one half, there is no tie.
     assert_eq!(form(0.5f64.next_down(), 0, IntType::I8).eval(0, 1), Ok(0));
-    // An accumulator that f32 does not have.
+    // This accumulator cannot be represented in f32.
     assert_eq!(form(1.0, 0, IntType::I32).eval(0, (1 << 24) + 1), Ok((1 << 24) + 1));
     assert_eq!(
         form(2f64.powi(-38), 0, IntType::I16).eval(0, (1 << 50) + 1),
         Ok(1 << 12)
     );
     assert!(form(1e-12, 0, IntType::I16).eval(0, (1 << 53) + 1).is_err());
-    // The result has to be an i32 before the zero point and behind it.
+    // The result has to fit into i32 before and after the zero point is added.
     assert_eq!(form(1.0, 5, IntType::I8).domain(0), -(1 << 31)..=(1 << 31) - 6);
     assert!(form(1.0, 0, IntType::I16).is_identity() && !form(1.0, 1, IntType::I16).is_identity());
     for factor in [0.0, -1.0, f64::NAN, 2f64.powi(31), 1e-40] {

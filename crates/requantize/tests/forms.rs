@@ -1,4 +1,4 @@
-//! Every form against an independent statement of its arithmetic.
+//! Tests every form against an independent implementation of its arithmetic.
 
 use crate::common;
 
@@ -9,8 +9,8 @@ use strait_requantize::{
     form::{self, MAX_ADDEND, MAX_SHIFT},
 };
 
-/// gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as they are defined, nudges, truncating
-/// division and all, in a type where nothing overflows.
+/// gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as they are defined, with their nudges and
+/// truncating division, in a type in which nothing overflows.
 fn gemmlowp(x: i32, multiplier: i32, exponent: i8) -> i128 {
     let left = exponent.max(0);
     let right = -exponent.min(0);
@@ -24,7 +24,7 @@ fn gemmlowp(x: i32, multiplier: i32, exponent: i8) -> i128 {
     (high >> right) + i128::from(remainder > threshold)
 }
 
-/// LiteRT's multiplication with a single rounding: one nudge of half the divisor, then an arithmetic shift.
+/// LiteRT's multiplication with a single rounding: half of the divisor is added, and then the sum is shifted.
 fn single_rounding(x: i32, multiplier: i32, exponent: i8) -> i128 {
     let shift = 31 - i32::from(exponent);
     (i128::from(x) * i128::from(multiplier) + (1i128 << (shift - 1))) >> shift
@@ -66,7 +66,7 @@ fn plain_shifts_of_all_16_bit_accumulators() {
                 });
                 let channel = form.channel(0).unwrap();
                 for x in i16::MIN..=i16::MAX {
-                    // Exact: a 16-bit integer over a power of two is an f64.
+                    // This is exact: the quotient of a 16-bit integer and a power of two is an f64.
                     let rounded = rounding.round_f64(f64::from(x) / f64::from(1u32 << shift));
                     let expect = rounded.clamp(f64::from(out.min()), f64::from(out.max())) as i32;
                     assert_eq!(channel.eval(i64::from(x)), Ok(expect), "{rounding} {x} >> {shift}");
@@ -78,7 +78,8 @@ fn plain_shifts_of_all_16_bit_accumulators() {
 
 #[test]
 fn a_left_shift_that_would_wrap_is_outside_the_domain() {
-    // A factor of 1.5: 2^30 doubled wraps to -2^31 in i32, for a result of -1610612736 where 1610612736 is due.
+    // The factor is 1.5. In i32, twice 2^30 wraps to -2^31, and the runtime would compute -1610612736 instead of
+    // 1610612736.
     let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier: 0x6000_0000.into(),
         exponent: 1.into(),
@@ -114,7 +115,7 @@ fn a_zero_point_that_would_wrap_is_outside_the_domain() {
 
 #[test]
 fn one_rounding_and_two_differ_where_the_first_makes_a_tie() {
-    // 3 * 2^30 / 2^31 = 1.5 rounds to 2, 2 / 4 is a tie that rounds to 1: but 3 / 8 is below one half.
+    // 3 * 2^30 / 2^31 = 1.5 is rounded to 2, and 2 / 4 is a tie that is rounded to 1. But 3 / 8 is below one half.
     let (multiplier, exponent) = (1 << 30, -2);
     assert_eq!(gemmlowp(3, multiplier, exponent), 1);
     assert_eq!(single_rounding(3, multiplier, exponent), 0);
@@ -142,9 +143,9 @@ fn float_rounds_the_accumulator_the_product_and_the_result() {
             out,
         })
     };
-    // 2^24 + 1 is not an f32: it becomes 2^24.
+    // 2^24 + 1 is not an f32. It is rounded to 2^24.
     assert_eq!(form(1.0, 0, IntType::I32).eval(0, (1 << 24) + 1), Ok(1 << 24));
-    // Ties to even, then the odd zero point.
+    // Ties are rounded to even, and then the odd zero point is added.
     assert_eq!(form(0.5, 1, IntType::I8).eval(0, 1), Ok(1));
     assert_eq!(form(0.5, 1, IntType::I8).eval(0, 3), Ok(3));
     assert_eq!(form(f32::MAX, -5, IntType::I8).eval(0, i64::from(i32::MAX)), Ok(127));
@@ -406,7 +407,7 @@ proptest! {
     fn two_roundings_are_one_shift_with_a_nudge_by_sign(
         x: i32, scale in 0u8..31, multiplier in 0..=i32::MAX, exponent in -30i8..=-1,
     ) {
-        // TOSA's double rounding: (x * m + 2^(s-1) +- 2^30) >> s, plus for x >= 0, with s = 31 - exponent.
+        // TOSA's double rounding: (x * m + 2^(s-1) +- 2^30) >> s, with plus for x >= 0 and s = 31 - exponent.
         let (x, shift) = (x >> scale, 31 - i32::from(exponent));
         let nudge = (1i128 << (shift - 1)) + if x >= 0 { 1i128 << 30 } else { -(1i128 << 30) };
         let tosa = (i128::from(x) * i128::from(multiplier) + nudge) >> shift;
@@ -431,9 +432,9 @@ proptest! {
                 rounded(product + i128::from(add)) + i128::from(zp)),
         ];
         for (form, wide) in cases {
-            // Every i32 accumulator is inside the domain of every legal form of this family.
+            // For every legal form of this family, every i32 accumulator is inside the domain.
             prop_assert_eq!(form.eval(0, i64::from(x)), Ok(saturate(wide, out)), "{:?}", form);
-            // Nor does anything overflow at the ends of the domain: this is built with overflow checks.
+            // Nothing overflows at the ends of the domain. (Tests are built with overflow checks.)
             let (low, high) = form.domain(0).into_inner();
             let (least, most) = (form.eval(0, low).unwrap(), form.eval(0, high).unwrap());
             prop_assert!(least <= saturate(wide, out) && saturate(wide, out) <= most);
@@ -447,7 +448,7 @@ proptest! {
         for x in [acc, acc >> 30, *domain.start(), *domain.end(), i64::MIN, i64::MAX] {
             prop_assert_eq!(form.eval(0, x).is_ok(), domain.contains(&x));
         }
-        // Real zero is defined; of an unsigned input that need not be the code 0.
+        // Real zero is inside the domain. For an unsigned input, its code need not be 0.
         let zero = match &form {
             Requantization::TosaRescale(f) => f.input_zp.into(),
             _ => 0,
@@ -468,7 +469,7 @@ proptest! {
     fn the_inverse_is_the_first_accumulator_that_reaches_a_value(form in form(), code in -300i64..300) {
         let channel = form.channel(0).unwrap();
         let (low, high) = channel.domain().into_inner();
-        // Any code, and the first ones that the form reaches at all.
+        // Any code, the smallest code of the form, the next one, and numbers beyond all codes.
         let first = i64::from(channel.eval(low).unwrap());
         for code in [code, first, first + 1, i64::MIN, i64::MAX] {
             let least = channel.least_reaching(code);

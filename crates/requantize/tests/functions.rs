@@ -1,4 +1,5 @@
-//! The integer functions against independent restatements, results of LiteRT, their edges and errors.
+//! Tests the integer functions against independent implementations and against results of LiteRT, and tests their
+//! limits and errors.
 
 use proptest::prelude::*;
 use strait_requantize::function::{
@@ -13,9 +14,10 @@ fn probabilities(softmax: &Softmax, codes: &[i32]) -> Result<Vec<i32>, FunctionE
     Ok(results)
 }
 
-/// The words of gemmlowp's and LiteRT's documentation in C's arithmetic, where a quotient is cut off towards zero.
+/// An implementation that follows the documentation of gemmlowp and LiteRT, with C's arithmetic, in which a quotient is
+/// truncated towards zero.
 mod restated {
-    /// Saturating rounding doubling high multiply: 2ab / 2^32 with a nudge of a half towards the sign.
+    /// Saturating rounding doubling high multiply: 2ab / 2^32, rounded by adding one half with the sign of the product.
     fn high(a: i64, b: i64) -> i64 {
         if a == b && a == i64::from(i32::MIN) {
             return i32::MAX.into();
@@ -24,7 +26,7 @@ mod restated {
         (product + if product >= 0 { 1 << 30 } else { 1 - (1 << 30) }) / (1 << 31)
     }
 
-    /// Rounding right shift: one more where the rest exceeds a threshold.
+    /// Rounding right shift: one is added if the remainder exceeds a threshold.
     fn shifted(x: i64, bits: u32) -> i64 {
         let mask = (1 << bits) - 1;
         let threshold = (mask >> 1) + i64::from(x < 0);
@@ -35,7 +37,7 @@ mod restated {
         x.clamp(i32::MIN.into(), i32::MAX.into())
     }
 
-    /// e^a of Q5.26, as Q0.31.
+    /// e^a, for a with 5 integer and 26 fractional bits. The result has 31 fractional bits.
     fn exp(a: i64) -> i64 {
         if a == 0 {
             return i32::MAX.into();
@@ -88,7 +90,7 @@ mod restated {
         codes.iter().map(result).collect()
     }
 
-    /// HARD_SWISH in `i16` with C's operations.
+    /// HARD_SWISH in `i16`, with C's operations.
     pub(super) fn hard_swish(x: i32, output: i16, shift: u32, gate: i16, exponent: i32, zero: i32) -> i32 {
         let high = |a: i16, b: i16| {
             let product = i32::from(a) * i32::from(b);
@@ -137,7 +139,7 @@ proptest! {
         for (code, y) in codes.iter().zip(found) {
             let exact = power(code) / sum;
             let error = (f64::from(y - zero) * f64::from(step) - exact).abs();
-            // Half a step; of int16 what the tables leave out, too: e^-10 and less.
+            // The error is at most half a step. For int16, the tables add an error, because they end at e^-10.
             let most = if wide { 2e-4 + 1e-4 * codes.len() as f64 * exact } else { 0.51 / 256.0 };
             prop_assert!(error <= most || y == softmax.range()[1], "{code} {y} {exact}");
         }
@@ -170,13 +172,13 @@ proptest! {
             let x = f64::from(code - zeros[0]) * f64::from(input);
             let real = if x < 0.0 { x * f64::from(slope) } else { x } / f64::from(output) + f64::from(zeros[1]);
             let expect = real.clamp(elements.min().into(), elements.max().into());
-            // Of two roundings the first is halved at least.
+            // If there are two roundings, the error of the first is at least halved by the second.
             prop_assert!((f64::from(y) - expect).abs() < 0.76, "{} {} {}", code, y, real);
         }
     }
 }
 
-/// Results of LiteRT 2.3.0's reference kernels.
+/// The results that LiteRT 2.3.0's reference kernels gave.
 #[test]
 fn results_are_those_of_litert() {
     let rows = [
@@ -229,7 +231,7 @@ fn results_are_those_of_litert() {
     }
 }
 
-/// Odd functions stay odd but for the half that LiteRT's last shift rounds up.
+/// The functions never decrease, and their results are near those of the real functions.
 #[test]
 fn sigmoids_of_int16_are_near_and_monotone() {
     for scale in [1e-6, 1.0 / 65536.0, 0.0003, 1.0 / 4096.0, 0.01, 2.0, 5.3] {
@@ -272,7 +274,7 @@ fn tables_of_floats_are_the_rounded_functions() {
         );
         assert_eq!(tanh[i], (128.0 * x.tanh()).round().min(124.0) as i32 + 3, "{code}");
     }
-    // A scale at which nothing but the ends is left.
+    // With this scale, every code except 0 gives one of the smallest and largest results.
     let steep = Pointwise::LogisticInt8(LogisticInt8 {
         input_scale: f32::MAX,
         input_zp: 0,
@@ -320,7 +322,8 @@ fn rows_end_where_sums_would_overflow() {
                 results: 2
             })
         );
-        // One code is all of the probability: the largest result, or what the two tables make of it.
+        // A row of one code has the whole probability, so its result is the largest one, or close to it after
+        // interpolation in two tables.
         let alone = probabilities(&softmax, &[-100]).unwrap()[0];
         assert!(softmax.range()[1] - alone <= 2, "{alone}");
     }
@@ -337,7 +340,8 @@ fn a_steep_softmax_finds_the_largest() {
         })
     );
     assert_eq!(probabilities(&softmax, &[3, 4, 4, -128]).unwrap(), [-128, 0, 0, -128]);
-    // The largest scale of int16, with the largest difference: what is more than 10 below counts as e^-10.
+    // The largest scale for int16, with the largest difference of two codes. A number that is more than 10 below the
+    // largest counts as e^-10.
     let softmax = Softmax::litert_int16(5.0, 1.0).unwrap();
     assert_eq!(probabilities(&softmax, &[-32768, 32767]).unwrap(), [2, 32766]);
 }
@@ -525,7 +529,8 @@ fn a_softmax_is_its_definition_and_its_factor() {
     }
 }
 
-/// Between two grids, a definition is what its own constructor makes; it refuses other functions, types and grids.
+/// A definition with two grids gives the same function as the definition's own constructor. Functions, types and grids
+/// that it does not support are refused.
 #[test]
 fn a_definition_of_one_code_takes_its_function_its_types_and_its_grid() {
     let between = |function, elements, zp, scale| Nearest {

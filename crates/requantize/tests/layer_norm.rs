@@ -1,4 +1,5 @@
-//! The layer normalization against a restatement, the real function, its edges and errors.
+//! Tests the layer normalization against an independent implementation and the real function, and tests its limits and
+//! errors.
 
 use proptest::prelude::*;
 use strait_requantize::IntType;
@@ -25,11 +26,12 @@ fn scales(input: f32, gain: f32, output: f32, zero: i32, result: IntType) -> Lay
     }
 }
 
-/// The words of the documentation, element by element: roots by bisection, halves by Euclid's division.
+/// An implementation that follows the documentation, element by element. Roots are computed by bisection, and ties by
+/// Euclidean division.
 fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> Vec<i32> {
     let rounded = |x: i128, by: i128| (2 * x + by).div_euclid(2 * by);
-    // n²·variance as the sum over all pairs of (x_i − x_j)², halved: no mean is taken. Of a mean square the pairs are of all codes,
-    // and zeros: n times each square.
+    // n²·variance is computed without a mean, as the sum of (x_i − x_j)² over all pairs of codes. For a mean square, it
+    // is n times the sum of the squares.
     let mut pairs = 0i128;
     for (i, a) in codes.iter().enumerate() {
         if norm.centred {
@@ -73,7 +75,7 @@ fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> V
     (0..codes.len()).map(code).collect()
 }
 
-/// A row of codes with gains and biases, some of it far outside of the rest.
+/// A row of codes with gains and biases. Some codes are far outside of the range of the others.
 fn row(from: IntType) -> impl Strategy<Value = (Vec<i32>, Vec<i16>, Vec<i64>)> {
     let (low, high) = (from.min(), from.max());
     let centre = low + (high - low) / 2;
@@ -110,7 +112,7 @@ proptest! {
         centred in any::<bool>(),
         result in prop::sample::select(&TYPES[..]),
     ) {
-        // Of so small a scale the number that is added leaves 62 bits.
+        // With so small a scale, the integer `epsilon` would not fit into 62 bits.
         let epsilon = if input < -18.0 { 0.0 } else { epsilon };
         let scales = scales(input.exp2(), gain.exp2(), output.exp2(), result.max() / 2, result);
         let norm = LayerNorm::of(centred, codes.len(), epsilon, scales).unwrap();
@@ -118,7 +120,8 @@ proptest! {
         prop_assert_eq!(found, restated(&norm, &codes, &gains, &biases));
     }
 
-    /// Scales as models have them: the result is the real one, rounded, but for a 64th of a step of 16 bits.
+    /// With scales as models have them, the result is that of the real function, rounded. It may be off by 1/64 of a
+    /// step.
     #[test]
     fn it_is_the_real_one_rounded(
         (from, (codes, gains, biases)) in prop::sample::select(&TYPES[..]).prop_flat_map(|t| (Just(t), row(t))),
@@ -128,7 +131,7 @@ proptest! {
     ) {
         let result = if wide { IntType::I16 } else { IntType::I8 };
         let input = input.exp2() as f32;
-        // Gains up to 2, biases up to 4, results in ±16.
+        // Gains are up to 2, biases are up to 4, and results are within ±16.
         let gain = 2.0 / 32768.0;
         let step = f64::from(input) * f64::from(gain);
         let reach = (4.0 / step) as i64;
@@ -152,19 +155,21 @@ proptest! {
 
 #[test]
 fn a_small_row_of_a_mean_square_by_hand() {
-    // Gains are 1, one step is 1/64, and nothing is added.
+    // Gains are 1, the scale of the result is 1/64, and epsilon is 0.
     let norm = LayerNorm::of(false, 4, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
     assert_eq!(norm.definition(), Definition::RmsNorm);
     let found = eval(&norm, IntType::I8, &[3, 1, -1, -2], &[16384; 4], &[0; 4]);
-    // 9 + 1 + 1 + 4 = 15, of four codes 3.75: 3 / √3.75 · 64 = 99.15, 33.05 and 66.1.
+    // 9 + 1 + 1 + 4 = 15, so the mean square of the four codes is 3.75: 3 / √3.75 · 64 = 99.15, and 33.05 and 66.1 for
+    // the others.
     assert_eq!(found, Ok(vec![96, 30, -36, -69]));
-    // A row of zeros stays one.
+    // The results for a row of zeros are all zero.
     assert_eq!(eval(&norm, IntType::I8, &[0; 4], &[16384; 4], &[0; 4]), Ok(vec![-3; 4]));
 }
 
 #[test]
 fn a_small_row_by_hand() {
-    // Mean 2, variance 2 with nothing added: −√2 … √2 in steps of √2/2; gains are 1, one step is 1/64.
+    // The mean is 2, the variance is 2, and epsilon is 0, so the results are −√2 … √2 in steps of √2/2. Gains are 1,
+    // and the scale of the result is 1/64.
     let norm = LayerNorm::of(true, 5, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
     let codes = [0, 1, 2, 3, 4];
     let ones = [16384; 5];
@@ -172,7 +177,8 @@ fn a_small_row_by_hand() {
         eval(&norm, IntType::I8, &codes, &ones, &[0; 5]).unwrap(),
         [-94, -48, -3, 42, 88]
     );
-    // A bias of 1 is 2·16384 steps of 1/2 · 1/16384; a gain of 0 leaves it alone, one of −1 turns the sign.
+    // A bias of 1 is 2·16384 steps of 1/2 · 1/16384. With a gain of 0, only the bias is left, and a gain of −1 changes
+    // the sign.
     let gains = [0, 16384, 16384, -16384, 16384];
     let biases = [32768, 0, 0, 0, 32768];
     assert_eq!(
@@ -192,7 +198,7 @@ fn rows_that_are_all_the_same_leave_the_biases() {
     for epsilon in [0.0, 1e-5] {
         let norm = LayerNorm::of(true, 3, epsilon, scales(1.0, 1.0 / 64.0, 1.0, 0, IntType::I16)).unwrap();
         let found = eval(&norm, IntType::U16, &[65_535; 3], &[i16::MIN; 3], &[64, -128, 32]).unwrap();
-        // Half of a step goes up.
+        // Ties are rounded up.
         assert_eq!(found, [1, -2, 1]);
     }
 }
@@ -202,17 +208,18 @@ fn the_longest_row_stays_inside_its_sums() {
     let most = LayerNorm::LONGEST_ROW;
     let norm = LayerNorm::of(true, most, 0.0, scales(1.0, 1.0, 1.0, 0, IntType::I16)).unwrap();
     for (from, [low, high]) in [(IntType::U16, [0, 65_535]), (IntType::I16, [-32_768, 32_767])] {
-        // One code apart from all others: it is √(n − 1) deviations away, which is the most that there is.
+        // One code differs from all others. It is √(n − 1) deviations from the mean, which is the largest possible
+        // distance.
         let mut codes = vec![low; most];
         codes[7] = high;
         let found = eval(&norm, from, &codes, &vec![100; most], &vec![0; most]).unwrap();
         assert_eq!((found[7], found[8]), (18102, -1));
-        // Two halves: one deviation to each side.
+        // Half of the codes are one deviation below the mean, and half are one deviation above it.
         let codes: Vec<i32> = (0..most).map(|at| if at % 2 == 0 { low } else { high }).collect();
         let found = eval(&norm, from, &codes, &vec![i16::MIN; most], &vec![0; most]).unwrap();
         assert_eq!(found[..2], [32767, -32768]);
     }
-    // The largest and smallest of all parameters.
+    // The parameters have their largest and smallest values.
     let extreme = LayerNorm {
         epsilon: 1 << 62,
         multiplier: i32::MAX,

@@ -1,4 +1,4 @@
-//! Functions from and to `f32`, and of two operands.
+//! Tests functions from and to `f32`, and functions of two operands.
 
 #![allow(clippy::expect_used, reason = "tests")]
 
@@ -31,7 +31,7 @@ fn the_two_quantizations_differ_at_ties_of_odd_offsets() {
             }
         }
     }
-    // 2x is half way between two integers for odd multiples of a quarter.
+    // 2x is halfway between two integers if x is an odd multiple of 1/4.
     assert!(!differing.is_empty());
     assert!(
         differing
@@ -140,7 +140,7 @@ fn a_sum_is_rounded_once_in_each_product() {
     };
     for x in 0..=255 {
         for y in 0..=255 {
-            // Products of an f32 and eight bits are f64, and so are these sums; fma rounds them to f32.
+            // Products of an f32 and eight bits are exact in f64, and so are these sums. fma rounds each sum to f32.
             let inner = (f64::from(0.1f32) * f64::from(y) - 0.25) as f32;
             let outer = (f64::from(1.0f32 / 3.0) * f64::from(x) + f64::from(inner)) as f32;
             assert_eq!(add.eval(x, y), (outer.round_ties_even() as i32).clamp(0, 255));

@@ -1,4 +1,4 @@
-//! The correctly rounded functions against the library's, at ties, and their parameters.
+//! Tests the correctly rounded functions against those of the library, at ties, and tests their parameters.
 
 use strait_requantize::function::{FunctionError, Nearest, Pointwise, Real};
 use strait_requantize::{IntType, Rounding};
@@ -39,7 +39,7 @@ fn nearest_codes_are_no_further_than_half_a_step() {
                 let x = f64::from(input_scale) * f64::from(code - nearest.input_zp);
                 let exact =
                     (real(x) / f64::from(scale) + f64::from(nearest.zp)).clamp(out.min().into(), out.max().into());
-                // Half a step, and what the library and this division leave out.
+                // The error is at most half a step, plus the error of the library's function and of this division.
                 assert!(
                     (f64::from(y) - exact).abs() <= 0.5 + 1e-9,
                     "{function:?} {code}: {y} {exact}"
@@ -49,11 +49,11 @@ fn nearest_codes_are_no_further_than_half_a_step() {
     }
 }
 
-/// Functions that are quotients or roots, on grids of s = S/2^10 and s' = T/2^10 with coefficients in steps of 2^-8: twice the
-/// result less 1 and more 1 halves of T enclose the function, in integers.
+/// Functions that are quotients or roots, with the scales s = S/2^10 and s' = T/2^10 and coefficients that are
+/// multiples of 2^-8. In integers, twice the function must lie between (2 · result − 1) · T and (2 · result + 1) · T.
 #[test]
 fn exact_functions_are_rounded_as_integers_have_it() {
-    // With X = S·c, f(X/2^10) / s' is one integer by another, or the root of one by another.
+    // With X = S·c, f(X/2^10) / s' is the quotient of two integers, or the root of such a quotient.
     type Quotient = fn(i128, i128) -> (i128, i128);
     let quotients: [(Real, Quotient); 10] = [
         (Real::Neg, |x, t| (-x, t)),
@@ -126,7 +126,7 @@ fn exact_functions_are_rounded_as_integers_have_it() {
                 }
             }
             for (x, y) in table(Real::Sqrt, Rounding::HalfAway) {
-                // √(x / 2^10) / (t / 2^10), with twice of it between the odd numbers around.
+                // Twice √(x / 2^10) / (t / 2^10) must lie between 2y − 1 and 2y + 1.
                 let square = (4 * x.max(0)) << 10;
                 let bound = |halves: i128| halves * halves * t * t;
                 let low = y == 0 || bound(2 * y - 1) <= square;
@@ -138,7 +138,8 @@ fn exact_functions_are_rounded_as_integers_have_it() {
     assert!(ties > 10_000, "{ties}");
 }
 
-/// For large x the function is x less next to nothing: as near to a tie, or to a code, as no float can tell.
+/// For large x, silu(x) is only slightly smaller than x: so near to a tie or to a code that no float can tell the
+/// difference.
 #[test]
 fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
     let silu = |rounding, scale| {
@@ -153,7 +154,8 @@ fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
             rounding,
         })
     };
-    // 501 - tiny in halves is 250.5 - tiny, 500 - tiny is 250 - tiny; -500 is -tiny.
+    // With a scale of 2, the value for 501 is slightly below 250.5, and that for 500 is slightly below 250. The value
+    // for -500 is slightly below 0.
     for (rounding, odd, even, negative) in [
         (Rounding::HalfAway, 250, 250, 0),
         (Rounding::HalfEven, 250, 250, 0),
@@ -169,7 +171,7 @@ fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
         );
         assert_eq!(silu.eval(0), Ok(0));
     }
-    // An exact tie is one: sigmoid(0) = 1/2 in steps of 1.
+    // An exact tie is rounded as a tie: sigmoid(0) = 1/2 with a scale of 1.
     for (rounding, expect) in [
         (Rounding::HalfAway, 1),
         (Rounding::HalfEven, 0),
@@ -188,7 +190,7 @@ fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
         assert_eq!(sigmoid.eval(5), Ok(expect), "{rounding}");
         assert_eq!((sigmoid.elements(), sigmoid.out()), (IntType::I8, IntType::U8));
     }
-    // Saturation needs no decision.
+    // A result that saturates does not need the exact value.
     assert_eq!(silu(Rounding::HalfAway, 1e-30).eval(-3), Ok(-32768));
     assert_eq!(silu(Rounding::HalfAway, 1e-30).eval(3), Ok(32767));
 }

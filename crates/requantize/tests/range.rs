@@ -1,11 +1,11 @@
-//! Bounds of accumulators and the proof that none overflows, against every operand there is.
+//! Tests the bounds of accumulators, and the proof that none overflows, against all possible operands.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proptest::prelude::*;
 use strait_requantize::range::{Accumulator, Input, Order, Padding, Pairs, Pattern, Products, Repair, Summands, prove};
 
-/// Every list of `choices[i]`.
+/// All lists whose element i is one of `choices[i]`.
 fn every(choices: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let mut all = vec![vec![]];
     for choice in choices {
@@ -16,7 +16,7 @@ fn every(choices: &[Vec<i64>]) -> Vec<Vec<i64>> {
     all
 }
 
-/// The smallest and the largest sum of any of the summands.
+/// The smallest and the largest sum of any subset of the summands.
 fn parts(summands: &[i64]) -> (i64, i64) {
     let pick = |f: fn(i64, i64) -> i64| summands.iter().map(|s| f(*s, 0)).sum();
     (pick(i64::min), pick(i64::max))
@@ -68,7 +68,7 @@ fn the_error_names_channel_pattern_and_repair() {
 
 #[test]
 fn an_order_that_saturates_needs_more_than_the_final_sum() {
-    // The sum is a difference of two large halves, and small.
+    // The sum is a small difference of two large terms.
     let list = [100, -100];
     let sum = weights(&list, 0, (400, 401));
     let of = |order| prove(0, &sum, Accumulator { bits: 16, order });
@@ -83,7 +83,7 @@ fn an_order_that_saturates_needs_more_than_the_final_sum() {
 }
 
 proptest! {
-    /// Of 16 to 64 bits, against bounds in i128.
+    /// For accumulators of 16 to 64 bits, tested against bounds in i128.
     #[test]
     fn a_sum_holds_in_an_accumulator_exactly_if_its_bounds_do(
         list in proptest::collection::vec(any::<i32>(), 0..6), weight_scale in 0u8..31, bias: i64, bias_scale in 0u8..64,
@@ -98,7 +98,7 @@ proptest! {
             let products = [codes.0, codes.1].map(|x| i128::from(w) * i128::from(x - zero_point));
             [low + products[0].min(products[1]), high + products[0].max(products[1])]
         });
-        // Some biases bring the upper bound to the limit, or just beside it.
+        // Some biases bring the upper bound to the accumulator's limit, or next to it.
         let nearest = limit - ends(0)[1] + nudge;
         for bias in [bias >> bias_scale, nearest.clamp(i64::MIN.into(), i64::MAX.into()) as i64] {
             let sum = Products { weights: &list, bias, input };
@@ -139,7 +139,8 @@ proptest! {
         };
         let all: Vec<Vec<i64>> = every(&choices).iter().map(summands).collect();
         let sums = hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum())));
-        // Every tap may or may not read padding here, which is what the bounds suppose: they are the hull.
+        // Here every tap may read padding or not, independently of the others. This is what the bounds assume, so they
+        // are exact.
         prop_assert_eq!(sum.range().interval(), sums);
         prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
         let widest = (codes.0 - zero_point).abs().max((codes.1 - zero_point).abs())
@@ -176,7 +177,7 @@ proptest! {
         prop_assert_eq!(i128::from(count as i64 * (first - p) * (second - q)), sum.range().high.value);
     }
 
-    /// The smallest product of a value with itself is not that of two values.
+    /// The smallest product of a number with itself is not the smallest product of two numbers.
     #[test]
     fn a_bound_that_one_operand_twice_does_not_reach_is_not_realised(low in -3i64..3, width in 1i64..4, zero in -3i64..3) {
         let codes = (low, low + width);

@@ -1,10 +1,11 @@
-//! Rounding against its definition in words: the candidates are the two neighbours, the mode says which.
+//! Tests rounding against its definition in words: the candidates are the two neighbours, and the mode says which of
+//! them is the result.
 
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use strait_requantize::Rounding;
 
-/// `round(n / d)` for d > 0, from the definition and not from the implementation's floor and rest.
+/// `round(n / d)` for d > 0, computed from the definition, and not from floor and remainder as in the implementation.
 fn defined(mode: Rounding, n: i128, d: i128) -> i128 {
     let (toward_zero, rest) = (n / d, n % d);
     if rest == 0 {
@@ -53,7 +54,7 @@ fn shifts_of_all_16_bit_values_equal_the_definition() {
 #[test]
 fn known_values_of_each_mode() {
     use Rounding::*;
-    // Quarters from -2.5 to 2.5 in steps of one half, as n / 2.
+    // The numbers n / 2 from -2.5 to 2.5.
     let expect = [
         (Floor, [-3, -2, -2, -1, -1, 0, 0, 1, 1, 2, 2]),
         (Ceil, [-2, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3]),
@@ -90,7 +91,8 @@ fn shifts_past_the_width_round_what_is_left_of_the_value() {
 
 #[test]
 fn floats_next_to_a_tie_are_not_taken_for_it() {
-    // -(0.5 - 2^-54) + 1 is 0.5 in f64: computing the distance from the lower neighbour would see a tie.
+    // In f64, -(0.5 - 2^-54) + 1 is 0.5. An implementation that computes the distance from the lower neighbour would
+    // see a tie.
     let near = 0.5f64.next_down();
     assert_eq!(Rounding::HalfDown.round_f64(-near), 0.0);
     assert_eq!(Rounding::HalfAway.round_f64(-near), 0.0);
@@ -145,7 +147,7 @@ proptest! {
 
     #[test]
     fn floats_round_like_fractions(n in -(1i64 << 40)..(1i64 << 40), shift in 0u8..30) {
-        // n / 2^shift is an f64 without rounding.
+        // n / 2^shift is exact in f64.
         for mode in Rounding::ALL {
             let x = n as f64 / (1u64 << shift) as f64;
             prop_assert_eq!(mode.round_f64(x), mode.shift_right(n, shift) as f64);

@@ -1,4 +1,4 @@
-//! Cheaper forms that are equal on an interval.
+//! Tests cheaper forms that are equal on an interval.
 
 use crate::common;
 
@@ -41,7 +41,7 @@ fn a_multiplication_by_one_is_a_shift() {
         narrowing: narrow(7, Rounding::HalfEven, IntType::I8),
     };
     assert_eq!((index, found), (0, expect.into()));
-    // With a zero point, or with other ties that occur, it is none.
+    // With a zero point, or if ties that occur are rounded differently, a plain shift is not equal.
     assert_eq!(
         weaken(
             &tf_lite(1, 1, 7, Rounding::HalfEven),
@@ -58,7 +58,7 @@ fn a_multiplication_by_one_is_a_shift() {
         ),
         Ok(None)
     );
-    // A multiplier that is no power of two, on accumulators that do not tell.
+    // The multiplier is not a power of two, but the accumulators are so small that this makes no difference.
     let nearly = tf_lite((1 << 30) + 1, 0, 37, Rounding::HalfUp);
     let few = Per::Tensor((0, 1000));
     assert!(weaken(&nearly, &[shift], &few).unwrap().is_none());
@@ -74,7 +74,7 @@ fn two_roundings_are_one_on_one_side_of_zero_and_a_float_is_a_multiplication() {
     let [shift, once] = [FormKind::ArithFolded, FormKind::TfLite].map(|kind| wanted(kind, 31, Rounding::HalfUp));
     let fixed = wanted(FormKind::Fixed, 31, Rounding::HalfUp);
     for interval in [&below, &above] {
-        // The first rounding is an addend of 2^30 or -2^30; without one nothing is the same.
+        // The first rounding acts like an addend of 2^30 or -2^30. Forms without an addend are not equal.
         let found = weaken(&twice, &[shift.clone(), once.clone(), fixed.clone()], interval).unwrap();
         assert!(matches!(found, Some((2, Requantization::Fixed(_)))));
     }
@@ -82,7 +82,8 @@ fn two_roundings_are_one_on_one_side_of_zero_and_a_float_is_a_multiplication() {
         weaken(&twice, &[once.clone(), fixed], &Per::Tensor((-200_000, 200_000))),
         Ok(None)
     );
-    // Where rounding to f32 makes no tie of what is none; 7500 times 0.0006 would be one.
+    // On these intervals, rounding to f32 does not turn any number into a tie. With a factor of 0.0006, 7500 would
+    // become a tie.
     let float = Requantization::from(form::Float {
         scale: [0.000_613_7_f32, 0.001_423_51].into_iter().collect(),
         zp: -5,
@@ -127,7 +128,7 @@ fn what_a_runtime_derives_is_measured_against_the_best() {
         shift: 0..=62,
     };
     let gain = gain(&runtime, 0, &ideal, Some(&limits), (-200_000, 200_000)).unwrap();
-    // Two roundings of 31 bits against the best single one of 7.
+    // Two roundings with a 31-bit multiplier, compared with the best single rounding with a 7-bit multiplier.
     let best = gain.best.as_ref().unwrap().deviation.unwrap();
     assert!(gain.runtime.differing < best.differing && !gain.is_any());
 }
@@ -162,7 +163,7 @@ proptest! {
         let form = tf_lite(sc, zp, shift, rounding);
         let interval = Per::Tensor((-100_000, 100_000));
         for kind in [FormKind::TfLite, FormKind::FractionalZero, FormKind::Fixed, FormKind::Steps] {
-            // With the zero point inside, sign and parity are others.
+            // If the zero point is added before the rounding, the sign and the parity of the rounded number change.
             let same = kind != FormKind::FractionalZero && kind != FormKind::Fixed
                 || matches!(rounding, Rounding::Floor | Rounding::Ceil | Rounding::HalfUp | Rounding::HalfDown);
             let found = weaken(&form, &[wanted(kind, 15, rounding)], &interval).unwrap();

@@ -1,4 +1,4 @@
-//! Functions on accumulators of 48 bits and into 16, against thresholds by bisection.
+//! Tests functions of 48-bit accumulators, with results of up to 16 bits, against thresholds found by bisection.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -13,7 +13,7 @@ use strait_requantize::{
     thresholds::Chain,
 };
 
-/// The verdict by the thresholds of both, found without closed forms.
+/// The verdict from the thresholds of both chains, which are found by bisection and not in closed form.
 fn bisected(before: &[Step], after: &[Step], interval: (i64, i64)) -> Verdict {
     let listed = |steps: &[Step]| {
         let chain = Chain::new(steps, 0).unwrap();
@@ -25,8 +25,8 @@ fn bisected(before: &[Step], after: &[Step], interval: (i64, i64)) -> Verdict {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Accumulators of 48 bits into 4 to 16 bits: the same parameters in another form, an addend apart, another slope, and
-    /// clamps, against thresholds by bisection.
+    /// Functions of 48-bit accumulators with results of 4 to 16 bits. The two forms may have the same parameters,
+    /// another addend, another slope, or clamps.
     #[test]
     fn verdicts_behind_wide_sums_are_those_of_thresholds_by_bisection(
         multiplier in 1i32 << 30..i32::MAX, exponent in -31i8..=-12, zp in -300i32..300, out in common::int_type(),
@@ -37,7 +37,7 @@ proptest! {
         let m16 = form::SixteenByEight::reduced(multiplier);
         let shift = (15 - exponent).unsigned_abs();
         let wide = Requantization::from(form::SixteenByEight { multiplier: multiplier.into(), exponent: exponent.into(), zp, out });
-        // One bit less of the factor may be one bit less of the shift.
+        // If the lowest bits of the factor are zero, factor and divisor can both be divided by a power of two.
         let down = m16.trailing_zeros().min(scale.into()) as u8;
         let fixed = Requantization::from(form::Fixed {
             sc: ((m16 + more) >> down).into(),

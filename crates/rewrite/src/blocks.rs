@@ -5,7 +5,8 @@ use crate::matching::GraphNode;
 use crate::view::{Part, View, joined};
 use strait_core::{NodeId, Op, Term, ValueId};
 
-/// How many nodes between an image and the convolution are searched. Exporters write no longer chains.
+/// The largest number of nodes that are searched between an image and the convolution. Exporters do not write longer
+/// chains.
 pub(crate) const MOST_MOVES: usize = 12;
 
 /// True for ops that only move elements.
@@ -112,9 +113,9 @@ impl Image {
         let (mut value, mut path) = (operand, Vec::new());
         let mut found = None;
         while path.len() < MOST_MOVES {
-            let (id, node) = site.graph.producer(value).filter(|(_, node)| moves(&node.op))?;
-            path.push(GraphNode { id, node, ..*site });
-            value = node.inputs.first().copied().flatten()?;
+            let mover = site.maker(value).filter(|maker| moves(&maker.node.op))?;
+            path.push(mover);
+            value = mover.input(0)?;
             let shape = site.dims(value)?;
             let mut view = Some(View::of(&shape));
             for node in path.iter().rev() {
@@ -136,8 +137,9 @@ impl Image {
         found
     }
 
-    /// For each axis of a view of the convolution's result, the axis of the result that it is when the blocks are back
-    /// in their places. The result as a whole is `None` if the blocks are not back in their places.
+    /// For each axis of `view`, which is a view of the convolution's result: the axis of this result to which it
+    /// corresponds after the blocks were put back in their places. Returns `None` if the blocks are not back in their
+    /// places.
     pub(crate) fn places(&self, view: &View, result: &[u64]) -> Option<Vec<Option<usize>>> {
         let whole = |axis: usize| Part {
             axis,

@@ -12,12 +12,14 @@
 
 mod blocks;
 mod matching;
+mod miss;
 mod pattern;
 mod permute;
 mod product;
 mod region;
 mod rounding;
 mod rows;
+mod rule;
 pub mod rules;
 mod view;
 
@@ -29,7 +31,7 @@ use strait_target::spec::FloatRule;
 ///
 /// After these rules, the graph has the following properties:
 /// - There are no identities and no constant subexpressions.
-/// - Batch normalization is folded into the op in front of it if that op is a product.
+/// - Batch normalization is folded into the op before it if that is a convolution, transposed convolution or gemm.
 /// - Every product with a constant matrix is a `gemm` with weights [outputs, inputs].
 /// - Functions that exporters write as several nodes (silu, gelu, mish, hard swish, PReLU with one slope, layer
 ///   normalization) are one node again.
@@ -80,10 +82,10 @@ pub fn for_runtimes() -> RuleSet {
 
 fn of_runtimes() -> Vec<Box<dyn Rule>> {
     vec![
-        Box::new(rules::RoundingBeforeClamp),
-        Box::new(rules::RoundingBeforeConcat),
-        Box::new(rules::BoundsBehindGrid),
-        Box::new(rules::BoundBeforeWideGrid),
+        Box::new(rules::rounding_before_clamp::RULE),
+        Box::new(rules::rounding_before_concat::RULE),
+        Box::new(rules::bounds_behind_grid::RULE),
+        Box::new(rules::bound_before_wide_grid::RULE),
     ]
 }
 
@@ -93,50 +95,50 @@ fn is_on_grids(word: FloatRule) -> bool {
 
 fn for_all() -> Vec<Box<dyn Rule>> {
     vec![
-        Box::new(rules::DeadNode),
-        Box::<rules::FoldConstants>::default(),
-        Box::new(rules::WithoutElements),
-        Box::new(rules::RemoveIdentity),
-        Box::new(rules::MergeReshapes),
-        Box::new(rules::MergeTransposes),
-        Box::new(rules::TransposeToReshape),
-        Box::new(rules::CancelTransposes),
-        Box::new(rules::ClampBeforeMove),
-        Box::new(rules::GatherToSlice),
-        Box::new(rules::CanonicalGemm),
-        Box::new(rules::MatMulToGemm),
-        Box::new(rules::BranchesToGroupedConv),
-        Box::new(rules::BatchNormalizationSpelledOut),
-        Box::new(rules::BatchNormalizationIntoProducer),
-        Box::new(rules::BatchNormalizationIntoBranches),
-        Box::new(rules::ConstantsIntoBatchNormalization),
-        Box::new(rules::ScalarIntoProducer),
-        Box::new(rules::FactorsIntoProducer),
-        Box::new(rules::BatchNormalizationIntoReader),
-        Box::new(rules::ConvTransposeToConv),
-        Box::new(rules::DilatedConv),
-        Box::new(rules::BiasIntoProducer),
-        Box::new(rules::PadIntoConv),
-        Box::new(rules::TakenApart),
-        Box::new(rules::PRelu),
-        Box::new(rules::LayerNormalization),
-        Box::new(rules::RmsNormalization),
-        Box::new(rules::AffineIntoNormalization),
-        Box::new(rules::SoftmaxTakenApart),
-        Box::new(rules::SumToMean),
-        Box::new(rules::ExpandIntoReader),
-        Box::new(rules::ConcatWithoutEmpty),
-        Box::new(rules::DivisionToMultiplication),
-        Box::new(rules::SquareToMultiplication),
+        Box::new(rules::dead_node::RULE),
+        Box::<rules::fold_constants::FoldConstants>::default(),
+        Box::new(rules::without_elements::RULE),
+        Box::new(rules::remove_identity::RULE),
+        Box::new(rules::merge_reshapes::RULE),
+        Box::new(rules::merge_transposes::RULE),
+        Box::new(rules::transpose_to_reshape::RULE),
+        Box::new(rules::cancel_transposes::RULE),
+        Box::new(rules::clamp_before_move::RULE),
+        Box::new(rules::gather_to_slice::RULE),
+        Box::new(rules::canonical_gemm::RULE),
+        Box::new(rules::matmul_to_gemm::RULE),
+        Box::new(rules::branches_to_grouped_conv::RULE),
+        Box::new(rules::batch_normalization_spelled_out::RULE),
+        Box::new(rules::batch_normalization_into_producer::RULE),
+        Box::new(rules::batch_normalization_into_branches::RULE),
+        Box::new(rules::constants_into_batch_normalization::RULE),
+        Box::new(rules::scalar_into_producer::RULE),
+        Box::new(rules::factors_into_producer::RULE),
+        Box::new(rules::batch_normalization_into_reader::RULE),
+        Box::new(rules::conv_transpose_to_conv::RULE),
+        Box::new(rules::dilated_conv::RULE),
+        Box::new(rules::bias_into_producer::RULE),
+        Box::new(rules::pad_into_conv::RULE),
+        Box::new(rules::function::RULE),
+        Box::new(rules::prelu::RULE),
+        Box::new(rules::layer_normalization::RULE),
+        Box::new(rules::rms_normalization::RULE),
+        Box::new(rules::affine_into_normalization::RULE),
+        Box::new(rules::softmax_taken_apart::RULE),
+        Box::new(rules::sum_to_mean::RULE),
+        Box::new(rules::expand_into_reader::RULE),
+        Box::new(rules::concat_without_empty::RULE),
+        Box::new(rules::division_to_multiplication::RULE),
+        Box::new(rules::square_to_multiplication::RULE),
     ]
 }
 
 fn rule(word: FloatRule) -> Box<dyn Rule> {
     match word {
-        FloatRule::AveragePoolToConv => Box::new(rules::AveragePoolToConv),
-        FloatRule::BatchNormalizationToConv => Box::new(rules::BatchNormalizationToConv),
-        FloatRule::Relu6ToRelu => Box::new(rules::Relu6ToRelu),
-        FloatRule::SiluToSigmoid => Box::new(rules::SiluToSigmoid),
+        FloatRule::AveragePoolToConv => Box::new(rules::average_pool_to_conv::RULE),
+        FloatRule::BatchNormalizationToConv => Box::new(rules::batch_normalization_to_conv::RULE),
+        FloatRule::Relu6ToRelu => Box::new(rules::relu6_to_relu::RULE),
+        FloatRule::SiluToSigmoid => Box::new(rules::silu_to_sigmoid::RULE),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Questions that rules ask about a node and the graph around it.
 
+use crate::miss::Miss;
 use std::borrow::Cow;
 use strait_core::op::{Transpose, Unary};
 use strait_core::{
-    DataId, Elem, Graph, GraphId, Module, NewNode, Node, NodeId, Op, PassError, Source, TensorData, TensorError, Term,
-    ValueId,
+    DataId, Elem, Graph, GraphId, Kind, Module, NewNode, Node, NodeId, Op, PassError, Patch, Source, TensorData,
+    TensorError, Term, ValueId,
 };
 
 /// A node, with its graph and module.
@@ -35,18 +36,63 @@ impl<'a> GraphNode<'a> {
 
     /// Operand `index`, or `None` if it is not present.
     pub(crate) fn input(&self, index: usize) -> Option<ValueId> {
-        self.node.inputs.get(index).copied().flatten()
+        self.node.input(index)
+    }
+
+    /// Operand `index`. If it is not present, the rule does not match.
+    pub(crate) fn operand(&self, index: usize) -> Result<ValueId, Miss> {
+        self.input(index).ok_or(Miss::NoMatch)
     }
 
     /// The first result.
     pub(crate) fn output(&self) -> Option<ValueId> {
-        self.node.outputs.first().copied()
+        self.node.result()
+    }
+
+    /// The first result. If there is none, the rule does not match.
+    pub(crate) fn result(&self) -> Result<ValueId, Miss> {
+        self.output().ok_or(Miss::NoMatch)
+    }
+
+    /// The operands of this node, with another one in the first place.
+    pub(crate) fn operands_with(&self, first: Source) -> Vec<Option<Source>> {
+        let others = self.node.inputs.iter().skip(1);
+        let others = others.map(|operand| operand.map(Source::Old));
+        std::iter::once(Some(first)).chain(others).collect()
+    }
+
+    /// The patch that puts new nodes in the place of this node. The last of them makes the result.
+    pub(crate) fn replaced_by(&self, add: Vec<NewNode>) -> Result<Patch, Miss> {
+        self.completed(Patch {
+            add,
+            ..Patch::default()
+        })
+    }
+
+    /// Completes a patch whose new nodes take the place of this node. The last of them makes the result.
+    pub(crate) fn completed(&self, mut patch: Patch) -> Result<Patch, Miss> {
+        let last = Source::New(patch.add.len() as u16 - 1, 0);
+        patch.replace.push((self.result()?, last));
+        patch.remove.insert(0, self.id);
+        Ok(patch)
+    }
+
+    /// The node that makes `value`.
+    pub(crate) fn maker(&self, value: ValueId) -> Option<GraphNode<'a>> {
+        let (id, node) = self.graph.producer(value)?;
+        Some(GraphNode { id, node, ..*self })
     }
 
     /// The node that makes `value`, if its op is `term`.
     pub(crate) fn producer(&self, value: ValueId, term: Term) -> Option<GraphNode<'a>> {
-        let (id, node) = self.graph.producer(value)?;
-        (node.op.term() == term).then_some(GraphNode { id, node, ..*self })
+        self.maker(value).filter(|maker| maker.node.op.term() == term)
+    }
+
+    /// The only node that reads `value`, unless the value is an output of the graph.
+    pub(crate) fn only_reader(&self, value: ValueId) -> Option<GraphNode<'a>> {
+        let id = self.graph.only_use(value)?.node;
+        let node = self.graph.node(id)?;
+        Some(GraphNode { id, node, ..*self })
     }
 
     /// The two operands of a binary node, in both orders.
@@ -126,6 +172,17 @@ impl<'a> GraphNode<'a> {
     pub(crate) fn is_scalar(&self, value: ValueId, wanted: f32) -> bool {
         self.scalar(value).is_some_and(|x| near(x, wanted))
     }
+}
+
+/// True for a function of one variable.
+pub(crate) fn is_function(site: &GraphNode<'_>) -> bool {
+    site.node.op.term().kind() == Kind::Function && site.node.inputs.len() == 1
+}
+
+/// Adds a node to a patch, and returns its first result.
+pub(crate) fn push(patch: &mut Patch, node: NewNode) -> Source {
+    patch.add.push(node);
+    Source::New(patch.add.len() as u16 - 1, 0)
 }
 
 /// True if an exporter's rounding can have turned `wanted` into `found`.

@@ -16,8 +16,9 @@
 //! So users can find out why the rewrite did not happen.
 
 use crate::matching::GraphNode;
+use crate::miss::Miss;
 use smallvec::SmallVec;
-use strait_core::{Dim, Node, NodeId, Op, Outcome, Reason, ReasonCode, Shape, Term, ValueId};
+use strait_core::{Dim, Node, NodeId, Op, Reason, ReasonCode, Shape, Term, ValueId};
 
 /// The number of a place in which a match stores a value, below [`Slot::COUNT`]. If a slot occurs several times in a
 /// pattern, all occurrences must have the same value.
@@ -106,8 +107,8 @@ impl Pattern {
         }
     }
 
-    /// Matches the pattern at a node. If it does not match, the error is the outcome that a rule returns there.
-    pub(crate) fn at<'a>(&'static self, site: &GraphNode<'a>) -> Result<Match<'a>, Outcome> {
+    /// Matches the pattern at a node. If it does not match, the error is what a rule returns there.
+    pub(crate) fn at<'a>(&'static self, site: &GraphNode<'a>) -> Result<Match<'a>, Miss> {
         let found = Match {
             site: *site,
             values: [None; Slot::COUNT],
@@ -121,21 +122,21 @@ impl Pattern {
         let root = Goal(Want::Is(self, site.output()), None);
         match (search.solve(Some(&root)), search.near) {
             (true, _) => Ok(search.found),
-            (false, Some(value)) => Err(Outcome::Refused(not_exclusive(site, value))),
-            (false, None) => Err(Outcome::NoMatch),
+            (false, Some(value)) => Err(not_exclusive(site, value)),
+            (false, None) => Err(Miss::NoMatch),
         }
     }
 }
 
-/// The reason for a near miss: everything fits, but a node outside of the match reads a value.
-fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Reason {
+/// A near miss: everything fits, but a node outside of the match reads a value.
+fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Miss {
     let node = site.graph.producer(value).map(|(_, node)| node.name);
     let name = node.map(|name| site.module.name(name)).unwrap_or_default();
     let text = match site.graph.is_output(value) {
         true => format!("the result of `{name}` is an output of the graph too"),
         false => format!("the result of `{name}` is used elsewhere too"),
     };
-    Reason::new(ReasonCode::SeveralUses, text)
+    Reason::new(ReasonCode::SeveralUses, text).into()
 }
 
 /// A match of a pattern.
@@ -154,8 +155,16 @@ impl<'a> Match<'a> {
 
     /// The node that makes the value in a slot.
     pub(crate) fn node(&self, slot: Slot) -> Option<GraphNode<'a>> {
-        let (id, node) = self.site.graph.producer(self.value(slot)?)?;
-        Some(GraphNode { id, node, ..self.site })
+        self.site.maker(self.value(slot)?)
+    }
+
+    /// True if the constants in these slots are these numbers. Slots that the match did not use do not matter.
+    pub(crate) fn has_numbers(&self, numbers: &[(Slot, f32)]) -> bool {
+        let is = |&(slot, number): &(Slot, f32)| {
+            let constant = self.value(slot);
+            constant.is_none_or(|constant| self.site.is_scalar(constant, number))
+        };
+        numbers.iter().all(is)
     }
 }
 
@@ -278,7 +287,7 @@ impl Search<'_> {
     /// The identity or cast that makes a value, and its operand.
     fn passed(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
         let (id, node) = self.found.site.graph.producer(value)?;
-        let operand = node.inputs.first().copied().flatten()?;
+        let operand = node.input(0)?;
         let is_float = |id| {
             self.found
                 .site
@@ -298,7 +307,7 @@ impl Search<'_> {
     fn reshaped(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
         let graph = self.found.site.graph;
         let (id, node) = graph.producer(value)?;
-        let operand = node.inputs.first().copied().flatten()?;
+        let operand = node.input(0)?;
         let term = node.op.term();
         let extents = |value| {
             let shape = graph.value(value).map(|value| value.ty.shape.iter().copied());
@@ -340,7 +349,7 @@ impl Search<'_> {
         is_solved
     }
 
-    /// Matches the operands of a node, and then the other goals.
+    /// Matches the operands of a node, and then the remaining goals.
     fn operands(
         &mut self,
         patterns: &'static [Pattern],
@@ -362,7 +371,7 @@ impl Search<'_> {
             let Some(node) = graph.node(id).filter(|_| self.found.nodes.contains(&id)) else {
                 return false;
             };
-            let result = node.outputs.first().copied().filter(|_| id != self.found.site.id);
+            let result = node.result().filter(|_| id != self.found.site.id);
             let passed = result.filter(|&result| self.passed(result).or_else(|| self.reshaped(result)).is_some());
             passed.is_none_or(|result| self.reads_alone(result))
         };

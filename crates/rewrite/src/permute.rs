@@ -6,6 +6,7 @@
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
 use strait_core::op::{ArgReduce, Concat, Pad, Reduce, Reshape, Slice, Split};
+use strait_core::shape::axis_of;
 use strait_core::{Dim, Op, ValueId};
 
 /// A permutation of axes.
@@ -44,7 +45,7 @@ pub(crate) fn moves(shape: &[Dim], p: &[u32]) -> bool {
     long.any(|axis| last.replace(axis).is_some_and(|last| last > axis))
 }
 
-/// A list with one entry for each axis, in the order of the permuted axes.
+/// Reorders a list with one entry for each axis: its entries come out in the order of the permuted axes.
 pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = T> {
     p.iter().map(|&axis| list[axis as usize].clone())
 }
@@ -84,11 +85,6 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
         })
     };
     let place = |axis: usize| p.iter().position(|&own| own as usize == axis);
-    // The position of an axis. Negative axes count from the end.
-    let axis = |axis: i64, rank: usize| {
-        let axis = if axis < 0 { axis + rank as i64 } else { axis };
-        usize::try_from(axis).ok().filter(|&axis| axis < rank)
-    };
     match op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
             everywhere(op.clone())
@@ -103,17 +99,17 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
         | Op::Compare(_)
         | Op::Select(_) => (p.len() == rank).then(|| everywhere(op.clone())).flatten(),
         Op::Concat(concat) => {
-            let axis = place(axis(concat.axis, rank)?)? as i64;
+            let axis = place(axis_of(concat.axis, rank)?)? as i64;
             everywhere(Concat { axis }.into())
         }
         Op::Split(split) => {
-            let axis = place(axis(split.axis, rank)?)? as i64;
+            let axis = place(axis_of(split.axis, rank)?)? as i64;
             let sizes = split.sizes.clone();
             everywhere(Split { axis, sizes }.into())
         }
         Op::Slice(slice) if count == 1 => {
             let axes: Option<_> = (slice.axes.iter())
-                .map(|&own| Some(place(axis(own, rank)?)? as i64))
+                .map(|&own| Some(place(axis_of(own, rank)?)? as i64))
                 .collect();
             let axes = axes?;
             everywhere(Slice { axes, ..*slice.clone() }.into())
@@ -145,7 +141,7 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
         }
         Op::ArgReduce(arg) => {
             let rank = shape(site.input(0)?)?.len();
-            let reduced = axis(arg.axis, rank)?;
+            let reduced = axis_of(arg.axis, rank)?;
             let axis = place(reduced)? as i64;
             let op = ArgReduce { axis, ..*arg.clone() }.into();
             reducing(op, side, p, &[reduced], arg.keep_dims)

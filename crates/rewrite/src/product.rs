@@ -7,12 +7,13 @@
 mod channels;
 
 use crate::blocks::{MOST_MOVES, moves};
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
+use crate::miss::Miss;
 use crate::rounding::rounded;
 use crate::view::View;
 use channels::Channels;
 use std::borrow::Cow;
-use strait_core::{NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Source, ValueId};
+use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
 /// The largest number of moves and maps of channels that are skipped.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
@@ -72,10 +73,9 @@ fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
 pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
     for _ in 0..MOST_MAPS {
-        let Some((id, node)) = site.graph.producer(value) else {
+        let Some(node) = site.maker(value) else {
             return false;
         };
-        let node = GraphNode { id, node, ..*site };
         if channel_axis(&node).is_some() {
             return true;
         }
@@ -115,11 +115,10 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
         if site.floats(root).is_some() {
             return Some((shape, root));
         }
-        let (_, node) = site
-            .graph
-            .producer(root)
-            .filter(|(_, node)| moves(&node.op) && is_list(&shape))?;
-        root = node.inputs.first().copied().flatten()?;
+        let mover = site
+            .maker(root)
+            .filter(|maker| moves(&maker.node.op) && is_list(&shape))?;
+        root = mover.input(0)?;
     }
     None
 }
@@ -154,8 +153,7 @@ impl<'a> InFront<'a> {
         let (mut moved, mut path) = (value, Vec::new());
         let mut is_shared = false;
         let (node, axis) = loop {
-            let (id, node) = site.graph.producer(moved)?;
-            let node = GraphNode { id, node, ..*site };
+            let node = site.maker(moved)?;
             is_shared |= !site.used_once(moved);
             if let Some(axis) = axis(&node) {
                 break (node, axis);
@@ -188,8 +186,8 @@ impl<'a> InFront<'a> {
         })
     }
 
-    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if
-    /// this axis does not consist of a part of the channels alone.
+    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if this
+    /// axis has anything other than channels along it.
     fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let (stride, extent) = match self.view.axes.get(axis)?[..] {
             [] => (1, 1),
@@ -201,7 +199,7 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// For each channel, its element of `given`, which has elements along an axis of the value.
+    /// For each channel, its element of `given`, whose elements lie along axis `axis` of the value.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())
@@ -225,13 +223,11 @@ impl<'a> InFront<'a> {
     /// Adds copies of the moving nodes behind the last node of a patch. They replace the old moving nodes and the nodes
     /// `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
+        let mut last = Source::New(patch.add.len() as u16 - 1, 0);
         for node in self.moves.iter().rev() {
-            let last = Source::New(patch.add.len() as u16 - 1, 0);
-            patch
-                .add
-                .push(NewNode::new(node.node.op.clone(), &[Some(last)], &[node.id]));
+            last = push(patch, NewNode::new(node.node.op.clone(), &[Some(last)], &[node.id]));
         }
-        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
+        patch.replace.push((y, last));
         patch.remove.extend(at);
         patch.remove.extend(self.moves.iter().map(|node| node.id));
     }
@@ -243,16 +239,8 @@ impl<'a> InFront<'a> {
     /// For weights w and bias b of a channel with factor f and summand s, where a missing bias is 0: w' = f·w and b' =
     /// f·b + s. Both are computed in f64 and rounded to f32 once. If w and b already come from such a map, their values
     /// before rounding are used.
-    pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Outcome, PassError> {
-        Ok(match self.patch(affine, at, y)? {
-            Ok(patch) => Outcome::Apply(patch),
-            Err(reason) => Outcome::Refused(reason),
-        })
-    }
-
-    fn patch(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Result<Patch, Reason>, PassError> {
+    pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Patch, Miss> {
         let product = &self.node;
-        let refused = |code, text: &str| Ok(Err(Reason::new(code, text)));
         if self.is_shared {
             return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
         }
@@ -287,7 +275,9 @@ impl<'a> InFront<'a> {
         let own = match product.input(2) {
             None => None,
             Some(bias) => match product.per_last_axis(bias, affine.len()) {
-                None => return refused(ReasonCode::Bias, "there is a bias that is no constant per channel"),
+                None => {
+                    return refused(ReasonCode::Bias, "there is a bias that is no constant per channel");
+                }
                 own => own,
             },
         };
@@ -302,11 +292,9 @@ impl<'a> InFront<'a> {
             }
         }
         let origins: Vec<NodeId> = [product.id].iter().chain(at).copied().collect();
-        patch
-            .add
-            .push(NewNode::new(product.node.op.clone(), &operands, &origins));
+        push(&mut patch, NewNode::new(product.node.op.clone(), &operands, &origins));
         self.moved(&mut patch, at, y);
         patch.remove.push(product.id);
-        Ok(Ok(patch))
+        Ok(patch)
     }
 }

@@ -156,7 +156,7 @@ impl<'a> Region<'a> {
             if self.nodes.contains_key(&id) {
                 return Some(id);
             }
-            value = (node.op.term() == Term::Transpose).then(|| node.inputs.first().copied().flatten())??;
+            value = (node.op.term() == Term::Transpose).then(|| node.input(0))??;
         }
     }
 

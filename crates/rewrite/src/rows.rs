@@ -5,11 +5,13 @@
 //! further steps. In either case, each number of the statistic belongs to one row of the value. This module checks this
 //! by the shapes, because a statistic without the reduced axes could broadcast to the wrong rows.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
+use crate::miss::Miss;
+use crate::permute::{Permutation, inverse, is_identity};
 use crate::rounding::rounded;
 use strait_core::op::Transpose;
 use strait_core::shape::Shape;
-use strait_core::{Dim, NewNode, NodeId, Op, PassError, Patch, Source, ValueId};
+use strait_core::{Dim, NewNode, Op, Patch, Source, ValueId};
 
 /// The axes along which statistics of a value are computed, and the shapes of the value and of the statistics.
 pub(crate) struct Rows {
@@ -47,17 +49,17 @@ impl Rows {
     /// True if `value` is computed from `x` for each row separately, elementwise and with statistics of the same row.
     pub(crate) fn separate(&self, site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
         let shape = |value| site.graph.value(value).map(|value| &value.ty.shape);
-        let (Some(own), Some((id, node))) = (shape(value), site.graph.producer(value)) else {
+        let (Some(own), Some(maker)) = (shape(value), site.maker(value)) else {
             return value == x || site.graph.data_of(value).is_some();
         };
         if value == x {
             return true;
         }
         let is_statistic = |shape: &Shape| *shape == self.kept || *shape == self.dropped;
-        let mut operands = node.inputs.iter().flatten().copied();
-        let fits = match &node.op {
+        let mut operands = maker.node.inputs.iter().flatten().copied();
+        let fits = match &maker.node.op {
             Op::Reduce(_) => {
-                let rows = Rows::of(&GraphNode { id, node, ..*site });
+                let rows = Rows::of(&maker);
                 rows.is_some_and(|rows| rows.axes == self.axes && rows.whole == self.whole)
             }
             op if op.term().keeps_order() || matches!(op, Op::Expand(_)) => {
@@ -76,11 +78,10 @@ impl Rows {
     }
 
     /// The order of axes in which the axes of the rows come last. `None` if they already come last.
-    fn order(&self) -> Option<Vec<u32>> {
+    fn order(&self) -> Option<Permutation> {
         let others = (0..self.whole.len()).filter(|axis| !self.axes.contains(axis));
-        let order: Vec<usize> = others.chain(self.axes.iter().copied()).collect();
-        let order = order.iter().map(|&axis| axis as u32).collect::<Vec<u32>>();
-        (!order.iter().enumerate().all(|(at, &axis)| at == axis as usize)).then_some(order)
+        let order = others.chain(self.axes.iter().copied()).map(|axis| axis as u32);
+        Some(order.collect()).filter(|order: &Permutation| !is_identity(order))
     }
 
     /// The first axis of the rows, counted from the end, when the axes of the rows come last.
@@ -88,39 +89,44 @@ impl Rows {
         -(self.axes.len() as i64)
     }
 
-    /// Adds a normalization over the last axes of `x`, with a scale of ones, and returns its result. If the rows lie
-    /// along other axes, transposes are added in front of it and behind it.
-    pub(crate) fn normalized(
+    /// The patch that replaces the node at `site` by a normalization over the last axes of `x`, with a scale of ones, and
+    /// by ops behind it, each with a constant. If possible, another rule folds these ops into the normalization. If the
+    /// rows lie along other axes, transposes are added in front of the normalization and behind it.
+    pub(crate) fn normalization(
         &self,
-        patch: &mut Patch,
+        site: &GraphNode<'_>,
         x: ValueId,
         op: impl Into<Op>,
-        origins: &[NodeId],
-    ) -> Result<Source, PassError> {
-        let push = |patch: &mut Patch, op: Op, operands: &[Option<Source>], origins: &[NodeId]| {
-            patch.add.push(NewNode::new(op, operands, origins));
-            Source::New(patch.add.len() as u16 - 1, 0)
-        };
+        behind: Vec<(Op, ValueId)>,
+    ) -> Result<Patch, Miss> {
+        let mut origins = site.down_to(x);
+        if !behind.is_empty() {
+            // The last node takes the name.
+            origins.rotate_left(1);
+        }
         // The normalization takes the name of the node that is the first origin.
-        let mut others = origins.to_vec();
+        let mut others = origins.clone();
         others.rotate_left(1.min(origins.len()));
-        let ones = rounded(patch, "ones", &[1], vec![1.0])?;
+        let mut patch = Patch::default();
+        let ones = rounded(&mut patch, "ones", &[1], vec![1.0])?;
         let order = self.order();
-        let transpose = |order: &[u32]| Transpose {
-            permutation: order.iter().copied().collect(),
-        };
         let mut value = Source::Old(x);
+        let transposed = |patch: &mut Patch, value: Source, permutation: Permutation| {
+            push(patch, NewNode::new(Transpose { permutation }, &[Some(value)], &others))
+        };
         if let Some(order) = &order {
-            value = push(patch, transpose(order).into(), &[Some(value)], &others);
+            value = transposed(&mut patch, value, order.clone());
         }
-        value = push(patch, op.into(), &[Some(value), ones], origins);
+        value = push(&mut patch, NewNode::new(op, &[Some(value), ones], &origins));
         if let Some(order) = &order {
-            let mut back = vec![0; order.len()];
-            for (at, &axis) in (0..).zip(order) {
-                back[axis as usize] = at;
-            }
-            value = push(patch, transpose(&back).into(), &[Some(value)], &others);
+            value = transposed(&mut patch, value, inverse(order));
         }
-        Ok(value)
+        let last = behind.len().saturating_sub(1);
+        for (index, (op, constant)) in behind.into_iter().enumerate() {
+            let operands = [Some(value), Some(Source::Old(constant))];
+            let origins = if index == last { &[site.id] } else { &origins[..] };
+            value = push(&mut patch, NewNode::new(op, &operands, origins));
+        }
+        site.completed(patch)
     }
 }

@@ -17,17 +17,17 @@ const BLOCKS: &str = "1,4,1,3,3";
 /// The rules that take a link, or make something of several.
 fn folds() -> Vec<Box<dyn Rule>> {
     vec![
-        Box::<rules::FoldConstants>::default(),
-        Box::new(rules::DeadNode),
-        Box::new(rules::MergeTransposes),
-        Box::new(rules::MergeReshapes),
-        Box::new(rules::BatchNormalizationSpelledOut),
-        Box::new(rules::BatchNormalizationIntoProducer),
-        Box::new(rules::ConstantsIntoBatchNormalization),
-        Box::new(rules::ScalarIntoProducer),
-        Box::new(rules::FactorsIntoProducer),
-        Box::new(rules::BiasIntoProducer),
-        Box::new(rules::BatchNormalizationIntoReader),
+        Box::<rules::fold_constants::FoldConstants>::default(),
+        Box::new(rules::dead_node::RULE),
+        Box::new(rules::merge_transposes::RULE),
+        Box::new(rules::merge_reshapes::RULE),
+        Box::new(rules::batch_normalization_spelled_out::RULE),
+        Box::new(rules::batch_normalization_into_producer::RULE),
+        Box::new(rules::constants_into_batch_normalization::RULE),
+        Box::new(rules::scalar_into_producer::RULE),
+        Box::new(rules::factors_into_producer::RULE),
+        Box::new(rules::bias_into_producer::RULE),
+        Box::new(rules::batch_normalization_into_reader::RULE),
     ]
 }
 

@@ -16,15 +16,17 @@ const HEAD: &str = "\
 
 <!-- Made from the documentation in crates/rewrite/src/rules by `cargo xtask bless`; edits here are lost. -->
 
-There are three groups of rules:
+Each rule rewrites one pattern of nodes of the float graph. There are three groups of rules:
 
-- The first group runs on every model, before anything is observed. At each node the rules are tried in the order of this page.
-  They know nothing about targets.
-- The second group is for targets whose tables name them under `rules`. They run after observing and before placing, and the values
-  that they create are observed then. A rule that depends on grids runs on the graph that is exported.
-- The third group runs on the graph of the Q/DQ file only ([qdq.md](qdq.md)).
+- The rules of the first group run on every model, before calibration observes any value. At each node they are tried in the order
+  of this page. They do not depend on the target.
+- The rules of the second group run only for targets whose tables name them under `rules`. They run after the step *observe*,
+  which measures the ranges of values, and before the step *place*, which decides where nodes run. The ranges of the values that
+  these rules create are measured then. A rule that depends on grids runs later, on the graph that is exported.
+- The rules of the third group run only on the graph of the Q/DQ file ([qdq.md](qdq.md)).
 
-`report.json` says what each rule did. [writing-rules.md](writing-rules.md) says how to add one.
+The report of a compilation (`report.json`) says what each rule did. [writing-rules.md](writing-rules.md) explains how to write a
+rule.
 ";
 
 /// Stands above the rules that tables switch on.

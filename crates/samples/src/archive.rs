@@ -42,8 +42,7 @@ impl Archive {
     /// Maps the archive and reads its directory.
     pub(crate) fn open(path: &Path) -> Result<Archive, DataError> {
         let name = path.display().to_string();
-        let file = MappedFile::open(path, u64::MAX)
-            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
+        let file = MappedFile::open(path, u64::MAX).map_err(|error| DataError::unreadable(path, error))?;
         let bytes = file.whole().clone();
         Archive::new(name, bytes, Some(Arc::new(file)))
     }

@@ -44,19 +44,12 @@ impl Array {
     /// All numbers as integers. The last axis varies fastest. `None` if one of the numbers is not whole or does not fit
     /// in `i64`.
     pub fn integers(&self) -> Option<Vec<i64>> {
-        let (numbers, size) = (self.numbers(), self.number_type().size());
-        numbers
-            .chunks_exact(size)
-            .map(|bytes| self.number_type().to_whole(bytes))
-            .collect()
+        self.whole(&self.numbers())
     }
 
     /// All numbers as float32. The last axis varies fastest.
     pub fn reals(&self) -> Vec<f32> {
-        let numbers = self.numbers();
-        let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
-        self.number_type().to_f32(&numbers, &mut reals);
-        reals
+        self.real(&self.numbers())
     }
 
     /// Like [`Array::integers`], for one sample.
@@ -64,11 +57,7 @@ impl Array {
     /// # Panics
     /// As for [`Array::sample`].
     pub fn integers_of(&self, sample: usize) -> Option<Vec<i64>> {
-        let (numbers, size) = (self.sample(sample), self.number_type().size());
-        numbers
-            .chunks_exact(size)
-            .map(|bytes| self.number_type().to_whole(bytes))
-            .collect()
+        self.whole(&self.sample(sample))
     }
 
     /// Like [`Array::reals`], for one sample.
@@ -76,9 +65,17 @@ impl Array {
     /// # Panics
     /// As for [`Array::sample`].
     pub fn reals_of(&self, sample: usize) -> Vec<f32> {
-        let numbers = self.sample(sample);
+        self.real(&self.sample(sample))
+    }
+
+    fn whole(&self, numbers: &[u8]) -> Option<Vec<i64>> {
+        let each = numbers.chunks_exact(self.number_type().size());
+        each.map(|bytes| self.number_type().to_whole(bytes)).collect()
+    }
+
+    fn real(&self, numbers: &[u8]) -> Vec<f32> {
         let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
-        self.number_type().to_f32(&numbers, &mut reals);
+        self.number_type().to_f32(numbers, &mut reals);
         reals
     }
 }

@@ -1,5 +1,7 @@
 //! Errors of stored samples.
 
+use std::{fmt::Display, path::Path};
+
 use strait_core::codes;
 
 /// Why stored data cannot be used. The fault is always in the data, or in the configuration that names the data, and
@@ -67,6 +69,11 @@ impl DataError {
             notes: Vec::new(),
             help: Vec::new(),
         }
+    }
+
+    /// The error for a file or folder that cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: impl Display) -> DataError {
+        DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
     }
 
     #[must_use]

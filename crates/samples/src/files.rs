@@ -12,7 +12,7 @@ use crate::{
     archive::Archive,
     error::{DataError, Kind},
     listing::{Listing, is_image},
-    names,
+    names::{self, extension},
     npy::Array,
     place::SampleSource,
     source::Pieces,
@@ -118,7 +118,7 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError
         Ok(metadata) => metadata,
         Err(error) => match Listing::of_pattern(path) {
             Some(listing) => return listed(listing?, &shown, inputs),
-            None => return Err(unreadable(path, &error)),
+            None => return Err(DataError::unreadable(path, error)),
         },
     };
     if metadata.is_dir() {
@@ -173,7 +173,7 @@ pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -
 }
 
 fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
-    let unreadable = |error| unreadable(folder, &error);
+    let unreadable = |error| DataError::unreadable(folder, error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -262,16 +262,6 @@ fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a
         Some(near) => finding.help(format!("did you mean {near:?}?")),
         None => finding,
     }
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> DataError {
-    DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
-}
-
-fn extension(path: &Path) -> String {
-    path.extension()
-        .map(|extension| extension.to_string_lossy().to_lowercase())
-        .unwrap_or_default()
 }
 
 fn list(names: &[impl AsRef<str>]) -> String {

@@ -173,8 +173,7 @@ impl Images {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
-    strait_mapped::read(path, MOST_BYTES)
-        .map_err(|error| DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display())))
+    strait_mapped::read(path, MOST_BYTES).map_err(|error| DataError::unreadable(path, error))
 }
 
 fn refused(path: &Path, error: &ImageError) -> DataError {

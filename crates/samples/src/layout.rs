@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::{NumberType, npy, npy::Array, steps::Steps};
 
-    /// `stored` has the axis of the samples.
+    /// Checks an array of the shape `stored`, which includes the axis of the samples.
     fn checked(stored: &[usize], model: &[usize], preprocess: Plan) -> Result<(), DataError> {
         let numbers = vec![0; stored.iter().product()];
         let array = Array::parse("x.npy", &npy::encode(NumberType::U8, stored, &numbers).into())?;
@@ -178,7 +178,7 @@ mod tests {
         check(&Source::arrays(vec![array], "x")?, &steps.shape, &spec)
     }
 
-    /// From `NHWC` as said to the layout of the model, as said.
+    /// A plan for samples with the layout `stored`. If `step` is given, a layout step changes the layout to it.
     fn said(stored: &str, step: Option<&str>) -> Plan {
         let axes = |step: &str| step.chars().filter_map(|axis| stored.find(axis)).collect();
         Plan {
@@ -251,7 +251,7 @@ mod tests {
         assert!(found.contains("`stored` says NCHW") && found.contains(nhwc), "{found}");
         let found = help(&[2, 3, 4, 5], said("NHWC", Some("NCHW")));
         assert!(found.contains(nchw) && !found.contains("NHWC"), "{found}");
-        // Nothing that was said helps, and nothing is made up.
+        // None of the layouts that the user has stated helps, so there is no advice.
         assert_eq!(help(&[2, 5, 4, 3], said("NHWC", Some("NCHW"))), "");
     }
 }

@@ -18,7 +18,10 @@ use std::{
 
 use strait_document::Glob;
 
-use crate::error::{DataError, Kind};
+use crate::{
+    error::{DataError, Kind},
+    names::extension,
+};
 
 /// How deep folders may be nested.
 const DEEPEST: usize = 64;
@@ -162,17 +165,12 @@ fn folder(name: &str) -> Option<&str> {
 
 /// True if the file name has the extension of an image.
 pub(crate) fn is_image(name: &str) -> bool {
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        ["png", "jpg", "jpeg"]
-            .iter()
-            .any(|image| extension.eq_ignore_ascii_case(image))
-    })
+    matches!(extension(Path::new(name)).as_str(), "png" | "jpg" | "jpeg")
 }
 
 /// The text of a file.
 pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
-    let bytes = strait_mapped::read(file, MOST_LIST).map_err(|error| unreadable(file, &error))?;
+    let bytes = strait_mapped::read(file, MOST_LIST).map_err(|error| DataError::unreadable(file, error))?;
     String::from_utf8(bytes)
         .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
 }
@@ -191,7 +189,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
     let mut opened = 0;
     while let Some((prefix, above)) = folders.pop() {
         let folder = root.join(&prefix);
-        let unreadable = |error| unreadable(&folder, &error);
+        let unreadable = |error| DataError::unreadable(&folder, error);
         let identity = identity(&folder).map_err(unreadable)?;
         if above.contains(&identity) {
             continue;
@@ -236,10 +234,6 @@ fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(folder)
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> DataError {
-    DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -304,7 +298,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tree(&["a/1.png"]);
         symlink(folder.path(), folder.path().join("a/again")).unwrap();
-        // Three to the folder itself are 3^DEEPEST ways.
+        // Three links from the folder to itself make 3^DEEPEST paths.
         for name in ["x", "y", "z"] {
             symlink(".", folder.path().join(name)).unwrap();
         }

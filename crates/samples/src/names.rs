@@ -1,6 +1,6 @@
-//! Converts the names of tensors to file names.
+//! Names of files, and file names made of the names of tensors.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 /// The name, in which every byte except letters, digits, `.`, `_` and `-` is replaced by `%` and two hexadecimal
 /// digits. Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
@@ -14,6 +14,12 @@ pub fn escape(name: &str) -> String {
         }
     }
     escaped
+}
+
+/// The extension of a file's name in lower case, or nothing.
+pub(crate) fn extension(path: &Path) -> String {
+    let extension = path.extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
 }
 
 #[cfg(test)]

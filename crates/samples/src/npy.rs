@@ -62,8 +62,7 @@ impl Array {
     /// The file cannot be read. The other errors are those of [`Array::parse`].
     pub fn open(path: &Path) -> Result<Array, DataError> {
         let name = path.display().to_string();
-        let file = MappedFile::open(path, u64::MAX)
-            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
+        let file = MappedFile::open(path, u64::MAX).map_err(|error| DataError::unreadable(path, error))?;
         let bytes = file.whole().clone();
         let content = Content {
             bytes,
@@ -208,9 +207,8 @@ impl Array {
             return Ok(Bytes::copy_from_slice(&self.bytes[range]));
         };
         let read = file.read(begin + range.start..begin + range.end);
-        let name = &self.name;
         read.map(Bytes::from)
-            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))
+            .map_err(|error| DataError::unreadable(self.name.as_ref(), error))
     }
 
     /// All numbers, little-endian, where the last axis varies fastest. They are only copied if the file has them in

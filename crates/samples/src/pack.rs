@@ -115,7 +115,8 @@ mod tests {
         pack.add("a", b"123456789").unwrap();
         pack.add("b", b"").unwrap();
         let bytes = pack.finish().unwrap();
-        // Two local headers of 30 bytes, two entries of 46 and the end of 22; names twice, content once.
+        // There are two local headers of 30 bytes, two directory entries of 46 bytes, and the end record of 22 bytes.
+        // Names occur twice, contents once.
         assert_eq!(bytes.len(), 2 * (30 + 46 + 2) + 22 + 9);
         // The checksum that the format's description gives for these nine digits.
         assert_eq!(&bytes[14..18], 0xcbf4_3926u32.to_le_bytes());

@@ -16,33 +16,17 @@ use crate::numbers::NumberType;
 /// Random samples for one input.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
-    count: usize,
+    pub(crate) count: usize,
     /// The position of the input.
-    input: usize,
-    shape: Vec<usize>,
-    number_type: NumberType,
-    /// The smallest number, and the distance from the smallest to the largest number.
-    range: [f64; 2],
+    pub(crate) input: usize,
+    /// The shape of a sample before the preprocessing.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) number_type: NumberType,
+    /// The smallest and the largest number.
+    pub(crate) range: [f64; 2],
 }
 
 impl Random {
-    /// Random samples for the input at position `input`, with this type and with this shape before the preprocessing.
-    pub(crate) fn new(
-        count: usize,
-        input: usize,
-        shape: Vec<usize>,
-        number_type: NumberType,
-        range: [f64; 2],
-    ) -> Random {
-        Random {
-            count,
-            input,
-            shape,
-            number_type,
-            range,
-        }
-    }
-
     /// The type and the range of the random numbers for an input of type `elem`. Integers are small enough for a byte,
     /// even if the input's type is wider.
     pub(crate) fn kind(elem: Elem, has_steps: bool, range: Option<[f64; 2]>) -> (NumberType, [f64; 2]) {
@@ -52,18 +36,6 @@ impl Random {
             (true, None) => (NumberType::F32, [0.0, 1.0]),
             (false, range) => (NumberType::from(elem), range.unwrap_or([0.0, 1.0])),
         }
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    pub(crate) fn number_type(&self) -> NumberType {
-        self.number_type
     }
 
     pub(crate) fn describe(&self) -> String {

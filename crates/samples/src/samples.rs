@@ -280,7 +280,13 @@ impl InputSamples {
                 } else {
                     model.to_vec()
                 };
-                Source::Random(Random::new(count, input, shape, number_type, range))
+                Source::Random(Random {
+                    count,
+                    input,
+                    shape,
+                    number_type,
+                    range,
+                })
             }
         };
         let plan = if has_steps { plan } else { &Plan::default() };
@@ -318,7 +324,7 @@ impl InputSamples {
         &self.source
     }
 
-    /// The numbers that the preprocessing makes of a sample in which every stored number is `stored`.
+    /// The result of preprocessing a sample of `count` numbers that are all `stored`.
     pub(crate) fn made_of(&self, stored: f32, count: usize) -> Vec<f32> {
         let mut sample = vec![stored; count];
         self.steps.apply(&mut sample, &mut Vec::new());

@@ -1,10 +1,10 @@
 //! The source from which the samples of one input are read.
 
-use crate::digest::text;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    digest::text,
     error::{DataError, Kind},
     images::Images,
     marks::{self, Mark, Marks},
@@ -71,7 +71,7 @@ impl Source {
         match self {
             Source::Arrays { ends, .. } => ends.last().copied().unwrap_or(0),
             Source::Images(images) => images.count(),
-            Source::Random(random) => random.count(),
+            Source::Random(random) => random.count,
         }
     }
 
@@ -80,7 +80,7 @@ impl Source {
         match self {
             Source::Arrays { pieces, .. } => pieces.first().map_or(&[], |array| &array.shape()[1..]),
             Source::Images(images) => images.shape(),
-            Source::Random(random) => random.shape(),
+            Source::Random(random) => &random.shape,
         }
     }
 
@@ -92,7 +92,7 @@ impl Source {
                 types.collect()
             }
             Source::Images(images) => vec![(NumberType::U8, images.first())],
-            Source::Random(random) => vec![(random.number_type(), "random numbers")],
+            Source::Random(random) => vec![(random.number_type, "random numbers")],
         }
     }
 
@@ -116,7 +116,7 @@ impl Source {
                 bytes: images.read(sample, marks)?.into(),
             },
             Source::Random(random) => Stored {
-                number_type: random.number_type(),
+                number_type: random.number_type,
                 bytes: random.read(sample).into(),
             },
         })

@@ -6,8 +6,8 @@
 //! | the system refuses memory (`ulimit -v`, a full machine) | SIGABRT | an error that says so |
 //! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails with an error |
 //!
-//! How signals are handled is up to the program, and not to its libraries. So only the command line calls [`install`].
-//! On systems other than Linux nothing is changed.
+//! A program decides how signals are handled; a library must not. So only the command line calls [`install`]. On
+//! systems other than Linux, [`install`] does nothing.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,7 +15,7 @@ mod memory;
 
 pub use memory::Memory;
 
-/// Makes the process end with exit code `code` and a message on standard error, in the cases of the table above.
+/// In the cases of the table above, makes the process write a message to standard error and end with exit code `code`.
 pub fn install(code: u8) {
     #[cfg(target_os = "linux")]
     linux::install(code.into());

@@ -1,5 +1,5 @@
-//! The signal handlers. They may interrupt the process anywhere. So they allocate no memory and take no locks: messages
-//! are written piece by piece from data on the stack.
+//! The signal handlers. A signal may interrupt the process anywhere, so the handlers allocate no memory and take no
+//! locks: messages are written piece by piece from data on the stack.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use signal_hook::low_level::exit;
 
 use crate::memory::refused;
 
-/// The most bytes of a line of `/proc/self/maps` that are parsed. A path in it may have 4096 bytes.
+/// The largest number of bytes of a line of `/proc/self/maps` that are parsed. The path in a line may have 4096 bytes.
 const LONGEST: usize = 4096 + 128;
 
 #[allow(unsafe_code)]
@@ -42,7 +42,7 @@ pub(crate) fn install(code: i32) {
     };
     // SAFETY: this handler, too, allocates nothing, takes no locks and only calls functions that a handler may call.
     let _ = unsafe { signal_hook_registry::register(libc::SIGABRT, aborted) };
-    // If there is any handler for this signal, the write fails, and the process does not end.
+    // With any handler for this signal, a write beyond the limit returns an error instead of ending the process.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 

@@ -1,5 +1,5 @@
-//! Tests of programs that a signal or a lack of memory ends. Each test runs this program again as a child process that
-//! ends this way.
+//! Tests of programs that end because of a signal or a lack of memory. Each test runs this program again as a child
+//! process that ends in this way.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,7 +43,7 @@ fn told(output: &Output) -> String {
 #[allow(unsafe_code)]
 fn a_file_that_is_cut_under_its_map_is_an_error_that_names_it() {
     if let Some(file) = file() {
-        // SAFETY: the test cuts the file under the map on purpose.
+        // SAFETY: the test truncates the file while it is mapped, on purpose.
         let map = unsafe { memmap2::Mmap::map(&File::open(&file).unwrap()).unwrap() };
         OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
         let sum: u64 = map.iter().map(|&byte| u64::from(byte)).sum();

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use strait_core::Module;
 use strait_file_names::FileNames;
 
-/// The most bytes of a file that a target emits.
+/// The largest number of bytes of a file that a target emits.
 pub const MOST_FILE_BYTES: u64 = 4 << 30;
 
-/// The most bytes of all files that a target emits for a model.
+/// The largest number of bytes of all files together that a target emits for a model.
 pub const MOST_EMITTED_BYTES: u64 = 8 << 30;
 
 /// The longest part of a wrong name that an error shows, in characters.
@@ -189,7 +189,7 @@ mod tests {
         for name in ["a", "b"] {
             sink.bytes(name, &[0; 10]).unwrap();
         }
-        // In pieces, none of which is long.
+        // Here the file is written in pieces, none of which is long.
         assert_eq!(sink.append("c", &[0; 3]), Ok(true));
         let all = fault(sink.append("c", &[0; 3]));
         assert!(

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use strait_core::{Elem, Module};
-use strait_kernels::integer::{Activation, Addend, Axis, Broadcast, Carrier, ConvWeights, GemmWeights, Loops};
-use strait_kernels::{Context, KernelError, Pool};
+use strait_kernels::integer::{Loops, OutputTile, Sums};
+use strait_kernels::{Context, KernelError};
 use strait_requantize::{IntType, Requantization};
 
 /// Wraps a target with code of a vendor, so that the rest of the compiler is protected from panics and wrong results.
@@ -66,24 +66,19 @@ impl Target for Guarded {
             Vendor::Forms(forms) if !forms.contains(name) => return self.inner.loops(form, clamp),
             Vendor::Forms(_) | Vendor::All => {}
         }
-        let (inner, out) = self.call(&format!("the kernel of form `{name}`"), || {
-            let loops = self.inner.loops(form, clamp)?;
-            let out = loops.out();
-            Ok((loops, out))
+        let loops = self.call(&format!("the kernel of form `{name}`"), || {
+            let inner = self.inner.loops(form, clamp)?;
+            Ok(GuardedLoops {
+                out: inner.out(),
+                channels: inner.channels(),
+                piece: inner.piece(),
+                inner,
+                name: format!("form `{name}` of target `{}`", self.target()),
+            })
         })?;
-        let loops = GuardedLoops {
-            inner,
-            out,
-            name: format!("form `{name}` of target `{}`", self.target()),
-        };
         match probe(&loops, form, clamp) {
             Ok(None) => Ok(Box::new(loops)),
-            Ok(Some(Wrong {
-                channel,
-                accumulator,
-                expected,
-                found,
-            })) => Err(TargetError::Wrong {
+            Ok(Some((channel, accumulator, expected, found))) => Err(TargetError::Wrong {
                 target: self.target(),
                 form: name.to_owned(),
                 channel,
@@ -155,22 +150,14 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// The loops of a vendor, of which each call is protected.
+/// The loops of a vendor, of which each call is protected. What they say about themselves is asked only once.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,
+    channels: Option<usize>,
+    piece: usize,
     /// The names of the form and the target, for errors.
     name: String,
-}
-
-impl GuardedLoops {
-    fn run(&self, call: impl FnOnce(&dyn Loops) -> Result<(), KernelError>) -> Result<(), KernelError> {
-        match caught(|| call(&*self.inner)) {
-            Ok(Err(KernelError::Tile(text))) => Err(KernelError::Tile(format!("{}: {text}", self.name))),
-            Ok(answer) => answer,
-            Err(message) => Err(KernelError::Tile(format!("{} panicked: {message}", self.name))),
-        }
-    }
 }
 
 impl Loops for GuardedLoops {
@@ -178,108 +165,30 @@ impl Loops for GuardedLoops {
         self.out
     }
 
-    fn conv(
-        &self,
-        cx: &Context,
-        weights: &ConvWeights,
-        batch: usize,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.conv(cx, weights, batch, input, out))
+    fn keeps(&self) -> bool {
+        self.inner.keeps()
     }
 
-    fn gemm(
-        &self,
-        cx: &Context,
-        weights: &GemmWeights,
-        rows: usize,
-        a: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.gemm(cx, weights, rows, a, out))
+    fn channels(&self) -> Option<usize> {
+        self.channels
     }
 
-    fn matmul(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        a: Activation<'_>,
-        b: Activation<'_>,
-        carrier: Carrier,
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.matmul(cx, extents, a, b, carrier, out))
+    fn piece(&self) -> usize {
+        self.piece
     }
 
-    fn sum_pool(
-        &self,
-        cx: &Context,
-        pool: &Pool,
-        channels: Axis,
-        element: IntType,
-        pad_value: i32,
-        carrier: Carrier,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.sum_pool(cx, pool, channels, element, pad_value, carrier, input, out))
-    }
-
-    fn add(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        addends: [Addend<'_>; 2],
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.add(cx, shape, elements, addends, operands, out))
-    }
-
-    fn multiply(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        zeros: [i32; 2],
-        carrier: Carrier,
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.multiply(cx, shape, elements, zeros, carrier, operands, out))
-    }
-
-    fn requantize(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        element: IntType,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.requantize(cx, extents, element, input, out))
-    }
-
-    fn requantize_wide(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        accumulators: &[i64],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        self.run(|loops| loops.requantize_wide(cx, extents, accumulators, out))
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
+        match caught(|| self.inner.finish(cx, sums, stride, place)) {
+            Ok(Err(KernelError::Tile(text))) => Err(KernelError::Tile(format!("{}: {text}", self.name))),
+            Ok(answer) => answer,
+            Err(message) => Err(KernelError::Tile(format!("{} panicked: {message}", self.name))),
+        }
     }
 }
 
-/// An accumulator for which a kernel computes a code that differs from the form's definition.
-struct Wrong {
-    channel: usize,
-    accumulator: i64,
-    expected: i32,
-    found: i32,
-}
+/// An accumulator for which a kernel computes a code that differs from the form's definition: its channel, the
+/// accumulator, the expected code, and the code that was found.
+type Wrong = (usize, i64, i32, i32);
 
 /// Number of accumulators that are compared in each channel.
 const PROBES: usize = 12;
@@ -353,31 +262,14 @@ fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], c
                 continue;
             };
             let expected = expected.min(high).max(low);
-            let found = code(form.out(), &codes[at * width..(at + 1) * width]);
+            let found = form
+                .out()
+                .decode(&codes[at * width..(at + 1) * width])
+                .unwrap_or(i32::MAX);
             if found != expected {
-                return Some(Wrong {
-                    channel,
-                    accumulator,
-                    expected,
-                    found,
-                });
+                return Some((channel, accumulator, expected, found));
             }
         }
     }
     None
-}
-
-/// Converts the bytes of one element to its value.
-fn code(elem: IntType, bytes: &[u8]) -> i32 {
-    match (elem, bytes) {
-        (IntType::I8 | IntType::I4, &[a]) => i8::from_ne_bytes([a]).into(),
-        (IntType::U8 | IntType::U4, &[a]) => a.into(),
-        (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
-        (IntType::U16, &[a, b]) => u16::from_ne_bytes([a, b]).into(),
-        (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]),
-        // The number of bytes does not fit the type.
-        (IntType::I8 | IntType::U8 | IntType::I16 | IntType::U16 | IntType::I32 | IntType::I4 | IntType::U4, _) => {
-            i32::MAX
-        }
-    }
 }

@@ -368,16 +368,7 @@ impl Registry {
     /// # Errors
     /// If another target has the same id, or the table needs code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
-        let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
-        let id = table.id().to_owned();
-        self.insert(Entry {
-            origin,
-            table,
-            kernels,
-            code: Code::None,
-            dialect: None,
-        })?;
-        self.entry(&id)
+        self.add_on_host(origin, table, Code::None)
     }
 
     /// Adds a target whose table and code come from a library. The host's kernels compute its forms, and `make` makes
@@ -393,13 +384,18 @@ impl Registry {
         make: Arc<Make>,
     ) -> Result<&Entry, RegistryError> {
         let table = Table::parse(origin.to_string(), table)?;
+        self.add_on_host(origin, table, Code::Library(make, emits))
+    }
+
+    /// Adds a target whose forms the host's kernels compute.
+    fn add_on_host(&mut self, origin: Origin, table: Table, code: Code) -> Result<&Entry, RegistryError> {
         let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
         self.insert(Entry {
             origin,
             table,
             kernels,
-            code: Code::Library(make, emits),
+            code,
             dialect: None,
         })?;
         self.entry(&id)

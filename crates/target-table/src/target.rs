@@ -217,18 +217,21 @@ impl<'a> Emission<'a> {
 
     /// The layers that a convolution was made of, if its channels are not the outputs of one layer.
     pub fn joined(&self, layer: &str) -> Option<&'a Joined> {
-        let found = self.joined.binary_search_by(|(name, _)| name.as_str().cmp(layer));
-        found.ok().and_then(|at| self.joined.get(at)).map(|(_, joined)| joined)
+        named(self.joined, layer)
     }
 
     /// The observer of the input of a layer, and its settings.
     pub fn observing(&self, layer: &str) -> (&'a str, ObserverOptions) {
-        let found = self.observing.binary_search_by(|(name, _)| name.as_str().cmp(layer));
-        let found = found.ok().and_then(|at| self.observing.get(at));
-        found.map_or((self.observer, ObserverOptions::default()), |(_, found)| {
+        named(self.observing, layer).map_or((self.observer, ObserverOptions::default()), |found| {
             (found.observer.as_str(), found.options.clone())
         })
     }
+}
+
+/// The entry with this name in a list that is sorted by name.
+fn named<'a, T>(list: &'a [(String, T)], name: &str) -> Option<&'a T> {
+    let at = list.binary_search_by(|(own, _)| own.as_str().cmp(name)).ok()?;
+    Some(&list.get(at)?.1)
 }
 
 /// The scale and zero point that a record states for an operand of a layer.

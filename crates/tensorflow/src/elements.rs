@@ -1,8 +1,9 @@
-//! The element types of the format, by number.
+//! The element types of TensorFlow, by their numbers in the file.
 
 use strait_core::Elem;
 
-/// For each type: its number, its name in the specification, and the type that we use for it, if there is one.
+/// For each type: its number, its name in the specification, and the element type of the IR that stands for it, if
+/// there is one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "double", Some(Elem::F64)),
@@ -33,10 +34,10 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (30, "uint4", None),
 ];
 
-/// A reference to an element type has the number of the type plus this.
+/// The number of a reference to an element type is the number of the type plus this offset.
 const REFERENCE: i32 = 100;
 
-/// The element type with this number. If we do not have the type, the error is its name.
+/// The element type with this number. If the IR does not have the type, the error is the type's name.
 pub(crate) fn element(number: i32) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| *n == number) {
         Some((_, _, Some(elem))) => Ok(*elem),

@@ -19,7 +19,7 @@ impl Format for TensorFlow {
         FORMAT
     }
 
-    /// The file must begin with a list of nodes, each of which begins with a name and an operator.
+    /// A file is recognised if it begins with a list of nodes, each of which begins with a name and an operator.
     fn recognises(&self, bytes: &[u8]) -> bool {
         let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
             return false;

@@ -1,9 +1,9 @@
 //! The graph of a file: the results of each node, and the nodes that read these results.
 //!
-//! Result k of a node is called `node:k`, as in TensorFlow; files leave out `:0`. An operand `^node` says that the node
-//! has to run after another node. We ignore such operands, because the order does not matter: no operator that we read
-//! has side effects. Operators that have side effects, or read what others leave behind (variables, queues, tables,
-//! random numbers), are refused by name if an output needs them.
+//! Result k of a node is called `node:k`, as in TensorFlow; files write `node` instead of `node:0`. An operand `^x`
+//! means that its node has to run after the node `x`. We ignore such operands, because the order does not matter: no
+//! operator that we read has side effects. Operators that have side effects, or depend on those of others (variables,
+//! queues, tables, random numbers), are refused by name if an output needs them.
 
 use crate::switches::Port;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use strait_import::{ReadError, Wiring};
 use crate::proto::{GraphDef, NodeDef, Value, attribute};
 use crate::switches::{self, Branch};
 
-/// Limit on the total number of results: this many for each node or operand of the file. Without a limit, a few bytes
-/// could ask for any number of results.
+/// Limit on the total number of results of all nodes: this many for each node or operand of the file. Without a limit,
+/// a few bytes could ask for any number of results.
 const MOST_RESULTS: usize = 16;
 
 /// The limit on the number of results is never below this, even for small files.
@@ -33,7 +33,8 @@ pub(crate) struct Graph {
     results: Vec<Vec<String>>,
     /// For each node: the nodes that read its results, as pairs of a node and the position of the operand.
     users: Vec<Vec<(usize, usize)>>,
-    /// For each node: what becomes of it because constants decide between branches.
+    /// For each node: whether it runs and what it computes, after all branches with a constant condition have been
+    /// resolved.
     branches: Vec<Branch>,
 }
 
@@ -124,7 +125,8 @@ impl Graph {
         self.positions.get(name).copied()
     }
 
-    /// Those operands of a node that are tensors, except operands from branches that never run because of a constant.
+    /// The operands of a node that are tensors, except those from branches that never run because their condition is a
+    /// constant.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {
@@ -133,7 +135,7 @@ impl Graph {
         }
     }
 
-    /// What becomes of a node because constants decide between branches.
+    /// Whether a node runs and what it computes, after all branches with a constant condition have been resolved.
     pub(crate) fn branch(&self, node: usize) -> Branch {
         self.branches[node]
     }
@@ -155,8 +157,8 @@ impl Graph {
         (result < self.results[node].len()).then_some((node, result))
     }
 
-    /// The nodes that read a result, each with the position of the operand. Nodes in branches that never run are left
-    /// out.
+    /// The nodes that read a result, each with the position of the operand. Nodes in branches that never run are
+    /// omitted.
     pub(crate) fn users(&self, port: Port) -> impl Iterator<Item = (usize, usize)> + '_ {
         let users = self.users[port.0].iter().copied();
         users.filter(move |&(node, position)| {
@@ -164,9 +166,9 @@ impl Graph {
         })
     }
 
-    /// The tensors and nodes, as a builder needs them. A TensorFlow graph does not state its outputs. If the caller
-    /// does not name outputs either, the outputs are the results that no node reads, and the inputs are the
-    /// placeholders that these outputs need.
+    /// The connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not state
+    /// its outputs. If the caller does not name outputs either, the outputs are the results that no node reads, and the
+    /// inputs are the placeholders that these outputs need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);
@@ -175,37 +177,27 @@ impl Graph {
         for (position, node) in self.def.node.iter().enumerate() {
             let results = self.results(position);
             let is_needed = needed.as_ref().is_none_or(|needed| needed[position]);
-            match node.op.as_str() {
-                "Const" => {
-                    // A constant is also a node here, so that all nodes keep their positions.
-                    results.iter().take(1).try_for_each(|name| wiring.constant(name))?;
-                    wiring.node(
-                        &node.name,
-                        [],
-                        [],
-                        results.iter().skip(1).map(|name| Some(name.as_str())),
-                    )?;
+            let is_constant = node.op == "Const";
+            if is_constant || node.op == "Placeholder" && is_needed {
+                if let Some(name) = results.first() {
+                    match is_constant {
+                        true => wiring.constant(name)?,
+                        false => wiring.input(name)?,
+                    }
                 }
-                "Placeholder" if is_needed => {
-                    results.iter().take(1).try_for_each(|name| wiring.input(name))?;
-                    wiring.node(
-                        &node.name,
-                        [],
-                        [],
-                        results.iter().skip(1).map(|name| Some(name.as_str())),
-                    )?;
-                }
-                _ => {
-                    let passed = |k: usize| match self.branches[position] {
-                        Branch::Passes { result, .. } => k == result,
-                        Branch::Plain | Branch::Dead => true,
-                    };
-                    let operands = self.operands(position).iter().map(|&port| Some(self.tensor(port)));
-                    let results = results.iter().enumerate();
-                    let results = results.map(|(k, name)| passed(k).then_some(name.as_str()));
-                    wiring.node(&node.name, operands, [], results)?;
-                }
+                // It is also a node here, so that all nodes keep their positions.
+                let others = results.iter().skip(1).map(|name| Some(name.as_str()));
+                wiring.node(&node.name, [], [], others)?;
+                continue;
             }
+            let passed = |k: usize| match self.branches[position] {
+                Branch::Passes { result, .. } => k == result,
+                Branch::Plain | Branch::Dead => true,
+            };
+            let operands = self.operands(position).iter().map(|&port| Some(self.tensor(port)));
+            let results = results.iter().enumerate();
+            let results = results.map(|(k, name)| passed(k).then_some(name.as_str()));
+            wiring.node(&node.name, operands, [], results)?;
         }
         for &port in &outputs {
             wiring.output(self.tensor(port));
@@ -230,9 +222,9 @@ impl Graph {
         is_constant
     }
 
-    /// The outputs of a graph for which nobody has named any: results that depend on an input, and that no node reads,
-    /// except nodes that only look at a tensor. Constants are left out, because training leaves some behind that
-    /// nothing reads any more. Both results of a switch are left out too, because conditions leave some of them unread.
+    /// The outputs of a graph if nobody has named any: results that depend on an input and that no node reads, where
+    /// nodes that only inspect a tensor do not count. Constants are omitted, because training leaves some behind that
+    /// nothing reads any more. The results of a switch are omitted too, because conditions leave some of them unread.
     fn ends(&self) -> Vec<Port> {
         let mut is_taken = vec![false; self.def.node.len()];
         for (position, node) in self.def.node.iter().enumerate() {
@@ -250,7 +242,7 @@ impl Graph {
         };
         let ends = self.def.node.iter().enumerate().filter(is_end);
         ends.flat_map(|(position, node)| {
-            // Only the first result of a normalization counts; the others are for training.
+            // Only the first result of a batch normalization counts; its other results are for training.
             let first = node.op.starts_with("FusedBatchNorm");
             let count = if first { 1 } else { self.results(position).len() };
             let range = match self.branches[position] {
@@ -295,7 +287,7 @@ impl Graph {
     }
 }
 
-/// True for operators that only look at a tensor, and compute nothing from it.
+/// True for operators that only inspect a tensor, and compute nothing from it.
 fn is_aside(op: &str) -> bool {
     op.contains("Summary")
         || matches!(

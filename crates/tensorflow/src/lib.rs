@@ -3,10 +3,11 @@
 //! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its
 //! structure. Weights that the file stores as bytes are not copied; they become slices of the memory map.
 //! [`Decoded::read`] builds a module of the float stage. Unknown operators are reported all at once, each with options
-//! that leave it out. Types and shapes come only from the inference functions of `strait-core`.
+//! with which the model is read without the operator. Types and shapes come only from the inference functions of
+//! `strait-core`.
 //!
-//! In the IR, convolutions, pools and resizes have channels first. If a graph has channels last, such a node is read as
-//! an op between two transposes, and the canonicaliser's rules move and cancel the transposes.
+//! In the IR, convolutions, pools and resizes have channels first. A convolution, pool or resize with channels last is
+//! read as an op between two transposes, and the canonicaliser's rules move and cancel the transposes.
 
 mod elements;
 mod format;
@@ -34,7 +35,7 @@ use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
     Assumed, Cut, Declared, Decoded, MOST_BYTES_OF_PROTOBUF, NodeFault, ReadError, ReadOptions, Refusal, Scope,
-    TensorId, Wiring, between, cut, with_ways,
+    TensorId, Wiring, between, cut, with_batch, with_ways,
 };
 
 use crate::graph::Graph;
@@ -42,9 +43,6 @@ use crate::nodes::Nodes;
 use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;
-
-/// The longest message of the protobuf decoder that is passed on, in characters.
-const LONGEST_MESSAGE: usize = 300;
 
 /// The name of the format in messages.
 const FORMAT: &str = "TensorFlow";
@@ -55,10 +53,10 @@ pub struct Model {
     graph: Graph,
 }
 
-/// Reads the graph at `path`: [`Model::open`] and [`Model::read`] in one.
+/// Reads the graph at `path`: does what [`Model::open`] and [`Model::read`] do.
 ///
 /// # Errors
-/// As theirs.
+/// See [`Model::open`] and [`Model::read`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
     Model::open(path)?.read(options)
 }
@@ -81,36 +79,13 @@ impl Model {
     /// # Errors
     /// The bytes are not a frozen graph.
     pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
-        let decode = |words: String| ReadError::Decode { format: FORMAT, words };
-        let def = GraphDef::decode(bytes).map_err(|error| {
-            let text = error.to_string();
-            decode(text.chars().take(LONGEST_MESSAGE).collect())
-        })?;
+        let def = GraphDef::decode(bytes).map_err(|error| ReadError::undecoded(FORMAT, &error.to_string()))?;
         if def.node.is_empty() {
-            return Err(decode("there are no nodes in it".into()));
+            return Err(ReadError::undecoded(FORMAT, "there are no nodes in it"));
         }
         Ok(Model {
             graph: Graph::new(def)?,
         })
-    }
-
-    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
-        let options = self.spelled_out(options);
-        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
-        let cut = cut(&wiring, &options).map_err(|error| match &error {
-            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
-                Some(fault) => ReadError::Unsupported(vec![fault]),
-                None => error,
-            },
-            _ => error,
-        })?;
-        state::check(&self.graph, &wiring, &cut)?;
-        self.between(&wiring, &cut, &options, is_single)
-            .map_err(|error| match error {
-                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
-                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
-                other => other,
-            })
     }
 
     /// An error that lists all nodes of a cut whose operators are not known.
@@ -149,12 +124,7 @@ impl Model {
             tensors.begins.insert(input, declared);
         }
         check_bind(&tensors, &options.bind)?;
-        let batch = match is_single {
-            true => strait_import::batch(wiring, &tensors, cut, &options.bind),
-            false => Vec::new(),
-        };
-        let mut bind = options.bind.clone();
-        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+        let (batch, bind) = with_batch(wiring, &tensors, cut, &options.bind, is_single);
         let scope = Scope {
             wiring,
             source: &tensors,
@@ -164,7 +134,7 @@ impl Model {
         Ok((module, Assumed { batch, ..assumed }))
     }
 
-    /// The options, with names of nodes replaced by the names of their first results.
+    /// A copy of the options in which the names of nodes are replaced by the names of their first results.
     fn spelled_out(&self, options: &ReadOptions) -> ReadOptions {
         let tensor = |name: &String| match self.graph.position(name) {
             Some(node) => self.graph.tensor((node, 0)).to_owned(),
@@ -182,8 +152,8 @@ impl Model {
         }
     }
 
-    /// The type of a tensor at which the graph begins: what the file and the nodes that take it say, or what the part
-    /// above it gives.
+    /// The type of a tensor at which the graph begins. It follows from the file and the nodes that read the tensor, or
+    /// else from the part of the graph that computes the tensor.
     fn begin(
         &self,
         tensors: &Tensors<'_>,
@@ -213,7 +183,7 @@ impl Model {
         }
     }
 
-    /// The type of a tensor, found by reading the part of the graph above it.
+    /// The type of a tensor, found by reading the part of the graph that computes it.
     fn above(
         &self,
         tensors: &Tensors<'_>,
@@ -250,12 +220,12 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors that the graph can be cut at, `node:k`, in the order of the file.
+    /// The names `node:k` of all tensors at which the graph can be cut, in the order of the file.
     fn tensors(&self) -> Vec<&str> {
         self.graph.tensors().collect()
     }
 
-    /// The names of all nodes but constants, in the order of the file.
+    /// The names of all nodes except constants, in the order of the file.
     fn nodes(&self) -> Vec<&str> {
         let nodes = self.graph.def.node.iter();
         let nodes = nodes.filter(|node| node.op != "Const");
@@ -264,27 +234,34 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// A TensorFlow graph names no outputs. Without `outputs` in the options they are the results that no node takes. A
-    /// node named in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need
-    /// is read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`.
+    /// A TensorFlow graph does not state its outputs. If the options do not name outputs either, the outputs are the
+    /// results that no node reads. The name of a node in the options stands for the node's first result, as everywhere
+    /// in TensorFlow. Only the nodes that the outputs need are read. Extents of inputs that the file does not state
+    /// have the keys `<tensor>.<axis>`. If `is_single` is true, the batch is bound to 1.
     ///
     /// # Errors
-    /// Unknown operators, a graph that contradicts itself, variables, or options that do not fit the graph.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, false).map(|(module, _)| module)
-    }
-
-    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// answer includes which dimensions were bound this way.
-    ///
-    /// # Errors
-    /// As [`Model::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, true)
+    /// There are unknown operators or variables, the graph contradicts itself, or the options do not fit the graph.
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
+        let options = self.spelled_out(options);
+        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
+        let cut = cut(&wiring, &options).map_err(|error| match &error {
+            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
+                Some(fault) => ReadError::Unsupported(vec![fault]),
+                None => error,
+            },
+            _ => error,
+        })?;
+        state::check(&self.graph, &wiring, &cut)?;
+        self.between(&wiring, &cut, &options, is_single)
+            .map_err(|error| match error {
+                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
+                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
+                other => other,
+            })
     }
 }
 
-/// Refuses bound values for extents that no input has.
+/// Refuses values that are bound to extents that no input has.
 fn check_bind(tensors: &Tensors<'_>, bind: &BTreeMap<String, u64>) -> Result<(), ReadError> {
     strait_import::check_bind(bind, || {
         let keys = tensors.begins.iter().flat_map(|(&id, declared)| {

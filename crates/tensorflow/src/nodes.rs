@@ -1,4 +1,4 @@
-//! The nodes of a graph, for the builder.
+//! Reads the nodes of a graph, as the builder requires.
 
 use crate::graph::Graph;
 use crate::operator_reader::OperatorReader;
@@ -6,7 +6,7 @@ use crate::ops;
 use smallvec::SmallVec;
 use strait_import::{Builder, Layer, Reader, Refusal};
 
-/// Reads the nodes of a graph for the builder.
+/// The nodes of a graph, from which the builder reads one at a time.
 pub(crate) struct Nodes<'a> {
     pub(crate) graph: &'a Graph,
 }

@@ -1,8 +1,8 @@
-//! One node, as the functions in [`crate::ops`] see it: a [`Layer`] with TensorFlow's attributes.
+//! A node as the functions in [`crate::ops`] read it: a [`Layer`] together with TensorFlow's attributes.
 //!
 //! Attributes that begin with `_`, and those that are types of operands or results, do not change what a node computes.
-//! Every other attribute could change the meaning of the node. So the node is refused if it has an attribute that the
-//! function which reads it does not ask for.
+//! Every other attribute could change what the node computes. So a node is refused if it has an attribute that its
+//! reading function has not asked for.
 
 use std::ops::{Deref, DerefMut};
 
@@ -130,12 +130,12 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Accepts these attributes without reading them, because they change nothing at inference.
+    /// Accepts these attributes without reading them, because they have no effect at inference.
     pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
         self.asked.extend_from_slice(keys);
     }
 
-    /// Refuses a node that has an attribute which the reading function has not asked for.
+    /// Refuses a node that has an attribute for which the reading function has not asked.
     pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
         let unknown = self.def.attr.iter().find(|(key, attr)| {
             let is_type = match &attr.value {

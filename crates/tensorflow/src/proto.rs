@@ -2,7 +2,7 @@
 //!
 //! Only the fields that we read are declared; the decoder skips the rest. `bytes` fields are slices of the decoded
 //! buffer. Attributes that are functions (field 10) are not declared, because no operator that we read has one. Without
-//! them, messages can only be nested to a fixed depth.
+//! these, messages can only be nested to a fixed depth.
 
 use std::collections::BTreeMap;
 
@@ -55,8 +55,8 @@ pub(crate) struct NodeDef {
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) op: String,
-    /// Operands: `node`, or `node:k` for result k of a node. After them come entries `^node`, for nodes that have to
-    /// run earlier.
+    /// The operands: `node`, or `node:k` for result k of a node. They are followed by entries `^node` for nodes that
+    /// have to run earlier.
     #[prost(string, repeated, tag = "3")]
     pub(crate) input: Vec<String>,
     #[prost(btree_map = "string, message", tag = "5")]
@@ -83,7 +83,7 @@ pub(crate) enum Value {
     Float(f32),
     #[prost(bool, tag = "5")]
     Flag(bool),
-    /// An element type, by the number that it has in [`crate::elements`].
+    /// An element type: its number in [`crate::elements`].
     #[prost(int32, tag = "6")]
     Type(i32),
     #[prost(message, tag = "7")]
@@ -141,10 +141,10 @@ pub(crate) struct Dim {
     pub(crate) size: i64,
 }
 
-/// A constant. Its elements are in `tensor_content`, or in the list for their type.
+/// A constant. Its elements are either in `tensor_content`, or in the list for its element type.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorProto {
-    /// The element type, by the number that it has in [`crate::elements`].
+    /// The element type: its number in [`crate::elements`].
     #[prost(int32, tag = "1")]
     pub(crate) dtype: i32,
     #[prost(message, optional, tag = "2")]

@@ -1,7 +1,7 @@
 //! Detects graphs that are not frozen.
 //!
-//! The variables of such a graph have their values in a separate checkpoint, so the graph alone is not a model. The
-//! error explains how to freeze the graph with TensorFlow 2 or 1.
+//! The values of the variables of such a graph are in a separate checkpoint, so the graph by itself is not a complete
+//! model. The error message explains how to freeze the graph with TensorFlow 2 or 1.
 
 use strait_core::{Reason, ReasonCode};
 use strait_import::{Cut, NodeFault, ReadError, Wiring};
@@ -22,8 +22,8 @@ const VARIABLES: [&str; 10] = [
     "VarIsInitializedOp",
 ];
 
-/// Instructions that make a frozen graph from the SavedModel in `FOLDER`, or from a graph and its checkpoint, for
-/// TensorFlow 2 and 1.
+/// Instructions for freezing a graph: with TensorFlow 2 from the SavedModel in `FOLDER`, and with TensorFlow 1 from a
+/// graph and its checkpoint.
 pub const FREEZE: &str = "freeze it. With TensorFlow 2: \
     `from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2; \
     frozen = convert_variables_to_constants_v2(tf.saved_model.load('FOLDER').signatures['serving_default']); \

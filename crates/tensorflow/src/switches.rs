@@ -2,20 +2,20 @@
 //!
 //! TensorFlow 1 writes a condition as `Switch` nodes, which pass a tensor to one of two branches, and `Merge` nodes,
 //! which take the result of the branch that ran. Batch normalization and dropout have a condition on a flag that says
-//! whether the model is being trained. In a frozen graph, this flag is a constant. A switch on a constant passes its
-//! operand on to one branch. All nodes in the other branch never run (they are dead), and neither do nodes that read
-//! their results or have to run after them. A merge passes on the one operand that is not dead. All other switches and
-//! merges stay, and are refused by name if an output needs them.
+//! whether the model is being trained. In a frozen graph, this flag is a constant. A switch with a constant condition
+//! passes its operand on to one branch. The nodes in the other branch never run (they are dead), and neither do nodes
+//! that read their results or have to run after them. A merge passes on its only operand that is not dead. All other
+//! switches and merges stay, and are refused by name if an output needs them.
 
 use crate::proto::{GraphDef, TensorProto, Value, attribute};
 
 /// A result of a node: the node's position in the file, and the number of the result.
 pub(crate) type Port = (usize, usize);
 
-/// What becomes of a node when constants decide between branches.
+/// What a node does after all branches with a constant condition have been resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
-    /// The node computes what its operator stands for.
+    /// The node runs, and computes its operator.
     Plain,
     /// The node passes on one of its operands as one of its results.
     Passes { operand: usize, result: usize },
@@ -33,7 +33,7 @@ enum State {
     Dead,
 }
 
-/// Decides for each node what becomes of it.
+/// Decides for each node whether it runs, and whether it only passes on an operand.
 pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<Branch> {
     let mut branches = vec![Branch::Plain; graph.node.len()];
     if !graph.node.iter().any(|node| is_switch(&node.op)) {
@@ -50,7 +50,7 @@ pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec
         let is_ordered = |&(producer, _): &Port| states[producer] != State::Unknown;
         let op = graph.node[node].op.as_str();
         if matches!(op, "Merge" | "RefMerge") {
-            // An operand that comes from a loop has not been visited yet.
+            // An operand that comes from a loop has not been visited yet, so the merge stays.
             if taken.iter().all(is_ordered) {
                 let mut alive = (0..taken.len()).filter(|&position| !is_dead(&taken[position]));
                 match (alive.next(), alive.next()) {
@@ -116,8 +116,8 @@ fn constant(tensor: &TensorProto) -> Option<bool> {
     }
 }
 
-/// Sorts the nodes so that each node comes after all nodes whose results it reads, and after all that have to run
-/// before it. Nodes in loops, and nodes that need them, are left out.
+/// Sorts the nodes so that each node comes after all nodes whose results it reads, and after all nodes that have to run
+/// before it. Nodes in loops, and nodes that depend on them, are omitted.
 fn order(operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<usize> {
     let before = |node: usize| {
         let taken = operands[node].iter().map(|&(producer, _)| producer);

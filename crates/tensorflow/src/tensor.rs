@@ -6,16 +6,16 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::shape::count_of;
 use strait_core::{Elem, ReasonCode, TensorData};
-use strait_import::Refusal;
+use strait_import::{Refusal, narrow_entries};
 
 use crate::elements::element;
 use crate::proto::{TensorProto, TensorShapeProto};
 
-/// Limit on the total size, in bytes, of constants that are stored as a list shorter than the tensor, so that the rest
-/// has to be filled in.
+/// Limit on the total size, in bytes, of constants that are stored as a list with fewer values than the tensor has
+/// elements. Such constants are filled up with a repeated value.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// How many bytes of such constants may still be filled in.
+/// How many bytes of constants that have to be filled up may still be read.
 #[derive(Debug)]
 pub(crate) struct Budget(Cell<u64>);
 
@@ -49,8 +49,8 @@ fn invalid(text: impl Into<String>) -> Refusal {
 }
 
 /// The tensor that a message describes. If the elements are stored as bytes, the tensor is a slice of the file. If they
-/// are stored as a list, the list may be shorter than the tensor: the last value then stands for all missing ones, or
-/// zero if the list is empty.
+/// are stored as a list, the list may have fewer values than the tensor has elements: its last value then stands for
+/// all missing elements. If the list is empty, all elements are zero.
 pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData, Refusal> {
     let elem = element(proto.dtype).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = extents(proto.tensor_shape.as_ref())?;
@@ -85,17 +85,8 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
     TensorData::new(elem, &shape, Bytes::from(bytes)).map_err(Refusal::from)
 }
 
-/// The elements as bytes. They are read from the list that the format has for this element type.
+/// The elements as bytes, from the list that the message has for this element type.
 fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
-    /// Elements of narrow types are stored as 32-bit entries, one for each element.
-    fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, Refusal> {
-        let mut out = Vec::with_capacity(list.len() * N);
-        for &entry in list {
-            let value = T::try_from(entry).map_err(|_| invalid(format!("its element {entry} is out of range")))?;
-            out.extend(bytes(value));
-        }
-        Ok(out)
-    }
     let words = &proto.int_val;
     Ok(match elem {
         Elem::F32 => proto.float_val.iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -104,13 +95,13 @@ fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
         Elem::U64 => proto.uint64_val.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::U32 => proto.uint32_val.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I32 => words.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Elem::I16 => narrow(words, i16::to_le_bytes)?,
-        Elem::U16 => narrow(words, u16::to_le_bytes)?,
-        Elem::I8 => narrow(words, i8::to_le_bytes)?,
-        Elem::U8 => narrow(words, u8::to_le_bytes)?,
+        Elem::I16 => narrow_entries(words, i16::to_le_bytes)?,
+        Elem::U16 => narrow_entries(words, u16::to_le_bytes)?,
+        Elem::I8 => narrow_entries(words, i8::to_le_bytes)?,
+        Elem::U8 => narrow_entries(words, u8::to_le_bytes)?,
         Elem::Bool => proto.bool_val.iter().map(|&v| u8::from(v)).collect(),
-        Elem::F16 | Elem::BF16 => narrow(&proto.half_val, u16::to_le_bytes)?,
-        // The format does not have these types.
+        Elem::F16 | Elem::BF16 => narrow_entries(&proto.half_val, u16::to_le_bytes)?,
+        // TensorFlow files cannot have constants of these types.
         Elem::I4 | Elem::U4 => return Err(Refusal::Unsupported(format!("its element type is {elem}"))),
     })
 }

@@ -1,10 +1,10 @@
 //! Finds the types of the tensors at which a graph begins.
 //!
-//! A placeholder has an element type, and sometimes a shape. Tensors inside of the graph have neither, unless the
-//! writer of the file has added `_output_shapes`. Their types are then derived from the nodes that read them. For
-//! example, the operand of a convolution has four axes, and the filter tells the number of channels. The user has to
-//! bind extents that remain unknown, by the key `<tensor>.<axis>`. If even the number of axes is not known, it is the
-//! number of axes for which the user has bound values.
+//! A placeholder has an element type, and sometimes a shape. Other tensors have neither, unless the writer of the file
+//! has added `_output_shapes`. Their types are derived from the nodes that read them. For example, the operand of a
+//! convolution has four axes, and its filter gives the number of channels. For extents that remain unknown, the user
+//! has to bind values with the keys `<tensor>.<axis>`. If even the number of axes is not known, it is the number of
+//! axes for which the user has bound values.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::proto::{NodeDef, TensorShapeProto, Value, attribute};
 use crate::switches::Port;
 use crate::tensor::{Budget, tensor};
 
-/// The number of an element type that some operators always have.
+/// The numbers of element types that operands or results of some operators always have.
 const FLOAT: i32 = 1;
 const INT32: i32 = 3;
 
@@ -26,13 +26,13 @@ const INT32: i32 = 3;
 /// shape if they do not know the shape.
 const FIRST_WITH_SHAPES: i32 = 24;
 
-/// To find out the number of axes of a tensor, at most this many operators after it are followed.
+/// To find the number of axes of a tensor, at most this many operators in a row are followed.
 const FARTHEST: usize = 64;
 
-/// The extents of a tensor; `None` for an extent that is not known.
+/// The extents of a tensor. An extent that is not known is `None`.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, and the values that are bound to the extents of its inputs.
+/// The tensors of a graph, with the types that are known of the tensors at which the graph begins.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,
@@ -51,14 +51,8 @@ impl TensorSource for Tensors<'_> {
             return Some(Err(Refusal::unsupported("a constant without a value")));
         };
         let name = self.wiring.name(id);
-        Some(tensor(proto, &self.budget).map_err(|refusal| match refusal {
-            Refusal::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
-            Refusal::Invalid(mut reason) => {
-                reason.text = format!("the constant `{name}`: {}", reason.text);
-                Refusal::Invalid(reason)
-            }
-            Refusal::Unknown => Refusal::Unknown,
-        }))
+        let within = |refusal: Refusal| refusal.within(&format!("the constant `{name}`"));
+        Some(tensor(proto, &self.budget).map_err(within))
     }
 
     fn declared(&self, id: TensorId) -> Option<Declared> {
@@ -81,14 +75,14 @@ impl TensorSource for Tensors<'_> {
     }
 }
 
-/// True if the graph can begin at the tensor, because we can read its element type. Its extents do not matter here:
-/// extents that the file does not state can be bound.
+/// True if the graph can begin at the tensor, because its element type is one that we can read. The extents do not
+/// matter: values can be bound to extents that the file does not state.
 pub(crate) fn begins(graph: &Graph, wiring: &Wiring<'_>, id: TensorId) -> Option<bool> {
     let elem = made_by(graph, graph.find(wiring.name(id))?);
     Some(elem.is_none_or(|elem| element(elem).is_ok()))
 }
 
-/// The type of a tensor at which a graph begins, as far as it follows from the file and from the keys in `bind`.
+/// The type of a tensor at which a graph begins, as far as it is known from the file and from the keys in `bind`.
 pub(crate) fn begin(graph: &Graph, port: Port, bind: &BTreeMap<String, u64>) -> Declared {
     let elem = made_by(graph, port).or_else(|| taken_as(graph, port));
     let name = graph.tensor(port);
@@ -181,13 +175,14 @@ pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
         | "Pad"
         | "DepthToSpace"
         | "SpaceToDepth" => of("T"),
-        // The first result has the type of the image; all other results have the type of the statistics.
+        // The first result has the element type of the image; all other results have the element type of the
+        // statistics.
         "FusedBatchNormV2" | "FusedBatchNormV3" if result == 0 => of("T"),
         _ => None,
     }
 }
 
-/// The number of a tensor's element type, if a node that reads the tensor determines it.
+/// The number of a tensor's element type, if some node that reads the tensor determines it.
 fn taken_as(graph: &Graph, port: Port) -> Option<i32> {
     graph.users(port).find_map(|(user, position)| {
         let node = graph.node(user);
@@ -247,7 +242,7 @@ fn written(graph: &Graph, (node, result): Port) -> Option<Extents> {
         .or_else(known)
 }
 
-/// The extents of a tensor that follow from the nodes that read it.
+/// The extents that the nodes that read a tensor require of it.
 fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     let left = left.checked_sub(1)?;
     graph.users(port).find_map(|(user, position)| {
@@ -302,7 +297,7 @@ fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     })
 }
 
-/// The extents of a constant. Nodes that only pass the constant on are followed.
+/// The extents of a constant, or of a node that only passes a constant on.
 fn constant_shape(graph: &Graph, mut port: Port) -> Option<Vec<u64>> {
     for _ in 0..FARTHEST {
         let node = graph.node(port.0);

@@ -1,8 +1,8 @@
 //! Extracts the tensors and operators of a file from its flatbuffer.
 //!
 //! In a flatbuffer, many references may point to the same table. For example, a small file can have a million tensors
-//! that all share a name of a megabyte. So everything that is extracted counts towards a budget, which normal files do
-//! not exceed.
+//! that all share a name of a megabyte. So the bytes of everything that is extracted are counted, and must stay below a
+//! limit that normal files do not reach.
 
 use bytes::Bytes;
 use planus::ReadAsRoot;
@@ -23,11 +23,9 @@ const VERSION: i64 = 3;
 /// Limit on the number of tensors of a graph, and on the number of its operators.
 const MOST: usize = 1 << 20;
 
-/// How many bytes may be extracted in addition to the size of the file, because tables may be shared.
+/// How many bytes may be extracted beyond the size of the file, because a table that several references share is
+/// extracted several times.
 const SHARED: u64 = 1 << 24;
-
-/// If the decoder's message is longer than this number of characters, it is cut.
-const LONGEST_MESSAGE: usize = 300;
 
 /// A tensor of the file.
 #[derive(Clone, Debug)]
@@ -38,18 +36,18 @@ pub(crate) struct Tensor {
     pub(crate) elem: i8,
     /// The extents; −1 stands for an unknown extent.
     pub(crate) shape: Vec<i32>,
-    /// False if nothing is known about the shape. In this case `shape` is empty.
+    /// True if the shape is known. If it is not, `shape` is empty.
     pub(crate) has_shape: bool,
-    /// For a constant: its bytes in the file.
+    /// The bytes in the file, if the tensor is a constant.
     pub(crate) data: Option<Bytes>,
     /// The grid, if the elements are codes. For floats this is `None`, even if the file gives a grid.
     pub(crate) grid: Option<QuantParams>,
-    /// For a bias: the scale that the file gives. It may differ from the grid of the products, on which the bias is
-    /// read.
+    /// The scale that the file gives, if the tensor is a bias. It may differ from the scale of the products, with which
+    /// the bias is read.
     pub(crate) said: Option<f32>,
-    /// True for a state that is kept from one run to the next. Only some operators can take such a tensor.
+    /// True for a state that LiteRT keeps from one run to the next. Only some operators can take such a tensor.
     pub(crate) is_variable: bool,
-    /// If no operator can take the tensor: the reason.
+    /// The reason why no operator can take the tensor, if that is so.
     pub(crate) refused: Option<&'static str>,
 }
 
@@ -62,7 +60,7 @@ pub(crate) struct Node<'a> {
     pub(crate) outputs: Vec<Option<usize>>,
 }
 
-/// The kind of an operator. Several operators may share one.
+/// The kind of an operator. Several operators may have the same kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Code<'a> {
     /// The number of the builtin operator.
@@ -99,10 +97,7 @@ pub(crate) struct Graph<'a> {
 
 /// The error for bytes that are not a model of this format.
 pub(crate) fn undecoded(words: &str) -> ReadError {
-    ReadError::Decode {
-        format: "TFLite",
-        words: words.chars().take(LONGEST_MESSAGE).collect(),
-    }
+    ReadError::undecoded("TFLite", words)
 }
 
 fn broken(error: planus::Error) -> ReadError {
@@ -153,7 +148,7 @@ impl Budget {
 }
 
 impl<'a> Graph<'a> {
-    /// Extracts the main graph from a file.
+    /// Extracts the main graph from the bytes of a file.
     pub(crate) fn new(bytes: &'a Bytes) -> Result<Graph<'a>, ReadError> {
         let model = root(bytes)?;
         let mut budget = Budget((bytes.len() as u64).saturating_add(SHARED));
@@ -172,7 +167,7 @@ impl<'a> Graph<'a> {
             outputs: Vec::new(),
         };
         graph.inputs = graph.ports(main.inputs().map_err(broken)?, &mut budget)?;
-        // In older files, a scalar and an unknown shape look the same. Inputs need a known shape, so the shape of an
+        // Older files do not distinguish a scalar from an unknown shape. Inputs need a known shape, so the shape of an
         // input counts as known.
         for &input in &graph.inputs {
             graph.tensors[input].has_shape = true;
@@ -205,9 +200,10 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Decides the grids of integer tensors with 32 bits or more. A bias of a convolution or matrix product is on the
-    /// grid of the products, whatever grid the file gives, because LiteRT adds it to the products as it is. All other
-    /// tensors of these types are positions and counts; converters also write grids for them, but these are ignored.
+    /// Decides which grids tensors with integers of 32 bits or more have. The bias of a convolution or matrix product
+    /// is on the grid of the products, whatever grid the file gives, because LiteRT adds its integers to the products
+    /// unchanged. All other tensors of these types are positions and counts; converters also write grids for them, but
+    /// these grids are ignored.
     fn place_summands(&mut self) {
         let mut summands: BTreeMap<usize, Option<QuantParams>> = BTreeMap::new();
         for (position, node) in self.nodes.iter().enumerate() {
@@ -259,7 +255,7 @@ impl<'a> Graph<'a> {
         numbers.into_iter().map(|index| self.tensor(index)).collect()
     }
 
-    /// The operands or results of an operator. In the file, −1 stands for an omitted one.
+    /// The operands or results of an operator. In the file, −1 stands for an operand or result that is omitted.
     fn operands(
         &self,
         vector: Option<planus::Vector<'a, i32>>,
@@ -284,7 +280,8 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     for code in all.into_iter().flatten() {
         budget.take(64)?;
         let code: schema::OperatorCode<'a> = code.map_err(broken)?;
-        // The number of an operator above 127 is in a newer field. Older files only have the old field.
+        // Newer files have the number of an operator above 127 in a second field. Older files only have the first
+        // field.
         let old = i32::from(code.deprecated_builtin_code().map_err(broken)?);
         let number = code.builtin_code().map_err(broken)?.max(old);
         let custom = code.custom_code().map_err(broken)?;
@@ -399,7 +396,7 @@ fn grid(
     }
 }
 
-/// If a tensor is a constant: its bytes in the file.
+/// The bytes in the file, if the tensor is a constant.
 fn data<'a>(
     bytes: &'a Bytes,
     tensor: &schema::Tensor<'a>,

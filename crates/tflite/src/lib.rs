@@ -1,15 +1,16 @@
 //! Reads TFLite files as modules of the float stage.
 //!
-//! A file is a flatbuffer. Its tensors and operators are extracted once, with every bound checked, so later code does
-//! not look at offsets. The module [`mod@read`] translates operators to ops, with a file for each family.
+//! A file is a flatbuffer. Its tensors and operators are extracted once. Only that code reads offsets, and it checks
+//! every bound. The module [`mod@read`] translates operators to ops, with a file for each family.
 //!
-//! Images have channels last in TFLite, and channels first in the IR. So an operator with a window gets a transpose
-//! before and after it. Rules of `strait-rewrite` remove these transposes, except those at the borders of the graph.
+//! Images have channels last in TFLite, and channels first in the IR. So an operator with a window, such as a
+//! convolution, is read as an op between two transposes. Rules of `strait-rewrite` remove these transposes, except
+//! those at the borders of the graph.
 //!
 //! Tensors of codes are read as the real numbers that the codes stand for, on the grids that the file gives. If an
 //! input or output of the file has codes, it also has codes in the module. A fused activation becomes a node of its
-//! own; the values before and after it both get the grid of the result. So the module saturates twice where the runtime
-//! saturates once, which gives the same numbers.
+//! own. The values before and after this node both get the grid of the result. So the module saturates twice, before
+//! and after the activation, and the runtime only once, after it. The results are the same.
 
 mod format;
 mod graph;

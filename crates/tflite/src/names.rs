@@ -216,53 +216,37 @@ pub const OPERATORS: &[&str] = &[
     "STABLEHLO_CASE",
 ];
 
-/// The element types; the index is the type's number.
-pub const TYPES: &[&str] = &[
-    "FLOAT32",
-    "FLOAT16",
-    "INT32",
-    "UINT8",
-    "INT64",
-    "STRING",
-    "BOOL",
-    "INT16",
-    "COMPLEX64",
-    "INT8",
-    "FLOAT64",
-    "COMPLEX128",
-    "UINT64",
-    "RESOURCE",
-    "VARIANT",
-    "UINT32",
-    "UINT16",
-    "INT4",
-    "BFLOAT16",
-    "INT2",
-    "UINT4",
-    "FLOAT8_E4M3FN",
-    "FLOAT8_E5M2",
+/// The element types, each with the type that we use for it, if there is one. The index is the type's number.
+const TYPES: &[(&str, Option<Elem>)] = &[
+    ("FLOAT32", Some(Elem::F32)),
+    ("FLOAT16", Some(Elem::F16)),
+    ("INT32", Some(Elem::I32)),
+    ("UINT8", Some(Elem::U8)),
+    ("INT64", Some(Elem::I64)),
+    ("STRING", None),
+    ("BOOL", Some(Elem::Bool)),
+    ("INT16", Some(Elem::I16)),
+    ("COMPLEX64", None),
+    ("INT8", Some(Elem::I8)),
+    ("FLOAT64", Some(Elem::F64)),
+    ("COMPLEX128", None),
+    ("UINT64", Some(Elem::U64)),
+    ("RESOURCE", None),
+    ("VARIANT", None),
+    ("UINT32", Some(Elem::U32)),
+    ("UINT16", Some(Elem::U16)),
+    ("INT4", Some(Elem::I4)),
+    ("BFLOAT16", Some(Elem::BF16)),
+    ("INT2", None),
+    ("UINT4", Some(Elem::U4)),
+    ("FLOAT8_E4M3FN", None),
+    ("FLOAT8_E5M2", None),
 ];
 
-/// The element type with this number in a file. If we do not have the type, the error is its name.
+/// The element type with this number in a file. If the IR does not have the type, the error is the type's name.
 pub(crate) fn elem(number: i8) -> Result<Elem, String> {
-    let elem = match usize::try_from(number).ok().and_then(|at| TYPES.get(at)).copied() {
-        Some("FLOAT32") => Elem::F32,
-        Some("FLOAT16") => Elem::F16,
-        Some("BFLOAT16") => Elem::BF16,
-        Some("FLOAT64") => Elem::F64,
-        Some("INT4") => Elem::I4,
-        Some("UINT4") => Elem::U4,
-        Some("INT8") => Elem::I8,
-        Some("UINT8") => Elem::U8,
-        Some("INT16") => Elem::I16,
-        Some("UINT16") => Elem::U16,
-        Some("INT32") => Elem::I32,
-        Some("UINT32") => Elem::U32,
-        Some("INT64") => Elem::I64,
-        Some("UINT64") => Elem::U64,
-        Some("BOOL") => Elem::Bool,
-        Some(name) => return Err(name.into()),
-        None => return Err(format!("type {number}")),
-    };
-    Ok(elem)
+    match usize::try_from(number).ok().and_then(|at| TYPES.get(at)) {
+        Some(&(name, elem)) => elem.ok_or_else(|| name.into()),
+        None => Err(format!("type {number}")),
+    }
 }

@@ -1,4 +1,4 @@
-//! TFLite files. One program, so that it is linked once.
+//! Tests of TFLite files. All of them are one program, so that it is linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Files by hand: the modules that they become, and the words about those that are wrong.
+//! Tests of files that the tests write themselves: the modules that they become, and the messages about invalid files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
@@ -63,7 +63,7 @@ fn a_graph_is_cut_at_the_names_of_tensors() {
     );
 }
 
-/// A model of one operator from `x` to `y`.
+/// A model with one operator of this kind, from `x` to `y`.
 fn one(kind: Table) -> Table {
     let graph = graph(
         vec![tensor("x", &[1, 2], 0), tensor("y", &[1, 2], 0)],
@@ -147,7 +147,7 @@ fn hybrid_products_are_refused_unless_their_weights_may_be_read_as_numbers() {
     let tensors = vec![tensor("x", &[1, 2], 0), weight, tensor("y", &[1, 1], 0)];
     let graph = graph(tensors, vec![operator(0, &[0, 1, -1], &[2])], &[0], &[2]);
     let mut root = model(vec![kind(9, 1)], graph, &[&[0.0]]);
-    // Two codes of a byte each, 3 and −4.
+    // The codes 3 and −4, with one byte each.
     let bytes = Table::default().with(0, Value::Bytes(vec![3, 252]));
     root.0
         .iter_mut()
@@ -237,7 +237,7 @@ fn a_table_that_stands_in_many_places_is_counted_in_each() {
 
 #[test]
 fn an_operator_that_takes_one_tensor_many_times_is_read_in_time() {
-    // 83 is PACK, whose operands become an op each, and 106 ADD_N, with a sum for each.
+    // 83 is PACK, for which each operand becomes an op. 106 is ADD_N, for which each operand becomes an addition.
     for number in [83, 106] {
         let many = vec![0; 60_000];
         let tensors = vec![tensor("x", &[2], 0), tensor("y", &[60_000, 2], 0)];
@@ -250,7 +250,7 @@ fn an_operator_that_takes_one_tensor_many_times_is_read_in_time() {
     }
 }
 
-/// Numbers by chance.
+/// The next random number.
 fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6364136223846793005)
@@ -258,7 +258,7 @@ fn next(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// True if bytes are read; all that counts is that nothing panics.
+/// True if the bytes can be read. The tests only check that nothing panics.
 fn looked_at(bytes: Vec<u8>) -> bool {
     let bytes = Bytes::from(bytes);
     Model::decode(bytes).is_ok_and(|model| model.read_single(&ReadOptions::default()).is_ok())
@@ -289,7 +289,8 @@ fn cut_and_flipped_files_do_no_harm() {
     }
 }
 
-/// Bytes of real models, mutated: `STRAIT_MUTATED=10000 cargo test -p strait-tflite --test all --release mutated`.
+/// Reads the files of real models after random changes: `STRAIT_MUTATED=10000 cargo test -p strait-tflite --test all
+/// --release mutated`.
 #[test]
 fn mutated_models_do_no_harm() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/models");
@@ -312,7 +313,7 @@ fn mutated_models_do_no_harm() {
         let mut read = 0;
         for _ in 0..count {
             let mut bytes = whole.clone();
-            // The tables stand at the end of what the converter writes, and at its begin.
+            // Converters write the tables at the begin and at the end of the file.
             for _ in 0..1 + next(&mut state) % 8 {
                 let window = bytes.len().min(1 << 15);
                 let at = next(&mut state) as usize % window;

@@ -1,4 +1,4 @@
-//! Models of codes: the grids that the values have, and the codes that go in and out.
+//! Tests of models with codes: the grids that values get, and the codes at inputs and outputs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
@@ -31,7 +31,7 @@ fn codes(name: &str, shape: &[i32], buffer: u64, elem: u64, scales: &[f32], zero
     tensor(name, shape, buffer).bits(1, elem).with(4, Value::Table(grid))
 }
 
-/// A tensor with codes whose scales run along another axis than the first.
+/// A tensor with codes whose scales run along the axis `axis` instead of the first axis.
 fn along(tensor: Table, axis: u64) -> Table {
     let mut tensor = tensor;
     for (_, value) in tensor.0.iter_mut().filter(|(field, _)| *field == 4) {
@@ -42,14 +42,14 @@ fn along(tensor: Table, axis: u64) -> Table {
     tensor
 }
 
-/// A model of one builtin operator, by its number, from codes to `y`.
+/// A model with one builtin operator, given by its number, from codes `x` to `y`.
 fn one(number: u64, y: Table) -> Table {
     let x = codes("x", &[1, 2], 0, INT8, &[0.5], 3);
     let graph = graph(vec![x, y], vec![operator(0, &[0], &[1])], &[0], &[1]);
     model(vec![kind(number, 1)], graph, &[])
 }
 
-/// The model with these bytes in its buffers behind the first.
+/// The model with these bytes in its buffers, beginning with the second buffer.
 fn filled(mut root: Table, buffers: &[&[u8]]) -> Table {
     let bytes = |bytes: &&[u8]| Table::default().with(0, Value::Bytes(bytes.to_vec()));
     let all = std::iter::once(Table::default())
@@ -81,7 +81,8 @@ fn values_have_the_grids_of_the_file_and_codes_are_at_its_borders() {
         "%x: i8[1,2] scale=0.5 zero=3)",
         "f32[1,2] scale=0.5 zero=3 codes=i8 = dequantize(%x)",
         "@w: f32[2,2]",
-        // Behind the sum as behind its activation: there the runtime saturates.
+        // The values before and after the activation both have the grid of the result, because the runtime saturates
+        // after the activation.
         "f32[1,2] scale=2.0 zero=-128 codes=i8 = gemm(",
         "f32[1,2] scale=2.0 zero=-128 codes=i8 = relu(",
         "%y: i8[1,2] scale=2.0 zero=-128 = quantize(",
@@ -91,7 +92,8 @@ fn values_have_the_grids_of_the_file_and_codes_are_at_its_borders() {
     }
 }
 
-/// The activations behind a product, which is fused with this one and whose result has this grid.
+/// The activations that are read after a matrix product. The product has this fused activation, and its result has this
+/// grid.
 fn activations(activation: u64, scale: f32, zero: i64) -> Vec<String> {
     let options = Table::default().bits(0, activation);
     let product = operator(0, &[0, 1, -1], &[2]).bits(3, 8).with(4, Value::Table(options));
@@ -117,13 +119,13 @@ fn activations(activation: u64, scale: f32, zero: i64) -> Vec<String> {
 #[test]
 fn an_activation_that_saturation_stands_for_is_there() {
     let (none, relu6) = (0, 3);
-    // Codes from 0 to 6, as a converter makes them of a ReLU6 that it leaves out.
+    // Codes that stand for 0 to 6: a converter writes this grid if it leaves out a ReLU6.
     assert_eq!(activations(none, 0.0234375, -128), ["max=6.0"]);
     assert_eq!(activations(none, 0.5, -128), ["relu"]);
-    // Codes that begin below zero: what saturates there is no activation.
+    // Codes that also stand for numbers below 0: no activation was left out.
     assert_eq!(activations(none, 0.0234375, -127), [""; 0]);
     assert_eq!(activations(none, 0.0234375, 0), [""; 0]);
-    // An activation that is said stays what it is, over a range that is narrower or wider.
+    // A stated activation does not change, whether the grid covers a narrower or a wider range.
     for scale in [0.015625, 0.0234375, 0.0625] {
         for zero in [-128, -64] {
             assert_eq!(activations(relu6, scale, zero), ["max=6.0"]);
@@ -170,7 +172,7 @@ fn a_grid_that_is_none_is_told_and_one_of_positions_is_not_looked_at() {
         let text = read(&model(vec![kind(19, 1)], graph, &[])).unwrap_err().to_string();
         assert!(text.contains(words), "{text}");
     }
-    // RESHAPE, whose shape has a grid beside it.
+    // A RESHAPE whose shape operand has a grid, too.
     let tensors = vec![
         codes("x", &[1, 2], 0, INT8, &[0.5], 0),
         codes("shape", &[1], 1, INT32, &[0.0], 0),

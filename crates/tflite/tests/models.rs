@@ -1,5 +1,6 @@
-//! The five float models give what ONNX Runtime gave for their ONNX siblings, as read and in canonical form. One of them is hybrid,
-//! and its sibling has the numbers that its weights stand for. Skipped where the shared models are absent.
+//! Tests that five float models have the same results as ONNX Runtime has for the same models in ONNX, as they are read
+//! and in canonical form. One of them has hybrid layers; in its ONNX model, the weights are the numbers that the codes
+//! stand for. The tests are skipped if the shared models are absent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use ndarray::{ArrayD, Axis};
@@ -12,7 +13,8 @@ use strait_tflite::{Model, ReadOptions};
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
-/// The file, and the transposes that its canonical graph has: one at a border where an image goes in.
+/// For each model: its file, the name of its recorded results, and the number of transposes in its canonical graph.
+/// There is one transpose at the border if the input is an image.
 const MODELS: [(&str, &str, usize); 5] = [
     ("mlperf_resnet8", "mlperf_resnet8_float", 1),
     ("mlperf_vww", "mlperf_vww_float", 1),
@@ -21,7 +23,7 @@ const MODELS: [(&str, &str, usize); 5] = [
     ("mobilenet_v1_0.25_224", "mobilenet_v1_0.25_224_float", 1),
 ];
 
-/// Of each golden file; more would only take longer.
+/// The number of samples from each file of recorded results; more would only take longer.
 const SAMPLES: usize = 2;
 
 fn array(path: &Path) -> ArrayD<f32> {
@@ -29,7 +31,7 @@ fn array(path: &Path) -> ArrayD<f32> {
     array.view().unwrap().to_owned()
 }
 
-/// Decibels from the golden outputs, over some samples; the worst of them.
+/// The ratio, in dB, between the recorded outputs and the differences from them, for the worst of some samples.
 fn near(name: &str, module: &Module, inputs: &ArrayD<f32>, outputs: &ArrayD<f32>) -> f64 {
     let plan =
         Plan::new(module, module.main, &PlanOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -37,7 +39,7 @@ fn near(name: &str, module: &Module, inputs: &ArrayD<f32>, outputs: &ArrayD<f32>
     let port = plan.inputs().next().unwrap().clone();
     let mut worst = f64::INFINITY;
     for (x, expected) in inputs.axis_iter(Axis(0)).zip(outputs.axis_iter(Axis(0))).take(SAMPLES) {
-        // ONNX has the channels first.
+        // The recorded inputs have channels first, as in ONNX.
         let x = match x.ndim() {
             4 => x.permuted_axes(vec![0, 2, 3, 1]),
             _ => x,

@@ -1,4 +1,4 @@
-//! Single operators by hand: the numbers that they give, and the words about those that are not read.
+//! Tests of single operators: the numbers that they compute, and the messages about those that are not read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
@@ -12,7 +12,7 @@ use strait_tflite::{Model, ReadOptions};
 const FLOAT: u64 = 0;
 const INT: u64 = 2;
 
-/// An operand: shape, and the bits of its elements, where they are in the file.
+/// An operand: its element type, its shape, and the bits of its elements if it is a constant.
 struct Operand(u64, &'static [i32], Option<Vec<f32>>);
 
 fn input(shape: &'static [i32]) -> Operand {
@@ -23,13 +23,13 @@ fn floats(shape: &'static [i32], elements: &[f32]) -> Operand {
     Operand(FLOAT, shape, Some(elements.to_vec()))
 }
 
-/// Integers, each in the bits of a float.
+/// A constant of integers. Each integer is stored as the bits of a float.
 fn ints(shape: &'static [i32], elements: &[i32]) -> Operand {
     let bits = elements.iter().map(|&element| f32::from_bits(element as u32));
     Operand(INT, shape, Some(bits.collect()))
 }
 
-/// A file of one operator, of this number and of the type of this result.
+/// A file with one operator, given by its number, with a result of this type.
 fn one(number: u64, options: Option<(u64, Table)>, operands: &[Operand], result: (u64, &[i32])) -> Table {
     let (mut tensors, mut buffers, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
     for (position, Operand(elem, shape, elements)) in operands.iter().enumerate() {

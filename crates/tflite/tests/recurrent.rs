@@ -1,4 +1,4 @@
-//! Recurrent layers by hand: the ops that they become, and the words about those that are not read.
+//! Tests of recurrent layers: the ops that they become, and the messages about those that are not read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
@@ -12,7 +12,7 @@ use strait_tflite::{Model, ReadOptions};
 const LSTM: u64 = 44;
 const TANH: u64 = 4;
 
-/// An LSTM of one step, one sequence, two inputs and one state, with its options; `change` is put in the place of operands.
+/// An LSTM with one step, one sequence, two inputs and one state. `change` replaces operands at the given positions.
 fn lstm(options: Table, change: &[(usize, i32)]) -> Table {
     let variable = |name: &str| tensor(name, &[1, 1], 0).bits(5, 1);
     let tensors = vec![
@@ -53,7 +53,7 @@ fn the_states_of_an_lstm_are_variables_that_begin_at_zero() {
         "{bounded}"
     );
     assert!(text.contains("recurrent(") && text.contains("cell=lstm"), "{text}");
-    // The gates i, o, f and c, one product over all steps; no operand stands for a state.
+    // The weights for the gates i, o, f and c are in one matrix product over all steps. The states are not operands.
     assert!(text.contains("[0.5,7.0,0.5,7.0,0.5,7.0,0.5,7.0]"), "{text}");
     assert!(!text.contains("%h") && !text.contains("%c:"), "{text}");
 }
@@ -90,13 +90,13 @@ fn layers_of_other_kinds_are_refused_by_name() {
 #[test]
 fn other_operators_take_no_variable() {
     let mut root = lstm(Table::default().bits(0, TANH), &[]);
-    // The same operands as those of a sum, which takes them for numbers.
+    // An ADD with the same operands, which cannot have variables as operands.
     root.0[1].1 = Value::Tables(vec![kind(0, 1)]);
     let text = read(&root).unwrap_err();
     assert!(text.contains("`h` is a variable"), "{text}");
 }
 
-/// A plain layer of one state over four inputs, whose weights of the input are codes on a grid.
+/// A plain recurrent layer with one state and four inputs. Its input weights are codes on a grid.
 fn hybrid(x: Table) -> Table {
     let grid = Table::default()
         .with(2, Value::Floats(vec![0.5]))

@@ -1,12 +1,10 @@
 //! Analyses an artifact without running its graphs.
 
-use crate::LOWERED;
-use crate::claims::{self, Allowed, Bounds, Part, VerifiedFusion};
+use crate::claims::{self, Allowed, Pair, VerifiedFusion};
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 use crate::intervals::{Budget, Intervals, intervals_within};
-use crate::structure::Correspondence;
-use crate::{grounds, structure};
+use crate::{LOWERED, grounds, lowered_graph, structure};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, ValueId};
@@ -28,50 +26,28 @@ pub struct Analysis<'a> {
     findings: Vec<Finding>,
 }
 
-/// A fused graph, and the lowered graph that has to correspond to it.
-struct Pair<'a> {
-    fused_graph: &'a Graph,
-    lowered_graph: &'a Graph,
-    fused_bounds: Intervals,
-    lowered_bounds: Intervals,
-    correspondence: Correspondence<'a>,
-}
-
-impl<'a> Pair<'a> {
-    fn part(&self) -> Part<'_> {
-        Part {
-            fused: self.fused_graph,
-            lowered: self.lowered_graph,
-            sites: &self.correspondence.sites,
-            bounds: Bounds {
-                fused: &self.fused_bounds,
-                lowered: &self.lowered_bounds,
-            },
-        }
-    }
-}
-
-/// Pairs the main graph with the graph `lowered`. Then pairs each graph that the main graph calls, directly or
+/// Pairs the main graph with the graph [`LOWERED`], whose id is the first result. Then pairs each graph that the main graph calls, directly or
 /// indirectly, with the graph that the lowered graph calls in the same place.
-fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError> {
+fn pairs(module: &Module) -> Result<(GraphId, Vec<Pair<'_>>), VerifyError> {
+    let lowered = lowered_graph(module).ok_or(VerifyError::NoLowered(LOWERED))?;
     let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
     let mut ids = vec![(module.main, lowered)];
     let mut seen = BTreeSet::from([(module.main, lowered)]);
     let mut found: Vec<Pair<'_>> = Vec::new();
     let mut budget = Budget::default();
-    while let Some(&(fused, lowered)) = ids.get(found.len()) {
-        let (fused_graph, lowered_graph) = (graph(fused)?, graph(lowered)?);
+    while let Some(&(fused, other)) = ids.get(found.len()) {
+        let (fused_graph, lowered_graph) = (graph(fused)?, graph(other)?);
         let correspondence = structure::correspond(module, fused_graph, lowered_graph);
         ids.extend(correspondence.calls.iter().filter(|&&calls| seen.insert(calls)));
         found.push(Pair {
             fused_graph,
             lowered_graph,
             fused_bounds: intervals_within(&mut budget, module, fused)?,
-            lowered_bounds: intervals_within(&mut budget, module, lowered)?,
+            lowered_bounds: intervals_within(&mut budget, module, other)?,
             correspondence,
         });
     }
-    Ok(found)
+    Ok((lowered, found))
 }
 
 /// Compares the main graph, which is fused, with the graph `lowered`, and checks the certificates against both. Does
@@ -80,10 +56,8 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
 /// # Errors
 /// The module has no graph `lowered`, or a graph has a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
-    let lowered = lowered_graph(module)?;
-    let pairs = pairs(module, lowered)?;
-    let parts: Vec<Part<'_>> = pairs.iter().map(Pair::part).collect();
-    let claims = claims::check(module, &parts, certificates);
+    let (lowered, pairs) = pairs(module)?;
+    let claims = claims::check(module, &pairs, certificates);
     let of_structure = pairs.iter().flat_map(|pair| &pair.correspondence.findings);
     let mut findings: Vec<Finding> = of_structure.cloned().collect();
     findings.extend(claims.findings);
@@ -119,7 +93,7 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
 /// # Errors
 /// The module has no graph `lowered`.
 pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Option<Digest>, VerifyError> {
-    let pairs = pairs(module, lowered_graph(module)?)?;
+    let (_, pairs) = pairs(module)?;
     Ok(pairs.iter().find_map(|pair| {
         let graphs = [pair.lowered_graph, pair.fused_graph];
         let mut sites = pair.correspondence.sites.iter();
@@ -128,15 +102,8 @@ pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Optio
     }))
 }
 
-/// Finds the lowered graph of a module.
-fn lowered_graph(module: &Module) -> Result<GraphId, VerifyError> {
-    let mut graphs = module.graphs.iter();
-    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
-    Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))
-}
-
-/// Findings for nodes in a lowered graph that something was fused into. In this graph, every requantization must be a
-/// node of its own, because there is no other graph to compare a fused node with.
+/// Findings for nodes of a lowered graph that have something fused into them. In a lowered graph, every requantization
+/// must be a node of its own, because a fused node could not be compared with anything.
 fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item = Finding> {
     let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
     fused.map(move |(_, node)| {
@@ -161,7 +128,7 @@ impl Analysis<'_> {
         &self.findings
     }
 
-    /// True if both graphs must give the same outputs, bit for bit.
+    /// True if every fusion is exact, so that both graphs give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }

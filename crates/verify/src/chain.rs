@@ -12,20 +12,20 @@ pub(crate) enum Base<'a> {
     Value(ValueId),
 }
 
-/// The largest number of requantizations and clamps in a chain. A compiler makes only a few. A malicious file could
-/// have thousands of them in a row, and the verifier would find a chain for each of their values.
+/// The largest number of requantizations and clamps in a chain. A compiler makes only a few of them. A malicious file
+/// could have thousands in a row, and the verifier would walk back through all of them from each of their values.
 const LONGEST: usize = 32;
 
 /// The steps from a base to a value, in the order in which they are applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain<'a> {
     pub(crate) base: Base<'a>,
-    /// The value before the first step. `None` if this step is fused into the base, because the graph then has no such
-    /// value.
+    /// The value before the first step. `None` if the first step is fused into the base, because the graph then has no
+    /// such value.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// How the steps find the channel of each element. It is an error if the steps do not find it in the same way, or
-    /// if there are too many steps.
+    /// How the steps find the channel of each element. An error if the steps do not all find it in the same way, or if
+    /// there are too many steps.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 
@@ -109,15 +109,15 @@ enum Link {
     Clamp([i32; 2]),
 }
 
-/// Joins the links to steps. A clamp belongs to the step before it. A clamp of accumulators has no step before it, so
-/// it becomes the clamp of an identity step.
+/// Joins the links to steps. A clamp belongs to the requantization before it. A clamp of accumulators has no
+/// requantization before it, so it becomes the clamp of an identity requantization.
 fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for link in links {
         match (link, steps.last_mut()) {
             (Link::Step(step), _) => steps.push(step),
             (Link::Clamp([low, high]), Some(last)) => {
-                // If two clamps follow each other, the second clamp is applied to the ends of the first.
+                // If two clamps follow each other, the second clamp is applied to both ends of the first clamp.
                 let inner = last.clamp.unwrap_or([i32::MIN, i32::MAX]);
                 last.clamp = Some(inner.map(|end| end.min(high).max(low)));
             }

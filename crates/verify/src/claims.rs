@@ -1,17 +1,16 @@
 //! Checks that the certificates hold.
 //!
 //! A certificate contains two chains of steps, the accumulators on which it compares them, and how far they differ
-//! there. This module finds the chains in the graphs, and the accumulators that are possible in either graph according
-//! to this crate, and compares the chains again. The certificate must not claim a smaller difference than this
-//! comparison finds. It must also follow from its own content.
+//! there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both graphs,
+//! and compares the chains again. The certificate must not claim a smaller difference than this comparison finds. Its
+//! claim must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
 use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
-use crate::intervals::picks::{self};
-use crate::intervals::{Interval, Intervals, ValueRange};
-use crate::structure::{Constants, FusedSite, SiteKind};
+use crate::intervals::{Interval, Intervals, ValueRange, picks};
+use crate::structure::{Constants, Correspondence, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_core::CertificateRecord;
@@ -55,8 +54,7 @@ impl Allowed {
         let bounds = verdict.values().iter().map(Verdict::max_lsb);
         let max_lsb = match axis {
             Some(_) => bounds.collect(),
-            // Without an axis it is not known which channel an element has, so the largest bound is used for all
-            // elements.
+            // Without an axis, the channel of an element is not known, so the largest bound is used for all elements.
             None => bounds.max().into_iter().collect(),
         };
         let axis = axis.unwrap_or(0);
@@ -74,19 +72,13 @@ impl Allowed {
     }
 }
 
-/// The bounds of the values in both graphs.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
-    pub(crate) fused: &'a Intervals,
-    pub(crate) lowered: &'a Intervals,
-}
-
-/// A fused graph, and the lowered graph that it corresponds to.
-pub(crate) struct Part<'a> {
-    pub(crate) lowered: &'a Graph,
-    pub(crate) fused: &'a Graph,
-    pub(crate) sites: &'a [FusedSite<'a>],
-    pub(crate) bounds: Bounds<'a>,
+/// A fused graph, and the lowered graph that has to correspond to it, with the bounds of the values in both.
+pub(crate) struct Pair<'a> {
+    pub(crate) fused_graph: &'a Graph,
+    pub(crate) lowered_graph: &'a Graph,
+    pub(crate) fused_bounds: Intervals,
+    pub(crate) lowered_bounds: Intervals,
+    pub(crate) correspondence: Correspondence<'a>,
 }
 
 /// The certificates, by the names of their values. Values of different graphs may have the same name.
@@ -101,13 +93,13 @@ struct Named {
     count: usize,
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` are the certificates that were assigned to sites of this part.
-    part: usize,
+    /// The last part that had a site of this name. `own` has the certificates that were assigned to sites of this part.
+    pair: usize,
     own: Vec<usize>,
 }
 
 /// The largest number of certificates of one name that are tried for a site. Trying a certificate reads all weights of
-/// the site. Graphs have few names in common, so a larger number is not needed.
+/// the site. Few graphs use the same name, so a larger number is not needed.
 const MOST_NAMESAKES: usize = 64;
 
 impl<'a> Records<'a> {
@@ -121,20 +113,20 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site. Only certificates with the site's name count, without those that belong to
-    /// sites of another part. Of these, it is the first one that was derived from this site, or else the first one. A
-    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same part may
-    /// share a certificate.
+    /// Finds the certificate of a site among the certificates with the site's name, except those that were assigned to
+    /// sites of other graphs. The result is the first one that was derived from this site; if there is none, the first
+    /// one of all. A value of the fused graph may stand for several equal values of the lowered graph, so sites of the
+    /// same graphs may share a certificate.
     fn take(
         &mut self,
-        (part, graphs): (usize, [&Graph; 2]),
+        (pair, graphs): (usize, [&Graph; 2]),
         module: &Module,
         site: &FusedSite<'_>,
     ) -> Option<&'a CertificateRecord> {
         let all = self.all;
         let named = self.by_value.get_mut(site.value.as_str())?;
-        if named.part != part {
-            named.part = part;
+        if named.pair != pair {
+            named.pair = pair;
             named.own.clear();
         }
         let mut candidates = named.own.iter().chain(&named.open).copied().take(MOST_NAMESAKES);
@@ -153,7 +145,7 @@ impl<'a> Records<'a> {
         all.get(chosen)
     }
 
-    /// The certificates that were not assigned to a site, in their order.
+    /// The certificates that were not assigned to a site, in their original order.
     fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
         let open: BTreeSet<usize> = self.by_value.values().flat_map(|named| &named.open).copied().collect();
         let all = self.all;
@@ -161,18 +153,18 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first part is the pair
-/// of main graphs.
-pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair is the pair
+/// of the main graphs.
+pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
-    for (position, part) in parts.iter().enumerate() {
-        let graphs = [part.lowered, part.fused];
-        for site in part.sites {
+    for (position, pair) in pairs.iter().enumerate() {
+        let graphs = [pair.lowered_graph, pair.fused_graph];
+        for site in &pair.correspondence.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
-                // If a constant selects the channels, they have no axis, and the largest bound is used for all
-                // elements.
+                // If a constant selects the channels, they do not lie along an axis, and the largest bound is used for
+                // all elements.
                 let axis = site.along().and_then(Along::axis);
                 let allowed = Allowed::new(&record.certificate.verdict, axis);
                 claims.allowed.insert(site.pair, allowed);
@@ -184,7 +176,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                     for fault in grounds::check(module, graphs, site, certificate) {
                         claims.fault(site, fault);
                     }
-                    for fault in facts::check(part.lowered, site, part.bounds.fused, &certificate.because) {
+                    for fault in facts::check(pair.lowered_graph, site, &pair.fused_bounds, &certificate.because) {
                         claims.fault(site, fault);
                     }
                 }
@@ -192,7 +184,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
                 None => claims.fault(site, Fault::NoCertificate),
             }
             match site.kind {
-                SiteKind::Accumulators => claims.check_accumulators(part.lowered, site, record, part.bounds),
+                SiteKind::Accumulators => claims.check_accumulators(pair, site, record),
                 SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
                 SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
             }
@@ -218,7 +210,7 @@ impl<'a> FusedSite<'a> {
         all.filter_map(|step| step.form.channels()).next()
     }
 
-    /// True if nothing was fused at this site, because the fused graph also has each step as a node of its own.
+    /// True if nothing was fused at this site: each step is a node of its own in the fused graph, too.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
             Base::Node(_, node) => node.fused.is_some(),
@@ -256,7 +248,7 @@ impl Claims {
         if record.certificate.before != site.lowered.steps {
             self.fault(site, other("before"));
         }
-        // A constant was requantized at compile time, so the fused graph does not show by which step.
+        // A constant is requantized at compile time, so the fused graph does not show which step did it.
         let shows = !matches!(site.kind, SiteKind::Constants(_));
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
@@ -264,7 +256,7 @@ impl Claims {
     }
 
     /// Checks that a certificate covers everything that can occur, for each channel or for all channels together. It
-    /// may cover more: what holds on a larger interval also holds on a smaller one.
+    /// may cover more, because a claim that holds on a larger interval also holds on a smaller one.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -304,10 +296,7 @@ impl Claims {
         record: Option<&CertificateRecord>,
         (before, after): (FromFloat, FromFloat),
     ) {
-        let interval = Interval {
-            low: ordered(f32::NEG_INFINITY),
-            high: ordered(f32::INFINITY),
-        };
+        let interval = Interval::between(ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
         if site.fused.steps.len() > 1 {
             let text = "several steps stand behind a quantization";
             return self.fault(site, Fault::Structure(text.into()));
@@ -337,26 +326,20 @@ impl Claims {
         self.count(site, record, max_lsb);
     }
 
-    fn check_accumulators(
-        &mut self,
-        graph: &Graph,
-        site: &FusedSite<'_>,
-        record: Option<&CertificateRecord>,
-        bounds: Bounds<'_>,
-    ) {
-        let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
-        let [own, intervals] =
-            picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
+    fn check_accumulators(&mut self, pair: &Pair<'_>, site: &FusedSite<'_>, record: Option<&CertificateRecord>) {
+        let fused = range(&site.fused, &pair.fused_bounds);
+        let lowered = range(&site.lowered, &pair.lowered_bounds);
+        let [own, intervals] = picked(pair, site).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // If a fusion in front of this one is not exact, the accumulators of the two graphs may differ a little.
-            // The certificate's interval was derived in the fused graph, so it only has to cover the accumulators of
-            // that graph. But the certificate's claim has to hold for the accumulators of both graphs.
+            // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
+            // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
+            // graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
         }
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // It is not known which channel the claims are for, so the strictest claim has to hold for all
+                // It is not known which verdict belongs to which channel, so the strictest verdict has to hold for all
                 // accumulators.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
@@ -370,7 +353,7 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
-            if !keeps_empty_windows(graph, site, channel, interval) {
+            if !keeps_empty_windows(pair.lowered_graph, site, channel, interval) {
                 let fault = Fault::Argument {
                     claimed: Argument::Commutes.name(),
                     term: "max_pool",
@@ -380,16 +363,13 @@ impl Claims {
             let claimed = claimed(channel);
             // A certificate must have a claim for every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
-                let claimed = claimed.cloned();
-                self.fault(
-                    site,
-                    Fault::Claim {
-                        channel,
-                        claimed,
-                        derived,
-                        interval,
-                    },
-                );
+                let fault = Fault::Claim {
+                    channel,
+                    claimed: claimed.cloned(),
+                    derived,
+                    interval,
+                };
+                self.fault(site, fault);
             }
         }
         self.count(site, record, largest);
@@ -405,11 +385,11 @@ impl Claims {
     }
 }
 
-/// True if a step that is fused into a max pool gives the same result in front of the pool. A window without elements
-/// gives the smallest integer of the pooled type. If such windows can occur, the step must map this integer to the
-/// smallest code.
+/// True if a step that is fused into a max pool gives the same result when it is applied before the pool. A window
+/// without elements gives the smallest integer of the pooled type. If such windows can occur, the step must map this
+/// integer to the smallest code.
 fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
-    // Both graphs pool the same type.
+    // Both graphs pool elements of the same type.
     let pooled = match site.lowered.base {
         Base::Node(_, node) => node.inputs.first().copied().flatten().and_then(|v| graph.value(v)),
         Base::Value(_) => None,
@@ -429,24 +409,22 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
     }
 }
 
-/// The bounds of the numbers that the first step of a chain gets.
+/// The bounds of the numbers to which the first step of a chain is applied.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),
         (None, Base::Value(_)) => None,
     };
-    // If nothing is known, any integer is possible. No form is defined for all integers, so this leads to a finding.
-    let any = Interval {
-        low: i64::MIN,
-        high: i64::MAX,
-    };
+    // If nothing is known about the numbers, they can be any integers. No form is defined for all integers, so this
+    // leads to a finding.
+    let any = Interval::between(i64::MIN, i64::MAX);
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
-/// The accumulators that can occur, as two lists: those of the fused graph, and those of either graph. There is one
-/// interval for each channel of the steps. If the steps have no channels, there is one for each index along an axis for
-/// which both graphs have bounds.
+/// The accumulators that can occur, as two lists of intervals: for the fused graph, and for both graphs together. There
+/// is one interval for each channel of the steps. If the steps have no channels, there is one for each index along an
+/// axis for which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -491,15 +469,15 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 }
 
 /// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
-/// the operand's bounds in the fused graph, the second those in either graph.
-fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
+/// the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;
     };
     let Op::SumPool(op) = &lowered.op else { return None };
     let operand = |node: &Node| node.inputs.first().copied().flatten();
-    let own = bounds.fused.value(operand(fused)?)?.hull();
-    let either = own.hull(bounds.lowered.value(operand(lowered)?)?.hull());
-    let found = picked_elements(graph, site)?;
+    let own = pair.fused_bounds.value(operand(fused)?)?.hull();
+    let either = own.hull(pair.lowered_bounds.value(operand(lowered)?)?.hull());
+    let found = picked_elements(pair.lowered_graph, site)?;
     Some([own, either].map(|x| picks::sums(op, x, &found)))
 }

@@ -5,23 +5,24 @@
 
 use crate::LOWERED;
 use crate::analysis::Analysis;
+use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
 use crate::intervals::{Interval, Intervals, ValueRange};
-use crate::layers::{Deviation, Layers, deviation};
+use crate::layers::{Layers, deviation};
 use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
 
-/// Both graphs, ready to run. A comparison never changes, and threads share it.
+/// Both graphs, ready to run. A `Comparison` never changes, so threads can share it.
 pub struct Comparison<'a> {
     analysis: &'a Analysis<'a>,
-    /// The plan for the lowered graph. It uses the host's own loops and joins no kernels, so that every value can be
-    /// seen.
+    /// The plan for the lowered graph. It uses the host's own loops, and does not combine several nodes into one
+    /// kernel, so that every value can be seen.
     lowered: Plan,
-    /// The plan for the fused graph. If every fusion is exact, this is the plan that is deployed. Otherwise it joins no
-    /// kernels, so that each value can be compared within its own bound.
+    /// The plan for the fused graph. If every fusion is exact, this is the plan that is deployed. Otherwise no nodes
+    /// are combined into one kernel, so that each value can be compared within its own bound.
     fused: Plan,
     /// The plan for the fused graph that is deployed, if `fused` is another plan.
     deployed: Option<Plan>,
@@ -101,8 +102,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by the result
-    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name these inputs by
-    /// `sample`.
+    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name the inputs of this run
+    /// by `sample`.
     ///
     /// A layer may differ from the lowered graph by what its certificate allows. If every fusion is exact, the outputs
     /// must be equal bit for bit. No integer may lie outside of the bounds that were derived for it.
@@ -118,8 +119,8 @@ impl<'a> Comparison<'a> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
         let mut findings = Vec::new();
-        // All values of the lowered graph are in memory when its run ends. So removing a value after its layer was
-        // compared would not make the peak smaller.
+        // All values of the lowered graph are in memory when its run ends. Freeing a value as soon as its layer has
+        // been compared would therefore not lower the peak.
         let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
         let mut see = |id: ValueId, tensor: TensorView<'_>| {
             let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
@@ -140,15 +141,19 @@ impl<'a> Comparison<'a> {
             let counterparts = self.layers.of(id);
             for lowered in counterparts {
                 let expected = kept.get(&lowered.value).map(Tensor::view);
-                let deviation = expected.and_then(|expected| deviation(expected, found, &lowered.allowed));
-                merge(&mut findings, deviation.map(|found| self.differs(id, found, sample)));
+                let fault = expected.and_then(|expected| deviation(expected, found, &lowered.allowed, sample));
+                let finding = fault.map(|fault| Finding {
+                    value: analysis.name(id),
+                    fault,
+                });
+                merge(&mut findings, finding);
             }
             let first = kept.get(&counterparts.first()?.value)?;
             (first.view().bytes() != found.bytes()).then(|| first.clone())
         };
         let found = self.fused.run_replacing(&mut space.fused, inputs, &mut replace);
         let found = found.map_err(failed(crate::FUSED))?;
-        // A finding about a layer says more than one about the outputs, so outputs are compared only if no layer
+        // A finding about a layer is more specific than one about the outputs, so outputs are compared only if no layer
         // differs.
         if analysis.is_exact() && findings.is_empty() {
             findings.extend(self.outputs(&expected, &found, sample));
@@ -159,20 +164,6 @@ impl<'a> Comparison<'a> {
         }
         merge(&mut findings, escaped);
         Ok(findings)
-    }
-
-    /// The finding for a layer that differs by more than is allowed.
-    fn differs(&self, value: ValueId, found: Deviation, sample: &str) -> Finding {
-        Finding {
-            value: self.analysis.name(value),
-            fault: Fault::Layer {
-                sample: sample.to_owned(),
-                element: found.element,
-                expected: found.expected,
-                found: found.found,
-                max_lsb: found.max_lsb,
-            },
-        }
     }
 
     /// Findings for the outputs that are not equal, bit for bit.
@@ -237,13 +228,5 @@ fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Inte
         }
         None
     }
-    match tensor.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(range, tensor),
-        Elem::U8 | Elem::U4 => of::<u8>(range, tensor),
-        Elem::I16 => of::<i16>(range, tensor),
-        Elem::U16 => of::<u16>(range, tensor),
-        Elem::I32 => of::<i32>(range, tensor),
-        Elem::I64 => of::<i64>(range, tensor),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(tensor.elem(), of(range, tensor))
 }

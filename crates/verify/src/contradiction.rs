@@ -6,7 +6,8 @@ use crate::functions::{Chains, Undecided, compare_floats};
 use crate::intervals::Interval;
 use strait_requantize::{Argument, Certificate, Per, Step, Verdict};
 
-/// The contradiction between a certificate's verdicts and the certificate's own steps and interval, if there is one.
+/// The contradiction between the verdicts of a certificate and the verdicts that follow from its own steps and
+/// interval, if there is one.
 pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     let derived = match derived(certificate) {
         Ok(derived) => derived?,
@@ -26,8 +27,8 @@ pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     })
 }
 
-/// The verdicts that follow from a certificate's own steps and interval. `None` for a certificate about single entries,
-/// because it does not contain them.
+/// The verdicts that follow from a certificate's own steps and interval. `None` for a certificate that compares single
+/// entries of a constant or table, because it does not contain these entries.
 fn derived(certificate: &Certificate) -> Result<Option<Per<Verdict>>, Undecided> {
     let (before, after) = (&certificate.before[..], certificate.after.as_slice());
     match &certificate.argument {
@@ -68,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The compiler's own derivation, by thresholds, agrees with the one here, by runs.
+    /// The compiler derives certificates by thresholds, and this module by runs. Both agree.
     #[test]
     fn a_certificate_that_was_derived_holds_and_a_false_one_does_not() {
         let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(undecided(&alone), Undecided::NoStep);
     }
 
-    /// Steps that are the same are so where they are defined, and nowhere else.
+    /// Two equal steps agree on the accumulators for which they are defined, and on no others.
     #[test]
     fn the_same_steps_are_held_against_their_domain() {
         let step = shifted(Rounding::HalfUp);

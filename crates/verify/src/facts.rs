@@ -1,4 +1,4 @@
-//! Checks the facts from which a certificate's interval follows.
+//! Checks the facts that a certificate states as the reasons for its interval.
 //!
 //! The verifier derives the interval again without these facts, so a missing fact cannot hide anything.
 
@@ -75,8 +75,8 @@ impl About<'_> {
             Because::Elements { most } => {
                 let found = picked_elements(self.lowered, self.site);
                 found.is_some_and(|found| {
-                    // If no window selects a channel, the number of elements that a certificate names for it does not
-                    // matter.
+                    // If no window selects a channel, the certificate may state any number of elements for this
+                    // channel.
                     let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
                     found.len() == most.len() && found.iter().zip(most).all(same)
                 })
@@ -98,7 +98,8 @@ impl About<'_> {
     }
 }
 
-/// The number of elements that a node adds up for each of its results. `extents` are those of its first operand.
+/// The number of elements that a node adds up for each element of its result. `extents` are those of the node's first
+/// operand.
 fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
     match &node.op {
         Op::MatMul(_) => extents.last().copied(),

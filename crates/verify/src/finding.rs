@@ -3,13 +3,13 @@
 use crate::Interval;
 use crate::functions::Undecided;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::mem::{Discriminant, discriminant};
 use strait_core::Elem;
 use strait_requantize::{Because, OutsideDomain, Verdict};
 
 /// A fault, and the value where it was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{value}: {fault}")]
 pub struct Finding {
     /// The source name of the value.
     pub value: String,
@@ -18,27 +18,34 @@ pub struct Finding {
 }
 
 /// The kinds of faults.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The fused graph does not compute what the lowered graph computes.
+    #[error("{0}")]
     Structure(String),
     /// Requantizations were fused into a producer, and there is no certificate for this fusion.
+    #[error("it was fused without a certificate")]
     NoCertificate,
     /// A certificate is about a fusion that is not in the graphs.
+    #[error("row `{row}` has a certificate for it, but nothing was fused there")]
     NoFusion {
         /// The row that the certificate names.
         row: String,
     },
     /// The steps in a certificate differ from the steps in the graphs.
+    #[error("the steps `{which}` in the certificate of row `{row}` are not those of the graph")]
     OtherSteps {
         /// The row that the certificate names.
         row: String,
-        /// Which steps differ: `before` for those in the lowered graph, or `after` for those in the fused graph.
+        /// Which steps differ: `before` for the steps in the lowered graph, or `after` for the steps in the fused
+        /// graph.
         which: &'static str,
     },
     /// No verdict can be derived from a certificate's own steps and interval.
+    #[error("the certificate does not hold: {0}")]
     Certificate(Undecided),
     /// A certificate claims a verdict that does not follow from its own steps and interval.
+    #[error("channel {channel}: the certificate claims {}, but its own steps and interval give {}", in_words(.claimed), in_words(.derived))]
     Contradiction {
         /// The first channel with a contradicting verdict.
         channel: usize,
@@ -48,15 +55,21 @@ pub enum Fault {
         derived: Verdict,
     },
     /// A certificate uses an argument that does not apply to the op of the producer.
+    #[error("the certificate argues by `{claimed}`, which is no argument for {term}")]
     Argument {
         /// The name of the argument.
         claimed: &'static str,
-        /// The op that makes the accumulators.
+        /// The op that computes the accumulators.
         term: &'static str,
     },
-    /// A certificate was derived from other steps, intervals or parameters than those in the graphs.
+    /// The digest of a certificate is not that of the graphs: it was derived from other steps, intervals or parameters.
+    #[error(
+        "the certificate was derived from something else: its argument, steps and interval with the constants that it is \
+         about have another digest than it names"
+    )]
     Grounds,
     /// A certificate covers fewer accumulators, entries or floats than can occur.
+    #[error("channel {channel}: the certificate speaks of {}, but anything in {found} can occur", or("nothing", *.claimed))]
     Interval {
         /// The channel of the result.
         channel: usize,
@@ -66,6 +79,7 @@ pub enum Fault {
         found: Interval,
     },
     /// The number of entries in a certificate is not the number in the graph.
+    #[error("the certificate speaks of {} entries, but there are {found}", or("no", *.claimed))]
     Entries {
         /// The number of entries that the certificate covers. `None` if the certificate does not compare entries.
         claimed: Option<u64>,
@@ -73,10 +87,17 @@ pub enum Fault {
         found: u64,
     },
     /// A certificate relies on a fact that is not true.
+    #[error("the certificate rests on {0}, which is not so")]
     Fact(Because),
     /// For the accumulators that can occur, it cannot be decided whether the claim of a certificate is true.
+    #[error("the fusion cannot be decided: {0}")]
     Undecided(Undecided),
     /// The claim of a certificate is not true for the accumulators that can occur.
+    #[error(
+        "channel {channel}: the certificate claims {}, but on {interval} it is {}",
+        or("nothing", .claimed.as_ref().map(in_words)),
+        in_words(.derived)
+    )]
     Claim {
         /// The channel of the result.
         channel: usize,
@@ -88,6 +109,7 @@ pub enum Fault {
         interval: Interval,
     },
     /// A sum can overflow its type.
+    #[error("channel {channel}: the sum can be anything in {interval}, which does not fit {} bits", .carrier.bits())]
     Overflow {
         /// The channel of the sum.
         channel: usize,
@@ -97,8 +119,10 @@ pub enum Fault {
         carrier: Elem,
     },
     /// An accumulator can lie outside of the domain of its requantization.
+    #[error("{0}")]
     OutsideDomain(OutsideDomain),
     /// In a run, an integer was outside of the derived bounds. This is a defect of this verifier or of the executor.
+    #[error("the {graph} graph computed {found}, outside of {bounds}")]
     Escaped {
         /// The graph that was run.
         graph: &'static str,
@@ -109,6 +133,7 @@ pub enum Fault {
     },
     /// The result of a layer, which was run on the operands of the lowered graph, differs by more than its certificate
     /// allows.
+    #[error("{sample}: element {element} is {found}, and {expected} in the lowered graph{}", beyond(*.max_lsb))]
     Layer {
         /// The sample of the run, for example `random sample 3`.
         sample: String,
@@ -122,6 +147,7 @@ pub enum Fault {
         max_lsb: u32,
     },
     /// Every fusion is exact, but the outputs of a run differ.
+    #[error("{sample}: the graphs differ from byte {byte} on, though every fusion is exact")]
     Output {
         /// The sample of the run.
         sample: String,
@@ -130,13 +156,13 @@ pub enum Fault {
     },
 }
 
-/// Adds findings. Of several findings of one kind for one value, only the first is kept.
+/// Adds findings. If there are several findings of one kind for one value, only the first of them is kept.
 pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
     let mut more = more.into_iter().peekable();
     if more.peek().is_none() {
         return;
     }
-    // For each value, the kinds of its findings. There are only a few.
+    // For each value, the kinds of its findings. A value has only a few.
     let mut known: BTreeMap<String, Vec<Discriminant<Fault>>> = BTreeMap::new();
     let mut is_new = |finding: &Finding| {
         let (kinds, kind) = (
@@ -153,123 +179,16 @@ pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding
     findings.extend(more.filter(is_new));
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.value, self.fault)
-    }
+/// A claim as text, and `none` if there is no claim.
+fn or(none: &str, claim: Option<impl ToString>) -> String {
+    claim.map_or_else(|| none.to_owned(), |claim| claim.to_string())
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Structure(text) => f.write_str(text),
-            Fault::NoCertificate => write!(f, "it was fused without a certificate"),
-            Fault::NoFusion { row } => write!(f, "row `{row}` has a certificate for it, but nothing was fused there"),
-            Fault::OtherSteps { row, which } => {
-                write!(
-                    f,
-                    "the steps `{which}` in the certificate of row `{row}` are not those of the graph"
-                )
-            }
-            Fault::Certificate(error) => write!(f, "the certificate does not hold: {error}"),
-            Fault::Contradiction {
-                channel,
-                claimed,
-                derived,
-            } => write!(
-                f,
-                "channel {channel}: the certificate claims {}, but its own steps and interval give {}",
-                in_words(claimed),
-                in_words(derived)
-            ),
-            Fault::Argument { claimed, term } => {
-                write!(
-                    f,
-                    "the certificate argues by `{claimed}`, which is no argument for {term}"
-                )
-            }
-            Fault::Grounds => write!(
-                f,
-                "the certificate was derived from something else: its argument, steps and interval with the constants \
-                 that it is about have another digest than it names"
-            ),
-            Fault::Interval {
-                channel,
-                claimed,
-                found,
-            } => {
-                write!(f, "channel {channel}: the certificate speaks of ")?;
-                match claimed {
-                    Some(claimed) => write!(f, "[{}, {}]", claimed.low, claimed.high)?,
-                    None => write!(f, "nothing")?,
-                }
-                write!(f, ", but anything in [{}, {}] can occur", found.low, found.high)
-            }
-            Fault::Entries { claimed, found } => write!(
-                f,
-                "the certificate speaks of {} entries, but there are {found}",
-                claimed.map_or_else(|| "no".into(), |count| count.to_string())
-            ),
-            Fault::Fact(fact) => write!(f, "the certificate rests on {fact}, which is not so"),
-            Fault::Undecided(error) => write!(f, "the fusion cannot be decided: {error}"),
-            Fault::Claim {
-                channel,
-                claimed,
-                derived,
-                interval,
-            } => write!(
-                f,
-                "channel {channel}: the certificate claims {}, but on [{}, {}] it is {}",
-                claimed.as_ref().map_or_else(|| "nothing".into(), in_words),
-                interval.low,
-                interval.high,
-                in_words(derived)
-            ),
-            Fault::Overflow {
-                channel,
-                interval,
-                carrier,
-            } => write!(
-                f,
-                "channel {channel}: the sum can be anything in [{}, {}], which does not fit {} bits",
-                interval.low,
-                interval.high,
-                carrier.bits()
-            ),
-            Fault::OutsideDomain(error) => error.fmt(f),
-            Fault::Escaped { graph, found, bounds } => write!(
-                f,
-                "the {graph} graph computed [{}, {}], outside of [{}, {}]",
-                found.low, found.high, bounds.low, bounds.high
-            ),
-            Fault::Layer {
-                sample,
-                element,
-                expected,
-                found,
-                max_lsb: 0,
-            } => write!(
-                f,
-                "{sample}: element {element} is {found}, and {expected} in the lowered graph, though it is certified exact"
-            ),
-            Fault::Layer {
-                sample,
-                element,
-                expected,
-                found,
-                max_lsb,
-            } => write!(
-                f,
-                "{sample}: element {element} is {found}, and {expected} in the lowered graph: more than the {max_lsb} LSB of \
-                 its certificate"
-            ),
-            Fault::Output { sample, byte } => {
-                write!(
-                    f,
-                    "{sample}: the graphs differ from byte {byte} on, though every fusion is exact"
-                )
-            }
-        }
+/// The end of the sentence about a layer that differs by more than its certificate allows.
+fn beyond(max_lsb: u32) -> String {
+    match max_lsb {
+        0 => ", though it is certified exact".to_owned(),
+        _ => format!(": more than the {max_lsb} LSB of its certificate"),
     }
 }
 

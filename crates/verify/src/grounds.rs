@@ -25,7 +25,7 @@ pub(crate) fn check(
     argument.into_iter().chain(grounds)
 }
 
-/// True if the argument applies to the op that makes the accumulators.
+/// True if the certificate's argument applies to the op that computes the accumulators.
 fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
@@ -33,7 +33,7 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
         (SiteKind::Accumulators, Base::Node(_, node)) => match node.op.term().kind() {
             Kind::Selects => *argument == Argument::Commutes,
             Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
-            // Ops of these kinds have no accumulators, or divide their accumulators themselves.
+            // Ops of these kinds have no accumulators, or divide the accumulators by themselves.
             Kind::Divides
             | Kind::Compares
             | Kind::Function
@@ -56,14 +56,14 @@ fn term(base: Base<'_>) -> &'static str {
     }
 }
 
-/// The position of a requantization's operand that selects the channels.
+/// The position of the operand of a `requantize` that selects the channels.
 const PICKS: usize = 1;
 
 /// The digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this order.
 /// Numbers are 64 bits, little-endian.
 /// - JSON with the argument, both chains, the interval and the facts behind it
-/// - each constant operand of the node that makes the accumulators, or the constant or table that the chain was applied
-///   to, as its position, its number of bytes, and the bytes
+/// - each constant operand of the node that computes the accumulators, or the constant or table that the chain was
+///   applied to: its position, its number of bytes, and the bytes
 /// - the constant that selects the channels of the chain, in the same form; it is an operand of the chain's
 ///   requantizations
 ///
@@ -84,8 +84,8 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // The operands of the fused node include the added codes, which the product in the lowered graph does not have
-        // as an operand.
+        // The operands of the fused node include the addend, which is not an operand of the product in the lowered
+        // graph.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
         // The constant that selects the channels is an operand of the fused node only, so it is not counted here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {

@@ -1,12 +1,14 @@
 //! Compares the layers of the fused graph one by one. Each layer is run on operands of the lowered graph.
 //!
-//! A layer leads from values of the fused graph that correspond to values of the lowered graph to another such value.
-//! Most often it is a single node. On the same operands, its result may differ from the lowered graph by what its
-//! certificate allows. Differences of the layers in front of it do not matter.
+//! Some values of the fused graph correspond to values of the lowered graph. A layer is the part of the fused graph
+//! that computes one such value from others, usually a single node. On the same operands, its result may differ from
+//! that of the lowered graph by at most what its certificate allows. Differences in earlier layers do not matter.
 
 use crate::analysis::Analysis;
 use crate::claims::Allowed;
+use crate::elements::for_integers;
 use crate::error::VerifyError;
+use crate::finding::Fault;
 use std::collections::BTreeMap;
 use strait_core::tensor::Element;
 use strait_core::{Elem, Graph, Node, Op, Value, ValueId};
@@ -44,8 +46,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value: true if something was requantized since the last value that corresponds to a value of the
-        // lowered graph.
+        // For each value: true if something was requantized after the last value on the way to it that corresponds to a
+        // value of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
@@ -100,50 +102,34 @@ fn is_integer(graph: &Graph, value: ValueId) -> bool {
     graph.value(value).is_some_and(Value::is_quantized)
 }
 
-/// An element of a layer's result that differs by more than is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deviation {
-    pub(crate) element: usize,
-    pub(crate) expected: i64,
-    pub(crate) found: i64,
-    pub(crate) max_lsb: u32,
-}
-
-/// The first integer element that differs by more than is allowed.
-pub(crate) fn deviation(expected: TensorView<'_>, found: TensorView<'_>, allowed: &Allowed) -> Option<Deviation> {
-    fn of<T: Element + Copy + Into<i64>>(
+/// The first integer element of a layer's result that differs by more than is allowed.
+pub(crate) fn deviation(
+    expected: TensorView<'_>,
+    found: TensorView<'_>,
+    allowed: &Allowed,
+    sample: &str,
+) -> Option<Fault> {
+    fn of<T: Element + PartialEq + Into<i64>>(
         expected: TensorView<'_>,
         found: TensorView<'_>,
         allowed: &Allowed,
-    ) -> Option<Deviation> {
-        let (Ok(a), Ok(b)) = (expected.values::<T>(), found.values::<T>()) else {
-            return None;
-        };
-        let at = |element: usize| allowed.at(expected.shape(), element);
-        let pairs = a.iter().zip(b).enumerate();
-        pairs
-            .map(|(element, (a, b))| Deviation {
+        sample: &str,
+    ) -> Option<Fault> {
+        let (a, b) = (expected.values::<T>().ok()?, found.values::<T>().ok()?);
+        let mut differing = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
+        differing.find_map(|(element, (a, b))| {
+            let (a, b): (i64, i64) = ((*a).into(), (*b).into());
+            let max_lsb = allowed.at(expected.shape(), element);
+            (a.abs_diff(b) > max_lsb.into()).then(|| Fault::Layer {
+                sample: sample.to_owned(),
                 element,
-                expected: (*a).into(),
-                found: (*b).into(),
-                max_lsb: 0,
+                expected: a,
+                found: b,
+                max_lsb,
             })
-            .filter(|d| d.expected != d.found)
-            .map(|d| Deviation {
-                max_lsb: at(d.element),
-                ..d
-            })
-            .find(|d| d.expected.abs_diff(d.found) > d.max_lsb.into())
+        })
     }
-    match expected.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(expected, found, allowed),
-        Elem::U8 | Elem::U4 => of::<u8>(expected, found, allowed),
-        Elem::I16 => of::<i16>(expected, found, allowed),
-        Elem::U16 => of::<u16>(expected, found, allowed),
-        Elem::I32 => of::<i32>(expected, found, allowed),
-        Elem::I64 => of::<i64>(expected, found, allowed),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(expected.elem(), of(expected, found, allowed, sample))
 }
 
 #[cfg(test)]
@@ -161,9 +147,19 @@ mod tests {
         let shape = [1, 2, 2];
         let (a, b) = ([0i8, 0, 0, 0], [0i8, 0, 1, -2]);
         let views = [&a, &b].map(|values| TensorView::of(&shape, values).unwrap());
-        let found = |verdicts: Per<Verdict>, axis| {
-            let deviation = deviation(views[0], views[1], &Allowed::new(&verdicts, axis))?;
-            Some((deviation.element, deviation.found, deviation.max_lsb))
+        let found = |verdicts: Per<Verdict>, axis| match deviation(
+            views[0],
+            views[1],
+            &Allowed::new(&verdicts, axis),
+            "sample",
+        )? {
+            Fault::Layer {
+                element,
+                found,
+                max_lsb,
+                ..
+            } => Some((element, found, max_lsb)),
+            other => panic!("{other}"),
         };
         assert_eq!(found(Verdict::Exact.into(), None), Some((2, 1, 0)));
         assert_eq!(found(bound(1).into(), None), Some((3, -2, 1)));
@@ -172,7 +168,7 @@ mod tests {
             Some((2, 1, 0))
         );
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), Some(1)), None);
-        // Without an axis nothing is known by channel.
+        // Without a channel axis, nothing is known about single channels.
         assert_eq!(found([Verdict::Exact, bound(2)].into_iter().collect(), None), None);
     }
 }

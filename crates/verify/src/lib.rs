@@ -14,11 +14,11 @@
 //!
 //! # What this crate shares with the compiler
 //!
-//! - from `requantize`, what defines the meaning of a step: `eval`, the domain of a form, and that a larger accumulator
-//!   in the domain never gives a smaller code; the quantization of floats and the order of floats; the data type of
+//! - from `requantize`, the definition of a step: `eval`, the domain of a form, and that a larger accumulator in the
+//!   domain never gives a smaller code; the quantization of floats and the order of floats; the data type of
 //!   certificates
 //! - from `core`, the graph, its text and bytes, and the types and shapes of its ops
-//! - from `execute`, plans and the host's loops, by which both graphs run
+//! - from `execute`, plans and the host's loops, with which both graphs run
 //!
 //! This crate has its own intervals, its own comparison of the graphs' structure, and its own procedure to compare two
 //! functions (`functions`). It uses none of the decision procedures, thresholds and closed forms in `requantize`.
@@ -29,6 +29,7 @@ mod chain;
 mod claims;
 mod comparison;
 mod contradiction;
+mod elements;
 mod error;
 mod facts;
 mod finding;
@@ -90,9 +91,9 @@ impl<'a> VerifyOptions<'a> {
 /// The result of verifying a module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
-    /// The number of fusions that are proven to change nothing.
+    /// The number of fusions that are proved to change no result.
     pub exact: usize,
-    /// Fusions that can change results: the value, and the largest difference in units of the result's codes.
+    /// Fusions that can change results: the name of the value, and the largest difference in LSB of its codes.
     pub bounded: Vec<(String, u32)>,
     /// The number of random inputs on which both graphs were run.
     pub samples: usize,
@@ -110,21 +111,26 @@ impl VerifyReport {
 }
 
 /// Inlines the bodies of control flow in both graphs of an artifact's module, so that the steps inside a body are
-/// checked like all other steps. In both graphs, the nodes of the control flow itself refer to the lowered bodies.
+/// checked like all other steps. Afterwards, the control-flow nodes of both graphs run the bodies of the lowered graph.
 ///
 /// Returns the bodies of the main graph.
 pub fn lay_open(module: &mut Module) -> Bodies {
-    let mut graphs = module.graphs.iter();
-    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
-    let Some(lowered) = lowered.map(GraphId::new).filter(|&lowered| lowered != module.main) else {
+    let Some(lowered) = lowered_graph(module).filter(|&lowered| lowered != module.main) else {
         return Bodies::default();
     };
     let bodies = module.lay_open(lowered);
     module.lay_open_like(module.main, &bodies)
 }
 
+/// The graph before fusion.
+fn lowered_graph(module: &Module) -> Option<GraphId> {
+    let mut graphs = module.graphs.iter();
+    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
+    lowered.map(GraphId::new)
+}
+
 /// Verifies a module that contains the graph [`LOWERED`], and the fused graph as its main graph. Samples run one after
-/// the other. A caller with many samples, or with samples of its own, makes a [`Comparison`] from the [`Analysis`]
+/// the other. To run many samples in parallel, or to use other samples, make a [`Comparison`] from the [`Analysis`]
 /// instead.
 pub fn verify_module(
     module: &Module,

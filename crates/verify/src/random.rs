@@ -1,6 +1,7 @@
 //! Random numbers that are the same on every machine.
 
-/// The generator SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixing function that is a bijection.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014): it passes a counter through a mixing function that is a
+/// bijection.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -29,8 +30,8 @@ impl Random {
         (i64::from(low) + above as i64) as i32
     }
 
-    /// A random integer from `low` to `high`, which may be any two numbers of i64. If `extreme` is set, it is one of
-    /// the ends with probability one half.
+    /// A random integer from `low` to `high`. These may be any two i64 numbers in ascending order. If `extreme` is set,
+    /// it is one of the ends with probability one half.
     pub(crate) fn whole(&mut self, low: i64, high: i64, extreme: bool) -> i64 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use strait_core::{Elem, F16, Graph, Op};
 use strait_execute::{Port, Tensor};
 
-/// For each input that holds integers, by name: the smallest and the largest number that random inputs may have. The
-/// graph does not say which numbers are valid as an index of a table, a length or a class. The numbers in the
-/// calibration samples are valid.
+/// For each integer input, by name: the smallest and the largest number that random inputs may have. The graph does not
+/// say which numbers are valid as indices of a table, lengths or classes. The ranges are those of the calibration
+/// samples, whose numbers are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(pub BTreeMap<String, [i64; 2]>);
 
@@ -33,8 +33,9 @@ pub(crate) fn random<'a>(
         .collect()
 }
 
-/// The bytes of a random input. Floats lie around every code of the grid that they are quantized to, so that every code
-/// occurs and rounding matters. An input of codes can have all codes. Other integers come from the input's range.
+/// The bytes of a random input. Floats are spread around all codes of the grid that they are quantized to, so that
+/// every code occurs and rounding matters. An input of codes can have all codes. Other integers come from the input's
+/// range.
 fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges: &Ranges) -> Vec<u8> {
     let count = port.shape.iter().product();
     if let (false, Some(&[low, high])) = (port.elem.is_float(), ranges.0.get(&port.name)) {

@@ -1,9 +1,9 @@
 //! Checks that the fused graph is the lowered graph with requantizations and clamps fused into their producers.
 //!
 //! The check walks both graphs backwards from their outputs, in pairs of values. Names do not matter. Two values
-//! correspond if the same op makes them from values that correspond, or if both come from the same op through chains of
-//! requantizations and clamps. If the chains do not consist of the same nodes, the place is a [`FusedSite`], and the
-//! chains have to be compared by a certificate.
+//! correspond if the same op computes them from values that correspond, or if both follow from the same op through
+//! chains of requantizations and clamps. If the chains do not consist of the same nodes, the place is a [`FusedSite`],
+//! and a certificate has to say how far the chains differ.
 
 use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use strait_core::{Addend, Carrier, Def, Elem, Graph, GraphId, Module, Node, Op, ValueId};
 use strait_requantize::FromFloat;
 
-/// A place where the fused graph does in one node what the lowered graph does in several nodes.
+/// A place where a single node of the fused graph replaces several nodes of the lowered graph.
 #[derive(Clone, Debug)]
 pub(crate) struct FusedSite<'a> {
     /// The name of the value in the fused graph.
@@ -20,8 +20,8 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
-    /// If the fused node adds codes inside its accumulator: the product in the lowered graph to whose sum the codes are
-    /// added.
+    /// The product in the lowered graph to which codes are added, if the fused node adds these codes inside its
+    /// accumulator.
     pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
@@ -33,7 +33,7 @@ pub(crate) enum SiteKind {
     Accumulators,
     /// The chains were applied to constants.
     Constants(Constants),
-    /// Both chains come after a quantization of the same floats, each to its own grid.
+    /// Both chains start at quantizations of the same floats, each to its own grid.
     Floats { lowered: FromFloat, fused: FromFloat },
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Constants {
     /// The number of elements of the constant in the lowered graph. `interval` contains all of these elements.
     pub(crate) entries: u64,
     pub(crate) interval: Option<Interval>,
-    /// The largest difference between two elements after the chains were applied.
+    /// The largest difference between corresponding elements after the chains were applied.
     pub(crate) max_lsb: u32,
 }
 
@@ -77,8 +77,8 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
     for pair in fused.outputs().iter().copied().zip(lowered.outputs().iter().copied()) {
         walk.expect(pair);
     }
-    // Each value stands for one value of the other graph, or several values stand for one. So there are no more pairs
-    // than there are values in both graphs.
+    // Each value corresponds to one value of the other graph, or several values correspond to the same one. So there
+    // are at most as many pairs as values in both graphs.
     let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
         if walk.result.pairs.len() == most {
@@ -135,19 +135,19 @@ impl<'a> Walk<'a> {
         match (fused.def, lowered.def) {
             (Def::Input(a), Def::Input(b)) if a == b => {}
             (Def::Data(a), Def::Data(b)) if a == b || self.module.data(a) == self.module.data(b) => {}
-            (Def::Node(a, i), Def::Node(b, j))
-                if i == j && self.are_calls(self.fused.node(a), self.lowered.node(b)) =>
-            {
-                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
-            }
-            (Def::Node(a, i), Def::Node(b, j)) if i == j && self.is_same(self.fused.node(a), self.lowered.node(b)) => {
-                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
+            (Def::Node(a, i), Def::Node(b, j)) => {
+                let (a, b) = (self.fused.node(a), self.lowered.node(b));
+                match i == j && (self.are_calls(a, b) || self.is_same(a, b)) {
+                    true => self.expect_operands(f, a, b),
+                    false => self.compare_chains(f, l),
+                }
             }
             _ => self.compare_chains(f, l),
         }
     }
 
-    /// True if both nodes have the same op and it calls graphs. Then the called graphs have to correspond as well.
+    /// True if both nodes have the same op, and the op calls graphs. In that case, the called graphs are recorded as
+    /// pairs that have to correspond, too.
     fn are_calls(&mut self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         let Some((f, l)) = fused.zip(lowered) else { return false };
         let (own, other) = (f.op.graphs(), l.op.graphs());
@@ -270,8 +270,7 @@ impl<'a> Walk<'a> {
                 }
                 let tables = [a, b].map(|n| n.inputs.get(1).copied().flatten());
                 match tables {
-                    // The table of a lookup is the same for all channels, so chains with channels cannot be applied to
-                    // it.
+                    // The lookup table is the same for all channels, so chains with channels cannot be applied to it.
                     [Some(x), Some(y)] if fused.axis == Ok(None) && lowered.axis == Ok(None) => {
                         self.compare_constants(pair, (fused, x), (lowered, y), None);
                     }
@@ -316,14 +315,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The node of the lowered graph that makes a sum, if it is the same product as the one in the fused node.
+    /// The node of the lowered graph that computes the sum `sum`, if it is the same product as the one in the fused
+    /// node.
     fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
         let (_, node) = self.lowered.producer(sum)?;
         (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
     }
 
-    /// The codes of the lowered graph that are requantized to the grid of a sum, if this is done in the same way in the
-    /// fused node.
+    /// The codes of the lowered graph that are requantized to the grid of a sum, if the fused node requantizes them in
+    /// the same way.
     fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
         let (addend, _) = fused.addend()?;
         let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;
@@ -345,8 +345,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if the start values of both chains are on the same grid, and the quantizations in front of the chains lead
-    /// to this grid.
+    /// True if the start values of both chains are on the same grid, and the quantizations before the chains produce
+    /// codes on this grid.
     fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
         let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
         grid(self.fused, fused) == grid(self.lowered, lowered)
@@ -439,8 +439,8 @@ fn adds_alike(a: &Node, b: &Node) -> bool {
     addend(a) == addend(b)
 }
 
-/// True if two nodes compute the same result from the same operands, before anything that is fused into them. A
-/// quantization of floats may lead to another type, because its certificate covers that.
+/// True if two nodes compute the same result from the same operands, without what is fused into them. For two
+/// quantizations of floats, the result types may differ, because a certificate covers the difference.
 fn same_op(a: &Node, b: &Node) -> bool {
     matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op
 }

@@ -1,4 +1,4 @@
-//! The findings of the verifier. One program, so that it is linked once.
+//! Tests of the verifier's findings. All of them are one program, so that it is linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod support;

@@ -1,4 +1,5 @@
-//! A pool whose requantization has parameters for each divisor, which a constant picks by position.
+//! Tests of a pool that is followed by a requantization with parameters for each divisor. A constant selects the
+//! parameters by position.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -11,7 +12,7 @@ use strait_requantize::{Because, Per};
 use strait_verify::{Fault, VerifyReport};
 use support::{grounded, parse, record, shifted, verify};
 
-/// Windows of 3 x 3 around each element: 4, 6 or 9 of them are no padding.
+/// A pool with windows of 3 x 3 around each element: 4, 6 or 9 elements of a window are not padding.
 const GRAPHS: &str = "strait 1 integer main=@main
 graph @lowered(%x: i8[1,2,4,4] scale=0.5 zero=3) stage=integer {
   %a: i32[1,2,4,4] scale=0.5 zero=27 = sum_pool(%x) {size=[3,3], stride=[1,1], pad=[1,1,1,1], dilation=[1,1], ceil=0, pad_value=3}
@@ -25,7 +26,7 @@ graph @main(%x: i8[1,2,4,4] scale=0.5 zero=3) {
 data @p: i32[1,1,4,4] = inline [0,1,1,0,1,2,2,1,1,2,2,1,0,1,1,0]
 data @q: i32[1,1,4,4] = inline [0,1,1,0,1,2,2,1,1,2,2,1,0,1,1,0]";
 
-/// n elements from -128 to 127 and 9 - n times 3.
+/// The interval of the sum of n elements from -128 to 127 and 9 - n elements that are 3.
 fn sums(n: i64) -> (i64, i64) {
     (-128 * n + 3 * (9 - n), 127 * n + 3 * (9 - n))
 }
@@ -57,7 +58,7 @@ fn each_divisor_has_an_interval_and_a_verdict() {
     let (report, faults) = faults(GRAPHS, &certified());
     assert_eq!(faults, []);
     assert_eq!((report.exact, report.bounded.len()), (1, 0));
-    // Wider, and one for all, is sound as well.
+    // A wider interval, and one interval for all channels, are sound as well.
     let mut wider = certified();
     wider.certificate.interval = Per::Tensor(sums(9));
     wider.certificate.because.truncate(2);
@@ -99,7 +100,7 @@ fn another_pick_in_both_graphs_is_found_by_what_the_certificate_was_derived_from
     let grounds: Module = parse(GRAPHS);
     let record = grounded(&grounds, &[certified()]).remove(0);
     assert_ne!(record.certificate.derived_from, Digest::default());
-    // All four corners go to the second divisor, whose interval is wider: nothing else is wrong.
+    // All four corners select the second divisor, whose interval is wider. So only the digest shows the difference.
     let text = GRAPHS.replace("[0,1,1,0,1,2,2,1,1,2,2,1,0,1,1,0]", "[0,1,1,1,1,2,2,1,1,2,2,1,0,1,1,0]");
     let (report, faults) = faults(&text, &record);
     assert!(faults.contains(&Fault::Grounds), "{report:?}");
@@ -107,7 +108,7 @@ fn another_pick_in_both_graphs_is_found_by_what_the_certificate_was_derived_from
 
 #[test]
 fn another_multiplier_is_found() {
-    // That of the windows of 6 elements, in the fused graph alone.
+    // The shift for windows of 6 elements is changed, in the fused graph only.
     let fused = "pad_value=3} fused={arith_folded shift=[2,";
     let text = GRAPHS.replace(&format!("{fused}3,"), &format!("{fused}4,"));
     assert_ne!(text, GRAPHS);
@@ -129,7 +130,7 @@ fn another_multiplier_is_found() {
 
 #[test]
 fn picks_behind_something_else_than_a_pool_have_one_interval_for_all() {
-    // A sum has no windows: its channels are picked by hand, and nothing is fused.
+    // A requantization that does not follow a pool. A constant selects its channels, and nothing is fused.
     let text = "strait 1 integer main=@main
 graph @lowered(%x: i8[1,1,2,2] scale=0.5 zero=0) stage=integer {
   %y: i8[1,1,2,2] scale=0.5 zero=0 = requantize(%x, @p) {form={arith_folded shift=[0,3] rounding=half_even out=i8}, axis=0}

@@ -1,4 +1,4 @@
-//! The bounds: as tight as stated for each op, and never left by an execution.
+//! Tests of the bounds: they are as tight as expected for each op, and no execution leaves them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use strait_core::{Module, ValueId};
 use strait_verify::{Fault, Interval, ValueRange, intervals};
 use support::{parse, verify};
 
-/// A graph of one op on `%x` and constants, in both roles.
+/// A module whose lowered graph and main graph both have this body.
 fn module(inputs: &str, body: &str, data: &str) -> Module {
     let graph = |head: &str| format!("graph {head} {{\n{body}\n  return %y\n}}\n");
     parse(&format!(
@@ -24,7 +24,7 @@ fn range_of(module: &Module, name: &str) -> ValueRange {
     intervals(module, module.main).unwrap().value(id).unwrap().clone()
 }
 
-/// The bounds along the only axis of which more is known, or those of all elements.
+/// The bounds along the axis for which more is known. If there is no such axis, the bounds of all elements.
 fn only(range: &ValueRange) -> (Option<usize>, Vec<(i64, i64)>) {
     assert!(range.axes().count() < 2, "{range:?}");
     let ends = |intervals: &[Interval]| intervals.iter().map(|i| (i.low, i.high)).collect();
@@ -44,7 +44,7 @@ const POOL: &str = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0";
 #[test]
 fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
     let full = (-128i64, 127i64);
-    // inputs; body with the result %y; constants; the axis and the bounds of %y.
+    // Each case has the inputs, the body with the result %y, the constants, and the axis and the bounds of %y.
     let cases: Vec<(&str, String, &str, Option<usize>, Vec<(i64, i64)>)> = vec![
         (
             "%x: i8[1,2,3,3]",
@@ -53,7 +53,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(1000 - 3 * 128 - 2 * 127, 1000 + 3 * 127 + 2 * 128), (-133, 122)],
         ),
-        // A sum of no product is the bias.
+        // A sum without products is the bias.
         (
             "%x: i8[5,0]",
             "  %y: i32[5,2] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}".into(),
@@ -61,7 +61,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(7, 7), (-9, -9)],
         ),
-        // The smaller of two codes, the larger one, and one of both by a condition.
+        // The minimum and the maximum of codes, and a selection by a condition.
         (
             "%x: i8[1,4], %which: bool[1,4]",
             "  %a: i8[1,4] = clamp(%x) {min=-10, max=20}
@@ -83,7 +83,8 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             None,
             vec![(-12, 5)],
         ),
-        // Two groups: each output sees one channel. The padding's value lies outside of what was clamped.
+        // A convolution with two groups: each output reads one channel. The padding value lies outside of the range of
+        // the clamped codes.
         (
             "%x: i8[1,2,3,3]",
             "  %c: i8[1,2,3,3] = clamp(%x) {min=0, max=10}
@@ -93,7 +94,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(-21, 30), (-20, 14)],
         ),
-        // Of three taps over one element, the outer ones read padding and nothing else.
+        // A kernel of three taps over a single element: both outer taps read only padding.
         (
             "%x: i8[1,1,1,1]",
             "  %y: i32[1,1,1,1] = conv(%x, @w, _) {stride=[1,1], pad=[0,1,0,1], dilation=[1,1], groups=1, pad_value=10}".into(),
@@ -101,7 +102,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(30 - 128 - 20, 30 + 127 - 20)],
         ),
-        // Weights that are computed.
+        // Weights that are computed at run time.
         (
             "%x: i8[1,1,2,2], %w: u8[1,1,2,2]",
             format!("  %y: i32[1,1,1,1] = conv(%x, %w, _) {{{CONV}, groups=1, pad_value=0}}"),
@@ -123,7 +124,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(0, 510), (-510, 0), (-510, 510)],
         ),
-        // Zero points are taken away before the product.
+        // Zero points are subtracted before the product.
         (
             "%x: i8[2,3], %z: i8[3,4]",
             "  %y: i32[2,4] = matmul(%x, %z) {a_zero=-128, b_zero=0}".into(),
@@ -138,7 +139,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             None,
             vec![(-255, 255)],
         ),
-        // A vector of constants is known index by index, wherever it lies.
+        // The elements of a constant vector are known for each index, along whichever axis it lies.
         (
             "%x: i8[1,2,2]",
             "  %y: i32[1,2,2] = add(%x, @v)".into(),
@@ -194,7 +195,8 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             None,
             vec![(5, 9)],
         ),
-        // Rounding up makes no window hang over where it is not needed; and where it is, every window has an element.
+        // Rounding up the number of windows only makes a window reach beyond the padding if the extent requires it.
+        // Every window has an element.
         (
             "%x: i8[1,1,4,5]",
             "  %c: i8[1,1,4,5] = clamp(%x) {min=5, max=9}
@@ -205,7 +207,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             None,
             vec![(10, 18)],
         ),
-        // A window with gaps may lie in the padding on both sides of the only element.
+        // A dilated window may have no tap on the only element, because its taps lie on both sides of it.
         (
             "%x: i8[1,1,1,4]",
             "  %c: i8[1,1,1,4] = clamp(%x) {min=5, max=9}
@@ -238,7 +240,7 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(-28 * 3, 227 * 3), (-228 * 3, 27 * 3)],
         ),
-        // The channels' axis survives where it can be told.
+        // The bounds along the channel axis are kept if the reshape keeps this axis.
         (
             "%x: i8[1,2,1,1]",
             "  %a: i32[1,2,1,1] = add(%x, @v)
@@ -276,7 +278,8 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
     }
 }
 
-/// Rows by their own bounds and columns by theirs, joined with something else behind the rows.
+/// Bounds along rows are combined with bounds along columns, and then with another tensor that is concatenated after
+/// the rows.
 #[test]
 fn operands_with_bounds_along_different_axes_keep_both() {
     let module = module(
@@ -308,7 +311,7 @@ fn operands_with_bounds_along_different_axes_keep_both() {
     assert_eq!(along("y"), [(1, [rows, other].concat())]);
 }
 
-/// A bias of one element, or of one for each row, is none of one for each column.
+/// A bias with one element, or with one for each row, does not have one element for each column.
 #[test]
 fn a_bias_belongs_to_columns_only_where_it_lies_along_them() {
     let bias = |data: &str, expected: Vec<(i64, i64)>| {
@@ -350,7 +353,7 @@ fn floats_have_no_bounds_and_what_has_no_rule_may_be_anything_of_its_type() {
     assert_eq!(intervals(&module, module.main).unwrap().value(f), None);
 }
 
-/// Indices and lengths, which have no grid: the host computes them, and they wrap.
+/// Indices and lengths have no grid: the host computes them, and they wrap if they overflow.
 #[test]
 fn integers_of_the_model_may_be_anything_of_their_type() {
     let body = |host: &str| format!("  %y: i64[4] = add(%x, @far){host}");
@@ -359,16 +362,16 @@ fn integers_of_the_model_may_be_anything_of_their_type() {
     let findings = |module: &Module| intervals(module, module.main).unwrap().findings().to_vec();
     assert_eq!(findings(&on_host), []);
     assert_eq!(ends(&range_of(&on_host, "y")), [(i64::MIN, i64::MAX)]);
-    // Nothing of a graph of floats has a place, as one that control flow names.
+    // Graphs of floats, such as those that control flow runs, have no placement.
     let mut of_floats = module("%x: i64[4]", &body(""), far);
     of_floats.main_mut().set_stage(strait_core::Stage::Float);
     assert_eq!(findings(&of_floats), []);
-    // Of the accelerator they are sums, which stay in what carries them.
+    // On the accelerator, the same values are sums, which must fit their type.
     let faults = findings(&module("%x: i64[4]", &body(""), far));
     assert!(matches!(faults[0].fault, Fault::Overflow { .. }), "{faults:?}");
 }
 
-/// gemmlowp's first step shifts left; beyond 2^31 the runtime would overflow.
+/// The first step of gemmlowp's requantization shifts left. Beyond 2^31, the runtime would overflow.
 #[test]
 fn a_requantization_outside_of_its_domain_is_found() {
     let body = "  %a: i32[4] = shift_left(%x) {zero=0, bits=20}

@@ -1,4 +1,5 @@
-//! Loops that compute something else than their form says: found at the layer, and at no other.
+//! Tests with loops that do not compute what their form defines. The fault must be found at the layer that uses them,
+//! and at no other layer.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -12,7 +13,7 @@ use strait_requantize::Requantization;
 use strait_verify::{Fault, Finding, VerifyOptions, VerifyReport, verify_module};
 use support::{grounded, parse, record, scaled, shifted};
 
-/// Two layers, one behind the other; the second one rounds halves up behind its fusion, and to even before.
+/// Two layers, one after the other. The second layer rounds halves up after fusion, and to even before fusion.
 const TEXT: &str = "
 strait 1 integer main=@main
 graph @lowered(%in: f32[1,8]) stage=integer {
@@ -43,7 +44,7 @@ fn records() -> Vec<CertificateRecord> {
     ]
 }
 
-/// Computes another form in the place of one.
+/// Loops that compute the second form where the first one is asked for.
 struct Instead(Requantization, Requantization);
 
 impl LoopsFor for Instead {
@@ -85,7 +86,7 @@ fn loops_that_do_not_compute_an_exact_layer_are_found_there_and_not_behind_it() 
 fn a_bound_that_is_violated_at_run_time_is_found() {
     let other = scaled(3, 2).form;
     let report = verify(&parse(TEXT), &Instead(scaled(1, 2).form, other));
-    // It also leaves the bounds that were derived for its form.
+    // The results also leave the bounds that were derived for the form.
     let [
         found,
         Finding {

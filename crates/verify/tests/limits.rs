@@ -1,4 +1,4 @@
-//! Numbers that a file merely states take no memory, and do not multiply the work of the verifier.
+//! Tests that large numbers in a file neither allocate memory nor multiply the verifier's work.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,7 +9,7 @@ use strait_core::Module;
 use strait_verify::{Fault, analyse, intervals};
 use support::parse;
 
-/// A graph of integers and its end, as both graphs.
+/// A module whose lowered graph and main graph both have these inputs and this body.
 fn module(head: &str, body: &str, data: &str) -> Module {
     let graph = |name: &str, stage: &str| format!("graph {name}({head}){stage} {{\n{body}\n  return %y\n}}\n");
     let [lowered, main] = [graph("@lowered", " stage=integer"), graph("@main", "")];
@@ -32,7 +32,7 @@ fn bounds(module: &Module) -> (Vec<(i64, i64)>, bool) {
 
 #[test]
 fn bounds_take_no_more_than_there_is_behind_a_shape() {
-    // 2^36 codes of padding, twice.
+    // A tensor with 2^36 codes of padding, concatenated with itself.
     let joined = module(
         "%x: i8[1,8]",
         "  %p: i8[1,68719476736] = pad(%x) {amounts=[0,0,0,68719476728], mode=constant, value=0.0}
@@ -40,7 +40,7 @@ fn bounds_take_no_more_than_there_is_behind_a_shape() {
         "",
     );
     assert_eq!(bounds(&joined), (vec![(-128, 127)], false));
-    // Products over 2^31 codes, with 8 outputs, and over 8 with 2^31.
+    // Matrix products with 2^31 summands and 8 outputs, and with 8 summands and 2^31 outputs.
     for (b, result) in [(1, "8,8"), (0, "8,2147483648")] {
         let operand = if b == 1 { "%p" } else { "%c" };
         let product = module(
@@ -55,7 +55,7 @@ fn bounds_take_no_more_than_there_is_behind_a_shape() {
         );
         assert_eq!(bounds(&product), (vec![(5, 5)], false), "{result}");
     }
-    // A vector of two that is joined with itself until it has 2^38 elements.
+    // A vector of two elements that is concatenated with itself until it has 2^38 elements.
     let mut body = String::new();
     for (step, from) in ["@v".into()]
         .into_iter()
@@ -79,7 +79,7 @@ fn bounds_take_no_more_than_there_is_behind_a_shape() {
 
 #[test]
 fn values_that_stand_for_each_other_in_too_many_ways_are_found() {
-    // Each sum of the fused graph is x + x, and each of the lowered one that of the two before it.
+    // Each sum of the fused graph is x + x. Each sum of the lowered graph is that of the two sums before it.
     const SUMS: usize = 80;
     let (mut fused, mut lowered) = (String::new(), String::new());
     for sum in 2..SUMS {

@@ -1,4 +1,4 @@
-//! Of what certificates speak: of all that can occur, by facts that are so.
+//! Tests that certificates cover everything that can occur, and that the facts in them are true.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -14,7 +14,7 @@ fn faults(report: &VerifyReport) -> Vec<(&str, &Fault)> {
     report.findings.iter().map(|f| (f.value.as_str(), &f.fault)).collect()
 }
 
-/// A padded convolution of codes from -3 to 90, of two channels, and a sum of windows of its result.
+/// A padded convolution of codes from -3 to 90 with two channels, followed by a sum over windows of its result.
 const GRAPHS: &str = "strait 1 integer main=@main
 graph @lowered(%in: i8[1,1,3,3] scale=0.5 zero=-5) stage=integer {
   %x: i8[1,1,3,3] scale=0.5 zero=-5 = clamp(%in) {min=-3, max=90}
@@ -33,7 +33,8 @@ graph @main(%in: i8[1,1,3,3] scale=0.5 zero=-5) {
 data @w: i8[2,1,2,2] = inline [2,0,-1,3, 0,0,1,-1]
 data @b: i32[2] = inline [10,-20]";
 
-/// The last tap of a 2 x 2 kernel with padding in front alone reads no padding.
+/// The intervals of the convolution's sums. The last tap of its 2 x 2 kernel never reads padding, because there is
+/// padding only at the begin of the axes.
 const FIRST: [(i64, i64); 2] = [
     (10 - (2 * 5 + 90 + 3 * 3), 10 + 2 * 90 + 5 + 3 * 90),
     (-20 - 5 - 90, -20 + 90 + 3),
@@ -74,7 +75,7 @@ fn an_interval_that_holds_all_that_can_occur_and_more_is_sound() {
     assert_eq!(verify(&module, &records).findings, []);
 }
 
-/// Each end of each interval, with the digest of what it was derived from made anew, and the verdicts still the right ones.
+/// Narrows each end of each interval. The digest is computed anew, and the verdicts stay correct.
 #[test]
 fn an_interval_that_is_narrower_by_one_is_found_at_its_value() {
     let (module, records) = sums();
@@ -125,7 +126,8 @@ fn the_interval_of_another_channel_or_of_another_layer_is_found() {
     let mut swapped = records;
     swapped[0].certificate.interval = (4 * -12, 4 * 58).into();
     let report = verify(&module, &swapped);
-    // Without an interval for each channel there are fewer verdicts than channels, too.
+    // If the certificate does not have an interval for each channel, it does not have a verdict for each channel
+    // either.
     assert!(
         faults(&report)
             .iter()
@@ -186,7 +188,7 @@ fn a_fact_that_is_not_so_is_found() {
     }
 }
 
-/// A constant that was requantized, and a certificate of other entries.
+/// Tests a constant that was requantized, with a certificate of other entries.
 #[test]
 fn a_certificate_of_other_entries_than_there_are_is_found() {
     let module = parse(
@@ -220,7 +222,7 @@ data @c: i8[3] scale=1.0 zero=0 = inline [-4,5,20]",
     assert!(faults(&report).contains(&("c", &entries(None))), "{report:?}");
 }
 
-/// x / 4 rounded half up is not x / 4 rounded half even; on [0, 4] they are the same.
+/// x / 4 rounded half up differs from x / 4 rounded half to even, but both are the same on [0, 4].
 #[test]
 fn a_certificate_on_fewer_accumulators_than_can_occur_is_found() {
     const ONE: &str = "
@@ -252,7 +254,7 @@ graph @main(%in: f32[8]) {
                         ..
                     }
                 ),
-                // And so it is when it runs.
+                // A run finds the difference, too.
                 ("q", Fault::Layer { max_lsb: 0, .. })
             ]
         ),
@@ -267,7 +269,7 @@ graph @main(%in: f32[8]) {
     assert!(!report.compared);
 }
 
-/// The second channel of the convolution differs, and its certificate says nothing of it.
+/// The second channel of the convolution differs, and its certificate has no claim about this channel.
 #[test]
 fn a_certificate_of_fewer_channels_than_there_are_is_found() {
     const CHANNELS: &str = "
@@ -319,7 +321,7 @@ data @b: i32[2] = inline [0,0]";
     assert_eq!((report.findings, report.bounded), (vec![], vec![("y".to_owned(), 1)]));
 }
 
-/// The facts behind an interval are part of what a certificate names the digest of.
+/// The facts that a certificate states for its interval are part of its digest.
 #[test]
 fn a_fact_that_was_left_out_is_found_by_the_digest() {
     let (module, records) = sums();
@@ -328,8 +330,8 @@ fn a_fact_that_was_left_out_is_found_by_the_digest() {
     assert_eq!(faults(&verify(&module, &whole)), [("y", &Fault::Grounds)]);
 }
 
-/// The window lies beside all elements at its first position, where the pool gives the smallest integer. A shift by 31
-/// makes -1 of that; a chip that pools codes has -128 there.
+/// At its first position, the window lies outside of all elements, and the pool gives the smallest integer. A shift by
+/// 31 turns this into -1. On a chip that pools codes, the result would be -128.
 #[test]
 fn a_form_that_gives_empty_windows_another_code_is_none_that_commutes() {
     let pool = "max_pool(%i) {size=[2,2], stride=[1,1], pad=[2,2,1,1], dilation=[2,2], ceil=0}";

@@ -1,4 +1,4 @@
-//! Artifacts that are as they should be, and what becomes of a report when one thing in them is not.
+//! Tests that a correct artifact has no findings, and that the report names each fault of a damaged one.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,8 @@ use strait_requantize::{Argument, Certificate, FromFloat, IntType, Per, Rounding
 use strait_verify::{Fault, Undecided, VerifyReport};
 use support::{entries_record, grounded, parse, record, shifted, verify};
 
-/// Quantize, a padded convolution per channel with a clamp, a max pool, a residual add and a fully connected layer.
+/// A model with a quantization, a padded convolution per channel with a clamp, a max pool, a residual addition, and a
+/// fully connected layer.
 const LOWERED: &str = "
 graph @lowered(%in: f32[1,2,4,4]) stage=integer {
   %x: i8[1,2,4,4] scale=0.5 zero=-3 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
@@ -48,7 +49,7 @@ data @n: i32[3] = inline [1,2,3]
 data @other: i8[3,8] = random 9
 ";
 
-/// Wide enough for every sum of these graphs.
+/// An interval that contains every sum in these graphs.
 const WIDE: Per<(i64, i64)> = Per::Tensor((-1 << 20, 1 << 20));
 
 fn records() -> Vec<CertificateRecord> {
@@ -80,7 +81,7 @@ fn an_artifact_that_is_as_it_should_be_has_no_findings() {
     let report = verify(&parse(&text(LOWERED, FUSED, DATA)), &records());
     assert_eq!(report.findings, []);
     assert_eq!((report.exact, report.bounded.len(), report.compared), (3, 0, true));
-    // Nothing fused is fine as well.
+    // An artifact without any fusion is correct as well.
     let unfused = LOWERED.replace("@lowered", "@main").replace(" stage=integer", "");
     let report = verify(&parse(&text(LOWERED, &unfused, DATA)), &[]);
     assert_eq!((report.findings.len(), report.exact, report.compared), (0, 0, true));
@@ -155,7 +156,7 @@ fn a_fused_step_that_is_another_one_is_found() {
         ),
         "{claim:?}"
     );
-    // It is not called exact, hence the outputs may differ.
+    // The fusion is not called exact, so the outputs may differ.
     assert!(!report.compared && report.bounded[0].0 == "r");
 }
 
@@ -169,7 +170,7 @@ fn a_clamp_that_was_lost_is_found() {
         "{report:?}"
     );
     assert!(is("r", |f| matches!(f, Fault::Claim { .. })), "{report:?}");
-    // What reads it can meet more than its certificate speaks of.
+    // The accumulators of the next layer can then leave the interval of that layer's certificate.
     assert!(is("t", |f| matches!(f, Fault::Interval { .. })), "{report:?}");
 }
 
@@ -205,7 +206,7 @@ fn a_fusion_without_a_certificate_and_a_certificate_without_a_fusion_are_found()
     assert_eq!(faults(&report), [("elsewhere", &no_fusion), ("r", &no_fusion)]);
 }
 
-/// A mean that divides and rounds by itself makes no accumulator.
+/// A mean divides and rounds by itself, so it has no accumulator.
 #[test]
 fn an_argument_is_for_the_kind_of_what_it_is_about() {
     let argues = |op: &str| {
@@ -231,7 +232,7 @@ fn an_argument_is_for_the_kind_of_what_it_is_about() {
     assert!(argues("%a: i32[1,2,1,1] scale=2.0 zero=0 = global_average_pool(%x)"));
 }
 
-/// In both graphs, so that they agree; and in a graph that both call.
+/// A fused node in both graphs, which therefore agree; and one in a graph that both call.
 #[test]
 fn what_is_fused_where_there_is_nothing_to_compare_it_with_is_found() {
     let conv = "conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=-3} fused={arith_folded shift=[6,7] rounding=half_even out=i8}";
@@ -257,7 +258,8 @@ fn what_is_fused_where_there_is_nothing_to_compare_it_with_is_found() {
     }
 }
 
-/// Both graphs share their weights, and agree on others as well: only the certificate remembers which there were.
+/// Both graphs share their weights, so other weights do not make them differ. Only the digest in the certificate shows
+/// the change.
 #[test]
 fn another_weight_is_found_at_its_layer_and_so_is_a_certificate_about_other_content() {
     let module = parse(&text(LOWERED, FUSED, DATA));
@@ -265,11 +267,11 @@ fn another_weight_is_found_at_its_layer_and_so_is_a_certificate_about_other_cont
     assert_eq!(verify(&module, &whole).findings, []);
     let other = parse(&text(LOWERED, FUSED, &DATA.replace("random 8", "random 9")));
     assert_eq!(faults(&verify(&other, &whole)), [("h", &Fault::Grounds)]);
-    // A wider interval alone is true, and not what the certificate was derived on.
+    // A wider interval is sound, but it is not the one that the certificate was derived with.
     let mut widened = whole.clone();
     widened[1].certificate.interval = (-1, 193).into();
     assert_eq!(faults(&verify(&module, &widened)), [("t", &Fault::Grounds)]);
-    // Two certificates in each other's place.
+    // The certificates of two layers are exchanged.
     let mut swapped = whole.clone();
     swapped[1].certificate = whole[2].certificate.clone();
     swapped[2].certificate = whole[1].certificate.clone();
@@ -333,7 +335,7 @@ fn a_sum_that_can_leave_32_bits_is_found() {
     assert!(overflow, "{:?}", report.findings);
 }
 
-/// A lookup whose table was requantized, and a constant that was; a quantization to another grid is nobody's claim.
+/// A lookup with a requantized table, a requantized constant, and a quantization to another grid without a certificate.
 #[test]
 fn what_was_requantized_ahead_of_time_is_computed_again() {
     const BEFORE: &str = "
@@ -410,7 +412,7 @@ graph @main(%in: f32[1,4]) {
         let record = entries_record("m", &shifted(&[1]), entries.iter().map(|&entry| (0, entry)));
         verify(&parse(&text(BEFORE, AFTER, &data)), &[record])
     };
-    // Half of 0 is 0, and so is half of 1: ties are even.
+    // Half of 0 is 0, and half of 1 is 0 as well, because ties are rounded to even.
     let report = check(&[0; 256], &[0; 256]);
     assert_eq!((report.findings.as_slice(), report.exact), (&[][..], 1));
     let report = check(&[1; 256], &[1; 256]);
@@ -463,7 +465,7 @@ graph @main(%in: f32[4]) {
         (&report.bounded[..], report.compared),
         (&[("y".to_owned(), 1)][..], false)
     );
-    // A certificate of another quantization, and one that claims too much.
+    // A certificate about another quantization, and a certificate that claims too much.
     let report = verify(&module, &[certificate(quantization(1.5, IntType::I8))]);
     assert!(
         faults(&report)
@@ -480,7 +482,7 @@ graph @main(%in: f32[4]) {
     );
 }
 
-/// One grid stands for parameters per channel: that would be proved for the first channel alone.
+/// A single grid replaces parameters per channel, which a comparison of the first channel alone would not notice.
 #[test]
 fn a_quantization_in_place_of_parameters_per_channel_is_found() {
     const CHANNELS: &str = "
@@ -520,7 +522,7 @@ graph @main(%in: f32[2]) {
     assert!(found.contains(&("y", &Fault::Certificate(wrong))), "{report:?}");
 }
 
-/// Two equal requantizations of one accumulator that became one.
+/// Two equal requantizations of one accumulator were merged into one.
 #[test]
 fn one_fusion_may_stand_for_two_requantizations() {
     const BOTH: &str = "

@@ -1,4 +1,5 @@
-//! Accumulators of i64 behind 16-bit codes: their bounds, what a form of 48 bits covers, and sums past i64.
+//! Tests of i64 accumulators of 16-bit codes: their bounds, what a form with a 48-bit domain covers, and sums that
+//! exceed i64.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,7 +13,7 @@ use support::{grounded, parse, record, verify};
 
 const ATTRIBUTES: &str = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}";
 
-/// A convolution of two channels behind a quantization, as it is lowered and as it is fused.
+/// A quantization followed by a convolution with two channels, as a lowered and as a fused graph.
 fn graphs(fused: &str, bias: &str) -> String {
     let step = "{sixteen_by_eight multiplier=[1073741824,2000000000] exponent=[-20,-21] zp=0 out=i16}";
     format!(
@@ -47,7 +48,7 @@ fn step() -> Step {
     .into()
 }
 
-/// Ends of both channels: weights times the ends of 16 bits, and bias.
+/// The intervals of both channels: the sums of weights times the ends of 16 bits, plus the bias.
 fn interval() -> Per<(i64, i64)> {
     let ends = |positive: i64, negative: i64, bias: i64| {
         (
@@ -64,7 +65,7 @@ fn records() -> Vec<CertificateRecord> {
     vec![record("y", &[step()], step(), interval())]
 }
 
-/// Faults that are found without a run, which would end where a sum does not fit.
+/// The faults that are found without running the graphs, because a run fails if a sum does not fit.
 fn analysed(module: &Module, records: &[CertificateRecord]) -> Vec<Fault> {
     let analysis = analyse(module, &grounded(module, records)).unwrap();
     analysis.findings().iter().map(|f| f.fault.clone()).collect()

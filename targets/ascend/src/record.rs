@@ -1,12 +1,13 @@
-//! Reads AMCT's records (`ScaleOffsetRecord`), in the variants for PyTorch, for ONNX, and for TensorFlow and Caffe.
+//! Reads AMCT's quantization records (`ScaleOffsetRecord`), in the variants for PyTorch, for ONNX, and for TensorFlow
+//! and Caffe.
 //!
 //! The variants give some fields different numbers and have a few fields of their own, so fields are recognized by
 //! their names. A record has an entry for each layer, with the layer's name. The entry has the scale and offset of the
 //! layer's input (`scale_d`, `offset_d`) and the scales of its weights (`scale_w`). An entry with the key `layer:index`
 //! is for a single operand.
 //!
-//! The checks are the same as those of the toolkit: scales are in (0, ∞) and have a finite reciprocal, offsets are
-//! codes, and weights have no offset.
+//! The checks are the same as AMCT's: scales are in (0, ∞) and have a finite reciprocal, offsets are in the range of
+//! the codes, and weights have no offset.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +62,7 @@ struct Layer {
     /// The shifts N of AMCT, which are not supported here.
     #[serde(default)]
     shift_bit: Vec<i64>,
-    /// For each channel, a factor that moves magnitude between activations and weights.
+    /// For each channel, a factor that moves magnitude between activations and weights (balancing).
     #[serde(default)]
     tensor_balance_factor: Vec<f64>,
     /// True if no other layer was folded into this one.
@@ -129,7 +130,8 @@ impl Type {
     }
 }
 
-/// The bound that balance factors are compared with: the distance from 1 to the next larger f32.
+/// The smallest balance factor that is allowed: 2^-23, the distance from 1 to the next larger f32. The largest one is
+/// its reciprocal.
 const EPSILON: f64 = f32::EPSILON as f64;
 
 /// Reads the scales and offsets in a record.
@@ -165,7 +167,7 @@ pub(crate) fn grids(text: &str) -> Result<Vec<Recorded>, TargetError> {
     Ok(grids)
 }
 
-/// Refuses fields that ask for something else than scales and offsets.
+/// Refuses fields that ask for something other than scales and offsets.
 fn unread(
     written: &Written<'_, Record>,
     at: &KeyPath,

@@ -11,8 +11,8 @@ struct Constants {
 
 struct Requant(PerChannel<Constants>);
 
-/// A rounded product beyond this number saturates, whatever the offset is. The number is 2^24, which is larger than
-/// every 16-bit code, and every integer up to 2^24 is an `f32`.
+/// A rounded product beyond this number saturates, whatever the offset is. 2^24 is larger than every 16-bit code, and
+/// every integer up to 2^24 is exact in `f32`.
 const FAR: f32 = 16_777_216.0;
 
 impl Epilogue for Requant {
@@ -30,8 +30,8 @@ impl Epilogue for Requant {
     }
 }
 
-/// Prepares the loops of a requantization in `f32`. The form's results have at most 16 bits, and its offset is one of
-/// its codes.
+/// Prepares the loops of a requantization in `f32`. The form's results have at most 16 bits, and its offset is in the
+/// range of its results.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
     let constants = per_channel(form, |channel| match channel.arithmetic() {

@@ -1,7 +1,7 @@
 //! The target `generic-int8`, which follows the rules of LiteRT's reference kernels for int8 and 16x8. The target also
 //! has uint8, int4 weights and weight-only quantization. The host's own kernels compute its requantizations.
 //!
-//! The target consists only of a table. If `target.toml` is loaded as a file, compilations give the same bytes.
+//! The target consists only of a table. Compiling with `target.toml` loaded as a file gives the same bytes.
 
 use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
 

@@ -1,11 +1,11 @@
-//! What both kernels of this target share: the constants of each channel, and the loops, for forms that round half to
-//! even.
+//! What the two kernels of this target have in common: the constants of each channel, and the loops. Both kernels are
+//! for forms that round half to even.
 
 use strait_plugin_sdk::form::{Affine, Arithmetic, Requantization, Rounding};
 use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 
-/// Constants made from the scalars of each channel. If the form has a single set of parameters, there is one entry for
-/// all channels.
+/// The constants of each channel, made from the channel's scalars. If the form has a single set of parameters, there is
+/// one entry for all channels.
 pub(crate) fn constants<T>(
     form: &Requantization,
     constant: impl Fn(&Affine) -> Option<T>,

@@ -1,8 +1,8 @@
 //! The target `sima`: SiMa's MLA accelerator.
 //!
 //! The arithmetic of the MLA is only partly public. The table says which parts are documented and which are assumed.
-//! This crate has its own code for requantizations that round half to even, one accumulator at a time. On whole
-//! vectors, the host's kernels compute the same.
+//! This crate has its own code for requantizations that round half to even, for one accumulator at a time. For whole
+//! vectors of accumulators, the host's kernels are used, which compute the same.
 
 mod half_even;
 mod multiply_shift;

@@ -2,6 +2,12 @@
 //! time, and how the cost grows with the model.
 
 mod images;
+// The writer of the benchmarks of `strait-onnx`, which uses all of it.
+#[allow(
+    dead_code,
+    reason = "these graphs have no tensors as attributes and none in files of their own"
+)]
+#[path = "../../../crates/onnx/benches/shared/file.rs"]
 mod onnx;
 mod random;
 mod samples;

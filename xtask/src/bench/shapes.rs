@@ -3,7 +3,7 @@
 
 use super::onnx::{
     Attribute::{Integer, Integers},
-    Builder,
+    Data, F32, File,
 };
 use super::random::Random;
 
@@ -80,18 +80,23 @@ struct Convolutions {
 }
 
 impl Convolutions {
-    fn add(&mut self, graph: &mut Builder, [x, y]: [&str; 2], channels: usize, size: f32) {
+    fn add(&mut self, graph: &mut File, [x, y]: [&str; 2], channels: usize, size: f32) {
         let weight = format!("{y}_w");
         let values: Vec<f32> = (0..CHANNELS * channels)
             .map(|_| size * self.random.normal() as f32)
             .collect();
-        graph.constant(&weight, &[CHANNELS, channels, 1, 1], &values);
+        constant(graph, &weight, &[CHANNELS, channels, 1, 1], &values);
         graph.node("Conv", &[x, &weight], y, &[]);
     }
 }
 
-fn begun() -> (Builder, Convolutions) {
-    (Builder::new("x", &IMAGE), Convolutions { random: Random(0) })
+fn constant(graph: &mut File, name: &str, extents: &[usize], values: &[f32]) {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    graph.constant(name, F32, extents, Data::Raw(&bytes));
+}
+
+fn begun() -> (File, Convolutions) {
+    (File::new("x", &IMAGE), Convolutions { random: Random(0) })
 }
 
 /// Blocks of seven nodes: Conv, BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With
@@ -99,8 +104,8 @@ fn begun() -> (Builder, Convolutions) {
 /// much. This is only noticed when the sum is lowered.
 fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
-    graph.constant("zero", &[], &[0.0]);
-    graph.constant("tiny", &[], &[1e-20]);
+    constant(&mut graph, "zero", &[], &[0.0]);
+    constant(&mut graph, "tiny", &[], &[1e-20]);
     let mut x = "x".to_owned();
     let mut marked = 0;
     for block in 0..(nodes / 7).max(1) {
@@ -108,7 +113,7 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
         let [c1, n, r, c2, i, a, y] = ["c1", "n", "r", "c2", "i", "a", "y"].map(name);
         let statistics = ["g", "b", "m", "v"].map(name);
         for (name, value) in statistics.iter().zip([1.0, 0.0, 0.0, 1.0]) {
-            graph.constant(name, &[CHANNELS], &[value; CHANNELS]);
+            constant(&mut graph, name, &[CHANNELS], &[value; CHANNELS]);
         }
         conv.add(&mut graph, [&x, &c1], CHANNELS, 0.3);
         let [g, b, m, v] = &statistics;
@@ -128,7 +133,7 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
             x = a;
         }
     }
-    graph.file(&[(&x, &IMAGE)])
+    graph.written(&[(&x, &IMAGE)])
 }
 
 /// A value with many readers. One third of the nodes concatenate the value in one way, one third in another way, and
@@ -158,7 +163,7 @@ fn readers(nodes: usize) -> Vec<u8> {
     let channels = [2 * first - 1, 2 * second - 1, third].map(|times| CHANNELS * times);
     let extents = channels.map(|channels| [1, channels, SIDE, SIDE]);
     let outputs: Vec<(&str, &[usize])> = names.iter().copied().zip(extents.iter().map(|e| &e[..])).collect();
-    graph.file(&outputs)
+    graph.written(&outputs)
 }
 
 /// Convolutions side by side. The results of a thousand of them at a time are concatenated, and another convolution
@@ -177,7 +182,7 @@ fn concatenations(nodes: usize) -> Vec<u8> {
         conv.add(&mut graph, [&joined, &y], CHANNELS * OPERANDS, 0.01);
         x = y;
     }
-    graph.file(&[(&x, &IMAGE)])
+    graph.written(&[(&x, &IMAGE)])
 }
 
 /// Pools and transpositions in a row between two convolutions.
@@ -194,11 +199,11 @@ fn moves(nodes: usize) -> Vec<u8> {
         x = y;
     }
     conv.add(&mut graph, [&x, "y"], CHANNELS, 0.5);
-    graph.file(&[("y", &IMAGE)])
+    graph.written(&[("y", &IMAGE)])
 }
 
 /// Adds a 3 × 3 max pool.
-fn pool(graph: &mut Builder, [x, y]: [&str; 2]) {
+fn pool(graph: &mut File, [x, y]: [&str; 2]) {
     let attributes = [("kernel_shape", Integers(&[3, 3])), ("pads", Integers(&[1, 1, 1, 1]))];
     graph.node("MaxPool", &[x], y, &attributes);
 }

@@ -216,13 +216,9 @@ impl Setting {
     pub(super) fn left_behind(&self) -> Result<Vec<String>, Stop> {
         let mut found = Vec::new();
         for folder in [self.folder.clone(), self.folder.join("cache")] {
-            let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-            found.extend(
-                names
-                    .filter(|name| name.starts_with('.'))
-                    .map(|name| format!("{name} is left behind")),
-            );
+            let names = workspace::names(&folder)?.into_iter();
+            let hidden = names.filter(|name| name.starts_with('.'));
+            found.extend(hidden.map(|name| format!("{name} is left behind")));
         }
         for place in PLACES {
             let output = self.strait(&["verify", place]);

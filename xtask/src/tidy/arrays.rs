@@ -24,10 +24,7 @@ const OF_ARRAYS: &[&str] = &[
 const ALSO_OF_ARRAYS: &[&str] = &[".sum()", ".product()", ".mean()", ".var(", ".std(", ".dot("];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
-    for (file, source) in repository.sources() {
-        if file.in_crate().is_none_or(|(_, inside)| !inside.starts_with("src/")) {
-            continue;
-        }
+    for (_, file, source) in repository.sources_of_crates() {
         let names_arrays = source
             .product()
             .any(|(_, line)| words(&line.code).any(|word| word == "ndarray"));
@@ -40,7 +37,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                     "`{call}` may be that of ndarray, whose bits depend on the processor: take `kernels`, or state the type of \
                      a sum over whole numbers, as in `.sum::<usize>()`"
                 );
-                findings.add(&file.path, Some(number), text);
+                findings.at(&file.path, number, text);
             }
         }
     }

@@ -6,196 +6,57 @@
 use super::{Findings, Repository};
 use crate::tidy::repository::File;
 
-/// For each package, all packages of this workspace that it may depend on, directly or through others.
-const ALLOWED: &[(&str, &[&str])] = &[
-    ("requantize", &[]),
-    ("mapped", &[]),
-    ("signals", &[]),
-    ("file-names", &[]),
-    ("testkit", &[]),
-    ("document", &[]),
-    ("kernels", &["requantize"]),
-    ("core", &["requantize"]),
-    ("import", &["requantize", "core", "document", "execute"]),
-    ("onnx", &["requantize", "core", "mapped", "import"]),
-    ("tensorflow", &["core", "mapped", "import"]),
-    ("tflite", &["core", "mapped", "import"]),
-    ("container", &["requantize", "core", "mapped", "file-names"]),
-    ("images", &[]),
-    ("samples", &["core", "mapped", "document", "images"]),
-    (
-        "target",
-        &["requantize", "core", "kernels", "mapped", "document", "file-names"],
-    ),
-    ("plugin-interface", &[]),
-    (
-        "plugin-sdk",
-        &["requantize", "core", "kernels", "target", "plugin-interface"],
-    ),
-    (
-        "plugin-host",
-        &[
-            "requantize",
-            "core",
-            "kernels",
-            "mapped",
-            "document",
-            "target",
-            "plugin-interface",
-        ],
-    ),
-    ("execute", &["requantize", "core", "kernels"]),
-    ("rewrite", &["requantize", "core", "target", "execute"]),
-    ("quantize", &["requantize", "core", "target", "execute"]),
-    ("lower", &["requantize", "core", "target", "execute"]),
-    // The verifier shares as little code as possible with the code whose results it verifies.
-    ("verify", &["requantize", "core", "execute"]),
-    ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
-    (
-        "config",
-        &[
-            "requantize",
-            "core",
-            "mapped",
-            "document",
-            "images",
-            "samples",
-            "target",
-            "evaluate",
-            "compile",
-        ],
-    ),
-    (
-        "compile",
-        &[
-            "requantize",
-            "core",
-            "document",
-            "kernels",
-            "target",
-            "execute",
-            "rewrite",
-            "quantize",
-            "lower",
-            "verify",
-        ],
-    ),
-    (
-        "report",
-        &[
-            "requantize",
-            "core",
-            "container",
-            "document",
-            "target",
-            "samples",
-            "quantize",
-            "lower",
-            "evaluate",
-            "compile",
-        ],
-    ),
-    (
-        "artifact",
-        &[
-            "requantize",
-            "core",
-            "container",
-            "document",
-            "target",
-            "execute",
-            "quantize",
-            "report",
-            "verify",
-            "compile",
-        ],
-    ),
-    ("identify", &["requantize", "samples"]),
-    (
-        "conformance",
-        &[
-            "requantize",
-            "core",
-            "kernels",
-            "target",
-            "execute",
-            "quantize",
-            "lower",
-            "compile",
-            "identify",
-            "plugin-host",
-        ],
-    ),
-    ("driver", ALL_LIBRARIES),
-    (
-        "cli",
-        &[
-            "driver",
-            "evaluate",
-            "builtin",
-            "target",
-            "container",
-            "kernels",
-            "identify",
-            "conformance",
-            "plugin-host",
-            "signals",
-        ],
-    ),
-    (
-        "strait",
-        &[
-            "mapped",
-            "document",
-            "core",
-            "import",
-            "onnx",
-            "tensorflow",
-            "tflite",
-            "container",
-            "target",
-            "execute",
-            "quantize",
-            "report",
-            "compile",
-            "artifact",
-            "plugin-host",
-            "builtin",
-        ],
-    ),
-    ("xtask", &[]),
-];
+/// For each package, all packages of this workspace that it may depend on, directly or through others. The verifier
+/// shares as little code as possible with the code whose results it verifies.
+const ALLOWED: &str = "
+requantize:
+mapped:
+signals:
+file-names:
+testkit:
+document:
+kernels: requantize
+core: requantize
+import: requantize core document execute
+onnx: requantize core mapped import
+tensorflow: core mapped import
+tflite: core mapped import
+container: requantize core mapped file-names
+images:
+samples: core mapped document images
+target: requantize core kernels mapped document file-names
+plugin-interface:
+plugin-sdk: requantize core kernels target plugin-interface
+plugin-host: requantize core kernels mapped document target plugin-interface
+execute: requantize core kernels
+rewrite: requantize core target execute
+quantize: requantize core target execute
+lower: requantize core target execute
+verify: requantize core execute
+evaluate: core document execute quantize samples
+config: requantize core mapped document images samples target evaluate compile
+compile: requantize core document kernels target execute rewrite quantize lower verify
+report: requantize core container document target samples quantize lower evaluate compile
+artifact: requantize core container document target execute quantize report verify compile
+identify: requantize samples
+conformance: requantize core kernels target execute quantize lower compile identify plugin-host
+driver: requantize mapped document images kernels core import onnx tensorflow tflite container samples target execute \
+  evaluate rewrite quantize lower verify compile report artifact config plugin-host
+cli: driver evaluate builtin target container kernels identify conformance plugin-host signals
+strait: mapped document core import onnx tensorflow tflite container target execute quantize report compile artifact \
+  plugin-host builtin
+xtask:
+";
 
-const ALL_LIBRARIES: &[&str] = &[
-    "requantize",
-    "mapped",
-    "document",
-    "images",
-    "kernels",
-    "core",
-    "import",
-    "onnx",
-    "tensorflow",
-    "tflite",
-    "container",
-    "samples",
-    "target",
-    "execute",
-    "evaluate",
-    "rewrite",
-    "quantize",
-    "lower",
-    "verify",
-    "compile",
-    "report",
-    "artifact",
-    "config",
-    "plugin-host",
-];
+/// The packages that a package may depend on, one after the other; `None` if the package is not in the table.
+fn allowed(package: &str) -> Option<&'static str> {
+    let mut rows = ALLOWED.lines().filter_map(|row| row.split_once(':'));
+    Some(rows.find(|(name, _)| *name == package)?.1)
+}
 
 /// The crates that a target in `targets/` may use: the interface for vendors, and the crate that reads and writes
 /// arrays in files.
-const FOR_TARGETS: &[&str] = &["plugin-sdk", "samples"];
+const FOR_TARGETS: &str = "plugin-sdk samples";
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     let targets: Vec<String> = manifests(repository)
@@ -211,9 +72,9 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             };
             if targets.iter().any(|target| target == dependency) {
                 if package != "builtin" {
-                    findings.add(
+                    findings.at(
                         &manifest.path,
-                        Some(line),
+                        line,
                         format!("only `builtin` may depend on the target {dependency}"),
                     );
                 }
@@ -223,24 +84,22 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             if section == Section::Development || package == "tests" {
                 continue;
             }
-            let allowed = match ALLOWED.iter().find(|(name, _)| *name == package) {
-                _ if is_target => FOR_TARGETS,
-                Some((_, allowed)) => allowed,
-                None => &[],
+            let own = if is_target {
+                Some(FOR_TARGETS)
+            } else {
+                allowed(&package)
             };
-            if !allowed.contains(&dependency) {
-                findings.add(
+            if own.is_none_or(|own| own.split(' ').all(|allowed| allowed != dependency)) {
+                findings.at(
                     &manifest.path,
-                    Some(line),
+                    line,
                     format!("{package} may not depend on {dependency}"),
                 );
             }
         }
-        if !is_target && !["builtin", "tests"].contains(&&*package) && ALLOWED.iter().all(|(name, _)| *name != package)
-        {
+        if !is_target && !["builtin", "tests"].contains(&&*package) && allowed(&package).is_none() {
             findings.add(
                 &manifest.path,
-                None,
                 format!("{package} is not in the table of xtask/src/tidy/arrows.rs"),
             );
         }

@@ -6,7 +6,7 @@
 //! a circle, move what two files need from each other to a third file.
 
 use super::floors::{is_within, module, resolved};
-use super::source::{Source, words};
+use super::source::{Source, of_group, words};
 use super::{Findings, Repository};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,15 +57,11 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             let position = circles.iter().position(|circle| circle.contains_key(*file));
             match position {
                 Some(position) => drop(circles.remove(position)),
-                None => findings.add(
-                    folder,
-                    None,
-                    format!("`{file}` is in no circle: take it out of the list"),
-                ),
+                None => findings.add(folder, format!("`{file}` is in no circle: take it out of the list")),
             }
         }
         for circle in circles {
-            findings.add(folder, None, format!("files use each other: {}", shown(&circle)));
+            findings.add(folder, format!("files use each other: {}", shown(&circle)));
         }
     }
 }
@@ -236,25 +232,7 @@ fn members(tree: &str) -> Vec<String> {
         let tree = tree.trim();
         return vec![tree.strip_suffix("::self").unwrap_or(tree).to_owned()];
     };
-    let (mut depth, mut found) = (0usize, vec![String::new()]);
-    for c in group.chars() {
-        match c {
-            '}' if depth == 0 => break,
-            ',' if depth == 0 => found.push(String::new()),
-            _ => {
-                depth = if c == '{' {
-                    depth + 1
-                } else {
-                    depth - usize::from(c == '}')
-                };
-                found.last_mut().into_iter().for_each(|member| member.push(c));
-            }
-        }
-    }
-    let found = found
-        .iter()
-        .map(|member| member.trim())
-        .filter(|member| !member.is_empty());
+    let found = of_group(group).into_iter();
     found
         .flat_map(|member| members(&format!("{}{member}", base.trim())))
         .collect()

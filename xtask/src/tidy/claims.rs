@@ -15,7 +15,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             let line = line.to_lowercase();
             if let Some(claim) = CLAIMS.iter().find(|claim| line.contains(**claim)) {
                 let text = format!("`{claim}` is for {} to say, which knows the evidence", MAY[0]);
-                findings.add(&file.path, Some(number), text);
+                findings.at(&file.path, number, text);
             }
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             let form = |text: &String| text.contains(":?}") || text.contains(":#?}");
             if line.strings.iter().any(form) && !source.excused(number, "debug") {
                 let text = "Rust's debug form reaches people: write a Display, or say what reads the same in both";
-                findings.add(&file.path, Some(number), text);
+                findings.at(&file.path, number, text);
             }
             if is_over {
                 depth = None;

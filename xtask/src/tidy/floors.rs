@@ -3,7 +3,7 @@
 //! A crate's modules are arranged in layers, called floors. `arrows.rs` does the same for whole crates. A module that
 //! is not in the table is a finding, since somebody has to decide on which floor it stands.
 
-use super::source::Source;
+use super::source::{Source, of_group};
 use super::{Findings, Repository};
 
 /// For each crate its floors, the lowest first. A module may use the other modules on its own floor and everything on
@@ -62,7 +62,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         let Some(floor) = floor_of(floors, &own) else {
             findings.add(
                 &file.path,
-                None,
                 format!("`{own}` is not in the table of xtask/src/tidy/floors.rs"),
             );
             continue;
@@ -73,7 +72,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 Some(_) => format!("`{own}` may not use `{used}`, which is on a floor above it"),
                 None => format!("`{own}` may not use `{used}` from above: name the floor that it is on"),
             };
-            findings.add(&file.path, Some(line), text);
+            findings.at(&file.path, line, text);
         }
     }
 }
@@ -131,27 +130,8 @@ fn paths(text: &str) -> Vec<String> {
         return vec![path.to_owned()];
     };
     let (path, group) = group;
-    let (mut depth, mut member, mut members) = (0usize, String::new(), Vec::new());
-    for c in group.chars() {
-        match c {
-            '}' if depth == 0 => break,
-            ',' if depth == 0 => members.push(std::mem::take(&mut member)),
-            _ => {
-                depth = match c {
-                    '{' => depth + 1,
-                    '}' => depth - 1,
-                    _ => depth,
-                };
-                member.push(c);
-            }
-        }
-    }
-    members.push(member);
-    let names = members
-        .iter()
-        .map(|member| member.trim())
-        .filter(|member| !member.is_empty());
-    names.flat_map(|member| paths(&format!("{path}::{member}"))).collect()
+    let members = of_group(group).into_iter();
+    members.flat_map(|member| paths(&format!("{path}::{member}"))).collect()
 }
 
 /// The same path from the top of the crate; `None` if the path does not lead to something in the crate.

@@ -8,16 +8,13 @@ use super::source::words;
 use super::{Findings, Repository};
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
-    for (file, source) in repository.sources() {
-        if file.in_crate().is_none_or(|(_, inside)| !inside.starts_with("src/")) {
-            continue;
-        }
+    for (_, file, source) in repository.sources_of_crates() {
         for (number, line) in source.product() {
             let is_use = line.code.trim_start().starts_with("use ");
             let table = words(&line.code).find(|word| matches!(*word, "HashMap" | "HashSet"));
             if let Some(table) = table.filter(|_| !is_use && !source.excused(number, "hash")) {
                 let advice = "take BTreeMap or an index, or say why not: // tidy: allow(hash): …";
-                findings.add(&file.path, Some(number), format!("{table}: {advice}"));
+                findings.at(&file.path, number, format!("{table}: {advice}"));
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 let text = format!(
                     "`{word}` is how the compiler decides; the verifier has its own: crates/verify/src/functions"
                 );
-                findings.add(&file.path, Some(number), text);
+                findings.at(&file.path, number, text);
             }
             importing &= !code.contains(';');
         }

@@ -9,18 +9,14 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         for (number, line) in source.numbered() {
             for (mark, name) in [("todo", "todo!"), ("unimplemented", "unimplemented!")] {
                 if line.code.contains(name) && words(&line.code).any(|word| word == mark) {
-                    findings.add(&file.path, Some(number), format!("{name} is left in the code"));
+                    findings.at(&file.path, number, format!("{name} is left in the code"));
                 }
             }
             if words(&line.comment).any(|word| matches!(word, "FIXME" | "XXX" | "TODO")) {
-                findings.add(&file.path, Some(number), "an open end: do it, or open an issue");
+                findings.at(&file.path, number, "an open end: do it, or open an issue");
             }
             if line.code.contains("#[ignore]") {
-                findings.add(
-                    &file.path,
-                    Some(number),
-                    "an ignored test needs a reason: #[ignore = \"…\"]",
-                );
+                findings.at(&file.path, number, "an ignored test needs a reason: #[ignore = \"…\"]");
             }
         }
     }

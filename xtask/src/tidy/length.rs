@@ -5,10 +5,6 @@ use super::{Findings, Repository};
 const MOST_LINES: usize = 600;
 const MOST_BYTES: usize = 400_000;
 
-/// Files that may have more lines than [`MOST_LINES`], each with the reason. An entry that is no longer needed is a
-/// finding, too.
-const LONG: &[(&str, &str)] = &[];
-
 /// Files that programs write, and which may have any length. For example, a page with a section for each rule grows
 /// with the number of rules.
 const GENERATED: &[&str] = &["Cargo.lock", "docs/rules.md"];
@@ -18,7 +14,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if file.bytes > MOST_BYTES {
             findings.add(
                 &file.path,
-                None,
                 format!(
                     "{} kB; at most {} go into the repository",
                     file.bytes / 1000,
@@ -30,30 +25,13 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             .iter()
             .any(|end| file.path.ends_with(end));
         let lines = file.lines().count();
-        if is_prose_or_code && lines > MOST_LINES && !GENERATED.contains(&file.path.as_str()) && !excused(&file.path) {
+        if is_prose_or_code && lines > MOST_LINES && !GENERATED.contains(&file.path.as_str()) {
             findings.add(
                 &file.path,
-                None,
-                format!("{lines} lines; split it, or say why not in xtask/src/tidy/length.rs"),
+                format!("{lines} lines; at most {MOST_LINES} can be read in one sitting"),
             );
         }
     }
-    for (path, _) in LONG {
-        if repository
-            .file(path)
-            .is_none_or(|file| file.lines().count() <= MOST_LINES)
-        {
-            findings.add(
-                path,
-                None,
-                "is no longer long: take it out of the table in xtask/src/tidy/length.rs",
-            );
-        }
-    }
-}
-
-fn excused(path: &str) -> bool {
-    LONG.iter().any(|(long, _)| *long == path)
 }
 
 #[cfg(test)]

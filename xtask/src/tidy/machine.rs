@@ -25,16 +25,16 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     for file in repository.files.iter().filter(|file| file.path != ITSELF) {
         for (number, line) in file.lines() {
             if let Some(folder) = PERSONAL.iter().find(|folder| starts_a_path(line, folder)) {
-                findings.add(
+                findings.at(
                     &file.path,
-                    Some(number),
+                    number,
                     format!("a path below /{folder} is right on one machine only"),
                 );
             }
             if let Some(host) = PACKAGE_HOSTS.iter().find(|host| line.contains(**host)) {
-                findings.add(
+                findings.at(
                     &file.path,
-                    Some(number),
+                    number,
                     format!("{host}: where packages come from is the machine's matter"),
                 );
             }
@@ -43,13 +43,12 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 .strip_prefix("source = ")
                 .map(|source| source.trim_matches('"'));
             if file.path == "Cargo.lock" && source.is_some_and(|source| source != REGISTRY) {
-                findings.add(&file.path, Some(number), format!("{line}: only the public registry"));
+                findings.at(&file.path, number, format!("{line}: only the public registry"));
             }
         }
         if file.path.ends_with(".cargo/config.toml") && file.lines().any(|(_, line)| line.starts_with("[source")) {
             findings.add(
                 &file.path,
-                None,
                 "replaces the package source: that belongs into a user's own configuration",
             );
         }

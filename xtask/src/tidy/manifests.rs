@@ -6,22 +6,18 @@ use super::{Findings, Repository};
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     let architecture = repository.file("ARCHITECTURE.md").and_then(|file| file.text.as_deref());
     if architecture.is_none() {
-        findings.add("ARCHITECTURE.md", None, "is missing");
+        findings.add("ARCHITECTURE.md", "is missing");
     }
     for manifest in manifests(repository) {
         let text = manifest.text.as_deref().unwrap_or_default();
         if !text.contains("[lints]\nworkspace = true") {
-            findings.add(&manifest.path, None, "has no `[lints] workspace = true`");
+            findings.add(&manifest.path, "has no `[lints] workspace = true`");
         }
         // ARCHITECTURE.md names a package by the last part of its folder, such as `core/`, `sima/` or `xtask/`.
         let room = manifest.path.rsplit('/').nth(1).unwrap_or_default();
         if architecture.is_some_and(|text| !text.contains(&format!("{room}/")) && !text.contains(&format!("`{room}`")))
         {
-            findings.add(
-                &manifest.path,
-                None,
-                format!("ARCHITECTURE.md does not mention `{room}`"),
-            );
+            findings.add(&manifest.path, format!("ARCHITECTURE.md does not mention `{room}`"));
         }
     }
 }

@@ -39,13 +39,7 @@ fn id(line: &str) -> Option<&str> {
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     let target_ids = target_ids(repository);
-    for (file, source) in repository.sources() {
-        let Some((room, inside)) = file.in_crate() else {
-            continue;
-        };
-        if !inside.starts_with("src/") {
-            continue;
-        }
+    for (room, file, source) in repository.sources_of_crates() {
         for (number, line) in source.product() {
             if source.excused(number, "names") {
                 continue;
@@ -53,16 +47,16 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             let texts = line.strings.iter().map(|text| text.replace('-', "_"));
             let everything = texts.chain([line.code.clone()]).collect::<Vec<_>>().join(" ");
             if let Some(word) = words(&everything).find(|word| room == "core" && FOREIGN_TO_CORE.contains(word)) {
-                findings.add(&file.path, Some(number), format!("core must not know `{word}`"));
+                findings.at(&file.path, number, format!("core must not know `{word}`"));
             }
             if let Some(id) = line
                 .strings
                 .iter()
                 .find(|text| room != "core" && target_ids.contains(&text.as_str()))
             {
-                findings.add(
+                findings.at(
                     &file.path,
-                    Some(number),
+                    number,
                     format!("the target id \"{id}\" belongs to targets/: ask the table or the trait"),
                 );
             }

@@ -76,6 +76,14 @@ impl Repository {
         self.files.iter().find(|file| file.path == path)
     }
 
+    /// The Rust files in the folders `src` of the packages in `crates`, each with the package's folder.
+    pub(crate) fn sources_of_crates(&self) -> impl Iterator<Item = (&str, &File, Source)> {
+        self.sources().filter_map(|(file, source)| {
+            let (package, inside) = file.in_crate()?;
+            inside.starts_with("src/").then_some((package, file, source))
+        })
+    }
+
     /// The Rust files, split into code, comments and strings.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, Source)> {
         let rust = self.files.iter().filter(|file| file.path.ends_with(".rs"));

@@ -86,6 +86,30 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// The members of a group in a `use`, from the text after its opening brace. A member may contain groups itself.
+pub(crate) fn of_group(text: &str) -> Vec<&str> {
+    let (mut depth, mut members) = (0usize, Vec::new());
+    let (mut begin, mut end) = (0, text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                end = at;
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                members.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    members.push(text[begin..end].trim());
+    members.retain(|member| !member.is_empty());
+    members
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
     Code,

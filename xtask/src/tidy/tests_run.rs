@@ -39,7 +39,6 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             if !is_named {
                 findings.add(
                     &file.path,
-                    None,
                     format!("no program of tests has it: `{line}` belongs into the one beside it"),
                 );
             }

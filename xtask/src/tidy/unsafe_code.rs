@@ -27,7 +27,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
             let permits = line.code.contains("allow(unsafe_code)") || line.code.contains("expect(unsafe_code)");
             if permits || words(&line.code).any(|word| word == "unsafe") {
                 let text = "unsafe code has no place here (see xtask/src/tidy/unsafe_code.rs)";
-                findings.add(&file.path, Some(number), text);
+                findings.at(&file.path, number, text);
             }
         }
     }

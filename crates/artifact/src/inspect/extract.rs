@@ -55,7 +55,7 @@ pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     out
 }
 
-/// The value in the new module for a value of the old one.
+/// The value in the new module that corresponds to a value in the old module.
 fn operand(
     module: &Module,
     out: &mut Module,

@@ -71,11 +71,12 @@ pub struct LayerLine {
     pub operands: Vec<Port>,
     /// Results of the layer.
     pub results: Vec<Port>,
-    /// For a layer of an artifact whose requantization has integers that the compiler chose: how close they come to
-    /// exact arithmetic with the real scales.
+    /// For a layer of an artifact whose requantization has integers that the compiler chose: how close its results come
+    /// to exact arithmetic with the real scales.
     pub free_integers: Option<FreeIntegers>,
     /// For a layer of an artifact whose requantization has integers that the target's runtime computes from scales: how
-    /// close they come to exact arithmetic with the real scales, and how much closer other integers would come.
+    /// close its results come to exact arithmetic with the real scales, and how much closer they would come with other
+    /// integers.
     pub from_scales: Option<FromScales>,
     /// For a layer of an artifact: why a clamp before its requantization could be left out.
     pub dropped_clamp: Option<ReasonReport>,

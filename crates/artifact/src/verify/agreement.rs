@@ -1,5 +1,5 @@
-//! Checks that the model agrees with the files beside it: the report, the configs of operands, and the target that the
-//! manifest names.
+//! Checks that the model agrees with the other files of the artifact: the report, the quantization configs, and the
+//! target that the manifest names.
 //!
 //! Digests show that no file has changed since they were computed. They show nothing if somebody changed files and then
 //! also the digests. So this module derives again everything that follows from the graphs, the certificates and the

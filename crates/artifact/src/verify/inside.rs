@@ -1,4 +1,4 @@
-//! Runs the whole model on given samples to find the inputs that its bodies of control flow get.
+//! Runs the whole model on given samples to find out which inputs its bodies of control flow (loops and branches) get.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use strait_verify::VerifyError;
 
 use super::Graphs;
 
-/// The whole model, ready to run. The inputs of bodies are also inputs of the graphs in which the bodies are inlined,
-/// and this type knows their positions there.
+/// The whole model, ready to run. If bodies of control flow are inlined, their inputs become inputs of the main graph.
+/// This type also has the positions of these inputs.
 pub(super) struct Inside {
     pub(super) plan: Plan,
     positions: BTreeMap<(GraphId, ValueId), usize>,

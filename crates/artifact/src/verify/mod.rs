@@ -1,5 +1,5 @@
-//! Verifies an artifact. The files are compared with the manifest, and the report and the certificates with the graphs.
-//! The fused graph and the lowered one are run on samples, and their results are compared.
+//! Verifies an artifact: compares the files with the manifest, and the report and the certificates with the graphs.
+//! Then runs the fused graph and the lowered graph on samples and compares their results.
 
 mod agreement;
 mod inside;
@@ -33,13 +33,12 @@ pub struct RunSamples<'a> {
     pub given: Option<&'a dyn Samples>,
 }
 
-/// The graphs that are verified, in two forms, and their certificates.
+/// The graphs that are verified, with bodies of control flow inlined and not inlined, and their certificates.
 #[derive(Clone, Copy)]
 struct Graphs<'a> {
     /// The lowered and the fused graph, with the bodies of control flow inlined.
     open: &'a Module,
-    /// The lowered and the fused graph in the form in which they run, with bodies of control flow as graphs of their
-    /// own.
+    /// The lowered and the fused graph as they are executed, with bodies of control flow as graphs of their own.
     whole: &'a Module,
     /// The bodies of control flow that are inlined in the main graph.
     bodies: &'a Bodies,
@@ -252,7 +251,7 @@ impl Verification {
     }
 }
 
-/// How errors name the target's kernels.
+/// The name of the target's kernels in errors.
 fn kernels<P>(opened: &Opened<P>) -> String {
     let target = &opened.artifact.manifest().target;
     match &target.origin {

@@ -22,7 +22,7 @@ pub struct Verification {
     /// What the target consists of besides its table. Absent if the target is a single table in a file and this table
     /// extends no other.
     pub origin: Option<String>,
-    /// Where the registered target comes from, if the artifact was made with a target of another origin.
+    /// The origin of the registered target, if the artifact was made with a target of another origin.
     pub elsewhere: Option<String>,
     /// Number of files that the manifest lists.
     pub files: usize,
@@ -39,7 +39,8 @@ pub struct Verification {
     pub findings: Vec<Unsound>,
 }
 
-/// Counts the certificates that have the same row and the same argument, by what the verification found about them.
+/// Counts the certificates that have the same row and the same argument, with one number for each outcome of their
+/// verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
     /// Name of the row; empty for fusions that have no certificate.
@@ -50,8 +51,7 @@ pub struct FusionLine {
     pub exact: usize,
     /// Number of fusions that may change a result.
     pub bounded: usize,
-    /// The largest change of a result, in units of the last place. `u32::MAX` stands for a change that could not be
-    /// bounded.
+    /// The largest change of a result, in LSB. `u32::MAX` stands for a change for which no bound is known.
     pub max_lsb: u32,
     /// The first layer at which the change is largest.
     pub worst: Option<String>,
@@ -66,7 +66,7 @@ pub struct Runs {
     pub given: usize,
     /// Number of layers that were compared with the lowered graph, each on its own operands.
     pub layers: usize,
-    /// True if the outputs of both graphs had to have the same bits, too.
+    /// True if the outputs of both graphs were also required to have the same bits.
     pub outputs: bool,
 }
 
@@ -178,7 +178,7 @@ impl Unsound {
         }
     }
 
-    /// The names of the layers of the float model in brackets, to be shown after the finding's name.
+    /// The names of the layers of the float model, in brackets. They are shown after the finding's name.
     pub fn of(&self) -> String {
         let others = self.sources.iter().filter(|&source| *source != self.name);
         let others: Vec<&str> = others.map(String::as_str).collect();

@@ -4,10 +4,9 @@ use std::{num::NonZeroUsize, path::Path};
 
 use serde_json::json;
 use strait_driver::{
-    config,
     pipeline::{self, Calibrated},
     recognise,
-    session::Session,
+    session::{Phase, Session},
     stop::Stop,
 };
 use strait_kernels::Context;
@@ -20,48 +19,32 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &Calibrate) -> Exit {
-    match &arguments.command {
-        Some(CalibrateCommand::Merge(merge)) => watched(
-            merge.json,
-            |watch| Ok(Session::new(NonZeroUsize::MIN, Context::detect(), watch)),
-            |session| joined(merge, session),
-        ),
-        None => watched(
-            arguments.json,
-            |watch| super::session(&arguments.machine, watch),
-            |session| calibrated(arguments, session),
-        ),
-    }
+    let (made, json) = match &arguments.command {
+        Some(CalibrateCommand::Merge(merge)) => (joined(merge), merge.json),
+        None => (calibrated(arguments), arguments.json),
+    };
+    console::made(
+        made,
+        json,
+        |(made, phases)| json!({ "phases": phases, "statistics": made }),
+        |(made, _)| made.to_string(),
+    )
 }
 
-/// Runs the work in a session and prints which file it made.
-fn watched(
-    json: bool,
-    session: impl for<'a> FnOnce(&'a Watch) -> Result<Session<'a>, Stop>,
-    work: impl FnOnce(&Session<'_>) -> Result<Calibrated, Stop>,
-) -> Exit {
-    let watch = Watch::new();
-    let done = session(&watch).and_then(|session| {
-        let made = work(&session)?;
+/// Makes a file of statistics. Returns the phases, too.
+fn calibrated(arguments: &Calibrate) -> Result<(Calibrated, Vec<Phase>), Stop> {
+    super::in_session(&arguments.machine, |session| {
+        // The parser has made sure that a file is given, unless a subcommand follows.
+        let file = arguments.file.as_deref().unwrap_or(Path::new(""));
+        let loaded = recognise::load(file, &arguments.instead.overrides())?;
+        let made = pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), &session)?;
         Ok((made, session.phases()))
-    });
-    drop(watch);
-    match done {
-        Ok((made, phases)) if json => console::print_json(&json!({ "phases": phases, "statistics": made })),
-        Ok((made, _)) => console::print(&made.to_string()),
-        Err(stop) => console::stopped(&stop, json),
-    }
+    })
 }
 
-fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
-    // The parser has made sure that a file is given, unless a subcommand follows.
-    let file = arguments.file.as_deref().unwrap_or(Path::new(""));
-    let overrides: Vec<_> = arguments.instead.overrides().collect();
-    recognise::configuration(file)?;
-    let loaded = config::load(file, &overrides)?;
-    pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), session)
-}
-
-fn joined(arguments: &Merge, session: &Session<'_>) -> Result<Calibrated, Stop> {
-    pipeline::merge(&arguments.files, &arguments.out, session)
+fn joined(arguments: &Merge) -> Result<(Calibrated, Vec<Phase>), Stop> {
+    let watch = Watch::new();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &watch);
+    let made = pipeline::merge(&arguments.files, &arguments.out, &session)?;
+    Ok((made, session.phases()))
 }

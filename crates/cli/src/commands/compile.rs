@@ -5,48 +5,38 @@ use std::path::Path;
 use serde_json::json;
 use strait_driver::{
     config::{self, Loaded, Override, SCHEMA},
+    diagnostic::Diagnostics,
     dialect,
     pipeline::{self, Compiled},
     recognise,
-    session::Session,
     shown::{Details, Shown},
-    stop::Stop,
     targets,
 };
 
-use crate::{arguments::Compile, console, exit::Exit, watch::Watch};
+use crate::{arguments::Compile, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Compile) -> Exit {
-    let watch = Watch::new();
-    let session = match super::session(&arguments.machine, &watch) {
-        Ok(session) => session.with_commands(arguments.allow_commands),
-        Err(stop) => return console::stopped(&stop, arguments.json),
-    };
     if arguments.rules {
-        return match loaded(arguments).and_then(|loaded| Ok(dialect::rules(&loaded, &targets::registry([])?)?)) {
+        let rules = super::in_session(&arguments.machine, |_| {
+            Ok(dialect::rules(&loaded(arguments)?, &targets::registry([])?)?)
+        });
+        return match rules {
             Ok(rules) => console::print(&rules),
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }
-    let result = compile(arguments, &session);
-    let phases = session.phases();
-    drop(session);
-    drop(watch);
-    let compiled = match result {
-        Ok(compiled) => compiled,
+    let done = super::in_session(&arguments.machine, |session| {
+        let session = session.with_commands(arguments.allow_commands);
+        let compiled = pipeline::compile(&loaded(arguments)?, targets::registry([])?, &session)?;
+        Ok((compiled, session.phases()))
+    });
+    let (compiled, phases) = match done {
+        Ok(done) => done,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
-    let printed = if arguments.json {
-        let artifacts: Vec<_> = compiled
-            .iter()
-            .map(
-                |one| json!({ "target": one.target, "folder": one.folder, "digest": one.digest, "report": one.report }),
-            )
-            .collect();
-        console::print_json(&json!({ "phases": phases, "artifacts": artifacts }))
-    } else {
-        console::print(&text(&compiled, arguments.all))
-    };
+    let artifact = |one: &Compiled| json!({ "target": one.target, "folder": one.folder, "digest": one.digest, "report": one.report });
+    let json = || json!({ "phases": phases, "artifacts": compiled.iter().map(artifact).collect::<Vec<_>>() });
+    let printed = console::shown(arguments.json, json, || text(&compiled, arguments.all));
     let failed = compiled
         .iter()
         .flat_map(|one| one.report.failed_gates().map(move |gate| (one, gate)));
@@ -60,24 +50,15 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
     printed
 }
 
-fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
-    pipeline::compile(&loaded(arguments)?, targets::registry([])?, session)
-}
-
-fn loaded(arguments: &Compile) -> Result<Loaded, Stop> {
+fn loaded(arguments: &Compile) -> Result<Loaded, Diagnostics> {
     let overrides = overrides(arguments);
-    Ok(match arguments.configuration() {
-        Some(file) => {
-            recognise::configuration(file)?;
-            config::load(file, &overrides)?
+    match arguments.configuration() {
+        Some(file) => recognise::load(file, &overrides),
+        None => {
+            let text = format!("schema = {SCHEMA}\n");
+            config::parse("the command line", text, Path::new(""), &overrides)
         }
-        None => config::parse(
-            "the command line",
-            format!("schema = {SCHEMA}\n"),
-            Path::new(""),
-            &overrides,
-        )?,
-    })
+    }
 }
 
 /// The keys that the command line sets. `--set` comes last, so it overrides the other arguments.

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use strait_driver::{
     artifact::{self, Opened},
-    config,
     diagnostic::Diagnostic,
     eval::{EvaluationRequest, FloatSide, SimulatedSide, eval},
     failure::codes,
@@ -17,19 +16,18 @@ use strait_driver::{
 
 use strait_evaluate::Accuracy;
 
-use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
+use crate::{arguments::Eval, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
-    let watch = Watch::new();
-    let session = super::session(&arguments.executed.machine, &watch);
-    let session = session.map(|session| session.with_commands(arguments.allow_commands));
-    let result = session.and_then(|session| measured(arguments, &session));
-    drop(watch);
-    match result {
-        Ok(accuracy) if arguments.json => console::print_json(&serde_json::json!({ "accuracy": accuracy })),
-        Ok(accuracy) => console::print(&Shown(&accuracy).to_string()),
-        Err(stop) => console::stopped(&stop, arguments.json),
-    }
+    let accuracy = super::in_session(&arguments.executed.machine, |session| {
+        measured(arguments, &session.with_commands(arguments.allow_commands))
+    });
+    console::made(
+        accuracy,
+        arguments.json,
+        |accuracy| serde_json::json!({ "accuracy": accuracy }),
+        |accuracy| Shown(accuracy).to_string(),
+    )
 }
 
 fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
@@ -41,16 +39,13 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
         any: arguments.any_model,
     });
     let simulated = arguments.simulated.as_deref().map(|file| {
-        recognise::configuration(file)?;
         Ok::<_, Stop>(SimulatedSide {
-            loaded: config::load(file, &[])?,
+            loaded: recognise::load(file, &[])?,
             registry: targets::registry([])?,
         })
     });
-    let configuration = arguments.evaluation.as_deref().map(|file| {
-        recognise::configuration(file)?;
-        Ok::<_, Stop>((file, config::load(file, &[])?))
-    });
+    let configuration = arguments.evaluation.as_deref();
+    let configuration = configuration.map(|file| Ok::<_, Stop>((file, recognise::load(file, &[])?)));
     let configuration = configuration.transpose()?;
     let mut request = match &configuration {
         None => EvaluationRequest::of(Path::new(""), None, &arguments.metric),

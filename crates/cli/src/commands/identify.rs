@@ -10,19 +10,10 @@ pub(crate) fn run(arguments: &Identify) -> Exit {
         Ok(answers) => answers,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
-    let printed = if arguments.json {
-        console::print_json(&json(&answers, arguments.tolerate))
-    } else {
-        console::print(&document(
-            &arguments.vectors.display().to_string(),
-            &answers,
-            arguments.tolerate,
-        ))
-    };
-    match printed {
-        Exit::Done if answers.iter().any(|answer| !answer.is_within(arguments.tolerate)) => Exit::Failed,
-        printed => printed,
-    }
+    let (file, tolerance) = (arguments.vectors.display().to_string(), arguments.tolerate);
+    let text = || document(&file, &answers, tolerance);
+    let printed = console::shown(arguments.json, || json(&answers, tolerance), text);
+    printed.worse(Exit::Failed.unless(answers.iter().all(|answer| answer.is_within(tolerance))))
 }
 
 fn identified(arguments: &Identify) -> Result<Vec<Answer>, Stop> {

@@ -1,5 +1,6 @@
 //! Runs `strait inspect`.
 
+use serde_json::json;
 use strait_driver::{inspect, shown::Shown};
 
 use crate::{
@@ -9,28 +10,23 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &Inspect) -> Exit {
+    let (subject, pattern, json) = (&arguments.subject, arguments.pattern.as_deref(), arguments.json);
     if arguments.fusions {
-        return match inspect::fusions(&arguments.subject, arguments.pattern.as_deref()) {
-            Ok(fusions) if arguments.json => console::print_json(&serde_json::json!(fusions)),
-            Ok(fusions) => console::print(&Shown(&fusions).to_string()),
-            Err(stop) => console::stopped(&stop, arguments.json),
-        };
+        let found = inspect::fusions(subject, pattern);
+        return console::made(found, json, |found| json!(found), |found| Shown(found).to_string());
     }
     if arguments.quant {
-        return match inspect::quantization(&arguments.subject, arguments.pattern.as_deref()) {
-            Ok(found) if arguments.json => console::print_json(&serde_json::json!(found)),
-            Ok(found) => console::print(&Shown(&found).to_string()),
-            Err(stop) => console::stopped(&stop, arguments.json),
-        };
+        let found = inspect::quantization(subject, pattern);
+        return console::made(found, json, |found| json!(found), |found| Shown(found).to_string());
     }
-    let inspected = match inspect::open(&arguments.subject, arguments.pattern.as_deref()) {
-        Ok(inspected) => inspected,
-        Err(stop) => return console::stopped(&stop, arguments.json),
-    };
-    match arguments.graph {
-        Some(GraphForm::Text) => console::print(&inspected.text()),
-        Some(GraphForm::Dot) => console::print(&inspected.dot()),
-        None if arguments.json => console::print_json(&serde_json::json!(inspected.summary())),
-        None => console::print(&Shown(&inspected.summary()).to_string()),
-    }
+    console::made(
+        inspect::open(subject, pattern),
+        json,
+        |inspected| json!(inspected.summary()),
+        |inspected| match arguments.graph {
+            Some(GraphForm::Text) => inspected.text(),
+            Some(GraphForm::Dot) => inspected.dot(),
+            None => Shown(&inspected.summary()).to_string(),
+        },
+    )
 }

@@ -40,11 +40,12 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Makes the session of a command. `watch` shows its progress.
-fn session<'a>(machine: &Machine, watch: &'a Watch) -> Result<Session<'a>, Stop> {
-    let threads = threads(machine.threads, watch);
-    let session = Session::new(threads, context(machine)?, watch);
-    Ok(session.with_limits(machine.limits()))
+/// Does the work of a command in a session, and shows its progress until the work is over.
+fn in_session<T>(machine: &Machine, work: impl FnOnce(Session<'_>) -> Result<T, Stop>) -> Result<T, Stop> {
+    let watch = Watch::new();
+    let threads = threads(machine.threads, &watch);
+    let session = Session::new(threads, context(machine)?, &watch);
+    work(session.with_limits(machine.limits()))
 }
 
 /// The instruction set that `--isa` or `STRAIT_ISA` asks for; or else the best one that the machine has.

@@ -10,13 +10,10 @@ use strait_driver::{
     targets,
 };
 
-use crate::{arguments::Run, console, exit::Exit, watch::Watch};
+use crate::{arguments::Run, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Run) -> Exit {
-    let watch = Watch::new();
-    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| written(arguments, &session));
-    drop(watch);
-    match result {
+    match super::in_session(&arguments.executed.machine, |session| written(arguments, &session)) {
         Ok(files) => {
             let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             console::print(&files.join("\n"))

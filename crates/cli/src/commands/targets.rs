@@ -26,11 +26,7 @@ fn shown(arguments: &Targets) -> Result<(String, serde_json::Value, Exit), Stop>
         }
         (Some(id), Some(old)) => {
             let found = catalogue::against(files, id, old)?;
-            let end = if found.comparison.agrees {
-                Exit::Done
-            } else {
-                Exit::Gate
-            };
+            let end = Exit::Gate.unless(found.comparison.agrees);
             (found.text(), serde_json::json!(found), end)
         }
     })

@@ -8,27 +8,20 @@ use strait_driver::{
     verification::{Verification, VerificationRequest, verify},
 };
 
-use crate::{arguments::Verify, console, exit::Exit, watch::Watch};
+use crate::{arguments::Verify, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Verify) -> Exit {
-    let watch = Watch::new();
-    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| verified(arguments, &session));
-    drop(watch);
-    let found = match result {
+    let found = match super::in_session(&arguments.executed.machine, |session| verified(arguments, &session)) {
         Ok(found) => found,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
-    let printed = if arguments.json {
+    let json = || {
         let mut json = serde_json::json!(found);
         json["sound"] = found.is_sound().into();
-        console::print_json(&json)
-    } else {
-        console::print(&Shown(&found).to_string())
+        json
     };
-    match printed {
-        Exit::Done if !found.is_sound() => Exit::Unsound,
-        printed => printed,
-    }
+    let printed = console::shown(arguments.json, json, || Shown(&found).to_string());
+    printed.worse(Exit::Unsound.unless(found.is_sound()))
 }
 
 fn verified(arguments: &Verify, session: &Session<'_>) -> Result<Verification, Stop> {

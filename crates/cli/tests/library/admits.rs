@@ -81,7 +81,8 @@ fn a_library_sees_all_of_a_node_and_refuses_it_with_its_reason() {
     assert!(
         !Library::load(&none, None, program(), Patience::default())
             .unwrap()
-            .admits()
+            .description()
+            .admits
     );
 }
 

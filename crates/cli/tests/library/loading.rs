@@ -10,11 +10,19 @@ fn a_library_says_who_it_is_and_hands_over_its_table() {
     let digest = sha256(&path).unwrap();
     let library = load(&path, Some(&digest)).unwrap();
     assert_eq!(
-        (library.package(), library.sha256(), library.interface()),
+        (
+            &*library.description().package,
+            library.sha256(),
+            library.description().interface
+        ),
         ("acme-npu 1.2.0", digest.as_str(), [1, 0])
     );
     assert_eq!(
-        (library.table(), library.requantizes(), library.emits()),
+        (
+            library.table(),
+            library.description().requantizes,
+            library.description().emits
+        ),
         (TABLE, true, Some([2, 0]))
     );
 }

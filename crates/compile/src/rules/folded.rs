@@ -211,8 +211,8 @@ mod tests {
         *,
     };
 
-    /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read
-    /// elsewhere or not.
+    /// Applies a rule to a model with a convolution and its normalization, between two identities, and then a SiLU.
+    /// If `elsewhere` is set, another node also reads the sigmoid of the SiLU.
     fn chosen(rule: &str, elsewhere: bool) -> Result<(Module, Selection), String> {
         let text = "
             strait 1 float
@@ -282,7 +282,8 @@ mod tests {
     fn a_range_is_for_the_result_that_is_left() {
         for (rule, expected) in [
             ("layers = ['silu']\nrange = [0, 1]", &["silu"][..]),
-            // An identity behind it is no other result, and a pattern that matches the last layer too means its result.
+            // An identity after a layer does not make another result. A pattern that also matches the last layer means the
+            // result of the last layer.
             ("layers = ['bn']\nrange = [0, 1]", &["drop"]),
             ("layers = ['s*']\nrange = [0, 1]", &["silu"]),
             ("op = ['conv']\nrange = [0, 1]", &["drop"]),
@@ -290,7 +291,7 @@ mod tests {
         ] {
             assert_eq!(names(rule, false).1, expected, "{rule}");
         }
-        // The sigmoid is read elsewhere, and so there still.
+        // Another node reads the sigmoid, so its result still exists.
         assert_eq!(names("layers = ['sig']\nrange = [0, 1]", true).1, ["sig"]);
         let operand = chosen("layers = ['conv']\noperands = [0]\nrange = [0, 1]", false);
         assert_eq!(operand.unwrap().1.operands.len(), 1);

@@ -228,7 +228,8 @@ mod tests {
         assert_eq!(quantize.together(&[0, 1]), expected);
         let run = Some(Run::Auto);
         assert_eq!(quantize.together(&[0, 1, 2]), Rule { run, ..expected });
-        // A range is taken from an observer, or stated.
+        // The range comes either from an observer or from the rule itself, so a later observer replaces the stated
+        // range.
         let observed = rule(run, Some(Observer::MinMax), None);
         assert_eq!(quantize.together(&[0, 1, 2, 3]), observed);
         assert_eq!(quantize.together(&[]), Rule::default());

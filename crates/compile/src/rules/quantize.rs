@@ -1,5 +1,5 @@
-//! The tables that people write: for all layers, and rules for some. Their documentation is the reference of a configuration's
-//! `[quantize]`.
+//! The types of a configuration's table `[quantize]`: settings for all layers, and rules for some layers. The reference
+//! page of the configuration is made from their documentation.
 
 use std::num::NonZeroU32;
 
@@ -13,40 +13,37 @@ use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, Obs
 use super::leaf::schema::{ActivationWord, CodesWord};
 use super::leaf::{Pattern, Range};
 
-/// Quantization, where the target leaves a choice.
+/// How values are quantized, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Quantize {
-    /// Weights. Absent keys have the target's default.
-    #[serde(default)]
+    /// How weights are quantized. Absent keys have the target's default.
     pub weights: Weights,
-    /// Activations. Absent keys have the target's default.
-    #[serde(default)]
+    /// How activations are quantized. Absent keys have the target's default.
     pub activations: Activations,
     /// Which operands and results of a layer share a grid. Absent keys have the target's default.
-    #[serde(default)]
     pub alignment: Alignment,
     /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
-    #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
-/// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
+/// What to do with grids of a quantized model that the target cannot use. Grids that the target can use are kept as they
+/// are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// Layers that need such grids run in float on the host. The report names each of them and the reason.
+    /// Layers that need such grids run in float on the host. The report names each of these layers and the reason.
     Keep,
-    /// The values get grids that the target can use, with the ranges of the model's grids. The report names each of them, the
-    /// reason and the loss.
+    /// The values with such grids get other grids, which have the same ranges and which the target can use. The report names
+    /// each of these values, the reason and the loss.
     Requantize,
 }
 
-/// Quantization of weights.
+/// How weights are quantized.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -55,37 +52,37 @@ pub struct Weights {
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<CodesWord>"))]
     pub ty: Option<Integer>,
-    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that.
+    /// If true, the zero point is 0. If false, the zero point can differ from 0, if the target supports that.
     pub symmetric: Option<bool>,
     /// Which scales are allowed. The target has to support them.
     pub scale: Option<ScaleSet>,
-    /// How many weights share a scale. The target has to support it for the type. In `[quantize]` this applies to the layers
-    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
+    /// Which weights share a scale. The target has to support this for the type of the weights. In `[quantize]` the key applies
+    /// to the layers whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
     /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
-    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for each channel in
-    /// `[quantize]`, and it is an error in a rule.
+    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, a rule with this key is an error. With the
+    /// key in `[quantize]`, the layer then has a scale for each channel instead.
     pub block: Option<NonZeroU32>,
     /// The observer that determines a range for each scale from the weights. Absent: `"minmax"`.
     pub observer: Option<Observer>,
-    /// What to do if the bias of a channel does not fit its type on the grid of the sums, or if the scale of the channel's
-    /// weights is too small. Absent: `"coarser"`.
+    /// What to do if the bias of a channel, divided by the scale of the accumulator, does not fit its integer type, or if the
+    /// scale of the channel's weights is too small. Absent: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
-/// Quantization of activations.
+/// How activations are quantized.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
     /// The type of activations. The target has to support it. With `"float32"`, layers with weights become weight-only: they
-    /// compute on real numbers with quantized weights, on the host if the target has no row for that. All other layers run in
-    /// float.
+    /// compute in float with quantized weights, and run on the host if the target's table has no row for weight-only layers.
+    /// All other layers run in float.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
     pub ty: Option<Activation>,
-    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that. A grid that is fixed by
-    /// a definition, such as that of a softmax's result, does not change.
+    /// If true, the zero point is 0. If false, the zero point can differ from 0, if the target supports that. A grid that is
+    /// fixed by a definition, such as that of a softmax's result, does not change.
     pub symmetric: Option<bool>,
     /// Which scales are allowed. The target has to support them. Each tensor has one scale.
     pub scale: Option<ScaleSet>,
@@ -100,14 +97,14 @@ impl<T: Into<Activation>> From<T> for Activations {
     }
 }
 
-/// Which grids the operands and results of some layers share.
+/// Which operands and results of a layer share a grid, by the kind of the layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// For functions such as ReLU that become a clamp of their producer's requantization.
+    /// For functions such as ReLU that become a clamp in the requantization of the layer before them.
     pub activation: Option<Align>,
-    /// For sums and differences.
+    /// For additions and subtractions.
     pub elementwise: Option<Align>,
     /// For concatenations.
     pub concat: Option<Align>,
@@ -116,13 +113,15 @@ pub struct Alignment {
     /// For resizes.
     pub resize: Option<Align>,
     /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
-    /// always has the same grid for operand and result. This key then decides whose grid it is.
+    /// always has the same grid for its operand and its result. This key then decides which of the two determines the grid.
     pub passive: Option<Align>,
-    /// True: if all readers of a result use one grid, the result is computed on that grid and rounded once. False: the result
-    /// has a grid from its own range. Readers with another grid requantize it, as far as the target can requantize codes.
+    /// If true, and all readers of a result use the same grid, the result is computed on that grid and rounded once. If false,
+    /// the result has a grid from its own range, and readers with another grid requantize it, as far as the target can
+    /// requantize codes.
     pub simplify: Option<bool>,
-    /// True: if an operand was aligned to a grid, its other readers have to use this grid, too. The report names them. False:
-    /// the other readers use the grid of the producer, and the aligned operand is requantized.
+    /// If true, and an operand was aligned to a grid, all other readers of this operand have to use the same grid. The report
+    /// names these readers. If false, the other readers use the grid on which the operand was computed, and the operand is
+    /// requantized for the alignment.
     pub force_overlap: Option<bool>,
 }
 
@@ -130,71 +129,65 @@ pub struct Alignment {
 /// layer has to match all of them. `operands` and `results` restrict the rule to some operands and results of these layers.
 /// `tensors` selects tensors by name. At least one of `layers`, `op`, `between` and `tensors` is required.
 ///
-/// A layer has the name that it has in the model. If it has none there, it has the name of its first output. After several
-/// layers were folded into one, it can be selected by any of their names. But for a range, an observer, `operands` and
-/// `results`, the named layer has to still have that operand or result.
+/// The name of a layer is its name in the model, or the name of its first output if it has no name in the model. If several
+/// layers were folded into one, any of their names selects the folded layer. A rule with a range, an observer, `operands`
+/// or `results` refers to an operand or a result of the named layer. The folded layer has to still have this operand or
+/// result.
 ///
-/// It is an error if a rule matches nothing, or if a name without wildcards matches nothing; the message lists similar names.
-/// It is also an error if a key cannot be used by anything that the rule matches, for example `weights` for layers without
-/// weights. If the rule matches several layers, it is enough that one of them can use the key.
+/// It is an error if a rule matches nothing, or if a name without wildcards matches nothing. The message lists similar
+/// names. It is also an error if a rule has a key that nothing that it matches can use, for example `weights` if it only
+/// matches layers without weights. If the rule matches several layers, it is enough that one of them can use the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Rule {
     /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
     /// The ids of the targets to which the rule applies. Empty: all.
-    #[serde(default)]
     pub target: Vec<String>,
     /// Source names of layers.
-    #[serde(default)]
     pub layers: Vec<Pattern>,
     /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
     /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
     /// weights is a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another layer no longer
     /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
     /// `"dense_conv"`.
-    #[serde(default)]
     pub op: Vec<Pattern>,
-    /// All layers on any path from one layer to another, including both.
+    /// Selects all layers on any path from one layer to another, including both.
     pub between: Option<Between>,
     /// The rule applies only to these operands of the layers, counted from 0 as in `strait inspect --quant`. Only `range`,
     /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
     /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
     /// tensor is computed directly on this range.
-    #[serde(default)]
     pub operands: Vec<u32>,
-    /// The rule applies only to these results of the layers. A result is the tensor that the layer computes, as if `tensors`
-    /// named it.
-    #[serde(default)]
+    /// The rule applies only to these results of the layers, counted from 0. This has the same effect as naming the tensors of
+    /// these results in `tensors`.
     pub results: Vec<u32>,
     /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
-    #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: the rule may match nothing, or nothing that can use its keys.
-    #[serde(default)]
+    /// If true, it is not an error if the rule matches nothing, or nothing that can use its keys.
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
-    /// The smallest and the largest value of their outputs, or of the operands. The range is then not measured.
+    /// The smallest and the largest value of the results of the layers, or of their `operands` if these are given. The range is
+    /// then not measured.
     pub range: Option<Range>,
-    /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
+    /// The observer that determines the ranges from the measurements: for the results of the layers, or for their `operands` if
+    /// these are given.
     pub observer: Option<Observer>,
     /// Settings of the observer.
-    #[serde(default)]
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
     /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
-    #[serde(default)]
     pub weights: Weights,
-    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer have the same type. The
-    /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
-    /// values as their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
-    /// apply to all of them.
-    #[serde(default)]
+    /// How activations are quantized. In a rule for layers or `operands`, this applies to the operands on which the layers
+    /// compute. All operands of a layer have the same type. The results of a layer get the type on which the readers of the
+    /// results agree, if the target supports this type there. In a rule for `tensors` or `results`, this applies to the named
+    /// values themselves. If operands and results have the same grid, as in a pool, `symmetric` and `scale` apply to all of
+    /// them.
     pub activations: Activations,
 }
 

@@ -118,7 +118,7 @@ fn results(module: &Module, nodes: &BTreeSet<NodeId>) -> impl Iterator<Item = Va
 mod tests {
     use super::*;
 
-    /// a ─▶ b ─▶ d, a ─▶ c ─▶ d; b answers for a folded layer, too.
+    /// The graph a ─▶ b ─▶ d, a ─▶ c ─▶ d. The node b also has the name of a layer that was folded into it.
     const GRAPH: &str = "
         strait 1 float
         graph @main(%x: f32[1,4]) {
@@ -149,7 +149,7 @@ mod tests {
         select(module, &Layers::of(module), quantize, &["t"])
     }
 
-    /// All that is said of it.
+    /// The text of all errors, with their help.
     fn told(errors: RuleErrors) -> String {
         let help: Vec<String> = errors.0.iter().flat_map(|error| error.help.clone()).collect();
         format!("{errors} {}", help.join(" "))
@@ -221,7 +221,7 @@ mod tests {
         let value = |id: ValueId| module.name(module.main().value(id).unwrap().name);
         for (rule, operands, results) in [
             ("layers = [\"/n/d\"]\noperands = [1]", &[("/n/d", 1)][..], &[][..]),
-            // Of these the sum alone has a second operand.
+            // Of the layers that match, only the addition has a second operand.
             (
                 "layers = [\"/n/*\"]\noperands = [1, 0]",
                 &[("/n/c", 0), ("/n/d", 0), ("/n/d", 1)],

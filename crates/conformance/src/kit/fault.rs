@@ -98,6 +98,13 @@ impl Fault {
         }
     }
 
+    /// Adds the fault to a list, unless the list has a fault for the same line of the report.
+    pub(super) fn add_to(self, faults: &mut Vec<Fault>) {
+        if faults.iter().all(|known| known.subject != self.subject) {
+            faults.push(self);
+        }
+    }
+
     /// Makes the fault for a wrong result.
     pub(super) fn wrong(
         form: &Requantization,

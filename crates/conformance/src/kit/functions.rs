@@ -13,7 +13,7 @@ use strait_target::{Target, spec::Format, spec::Verb};
 
 /// The lines for a library's functions. They have the names from `strait_plugin.h`.
 pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Vec<Line> {
-    let calls = library.calls();
+    let (calls, has) = (library.calls(), library.description());
     let number = |call: &str| calls.get(call).copied().unwrap_or(0);
     let plain = |name: &str, call: &str, has: bool| {
         let line = Line::new(Group::Functions, name);
@@ -25,11 +25,11 @@ pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Ve
     };
     vec![
         plain("strait_plugin_entry", "its entry", true),
-        plain("open", "open", library.opens()),
-        plain("close", "close", library.closes()),
-        plain("requantize", "requantize", library.requantizes()),
-        emit(library.emits().is_some(), target, &seen.emitted),
-        admits(library.admits(), number("admits"), seen),
+        plain("open", "open", has.opens),
+        plain("close", "close", has.closes),
+        plain("requantize", "requantize", has.requantizes),
+        emit(has.emits.is_some(), target, &seen.emitted),
+        admits(has.admits, number("admits"), seen),
     ]
 }
 

@@ -32,10 +32,10 @@ impl Interface {
 /// is called.
 pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn ExaminationProgress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
-    let [major, minor] = library.interface();
+    let (package, [major, minor]) = (&library.description().package, library.description().interface);
     let mut its = Interface {
         lines: vec![
-            line("entry, versions and table").checked(format!("{}, interface {major}.{minor}", library.package())),
+            line("entry, versions and table").checked(format!("{package}, interface {major}.{minor}")),
             line("other versions"),
             line("smaller and larger structs"),
             line("no arguments"),
@@ -44,62 +44,57 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Ex
         faults: Vec::new(),
         garbage: 0,
     };
+    if let Err(hang) = probed(library, target, progress, &mut its) {
+        its.faults.push(*hang);
+        let without = its.lines.iter_mut().skip(1).filter(|line| line.findings.is_empty());
+        without.for_each(|line| line.skipped = Some(HUNG.into()));
+    }
+    its
+}
+
+/// Makes all test calls with a form of the target. The error is the fault of a call that hangs.
+fn probed(
+    library: &Library,
+    target: &dyn Target,
+    progress: &dyn ExaminationProgress,
+    its: &mut Interface,
+) -> Result<(), Box<Fault>> {
     progress.begin("interface", Probe::all().count());
-    let forms = match forms(target) {
-        Ok(forms) => forms,
-        Err(fault) => {
-            its.faults.push(*fault);
-            skip(&mut its.lines[1..]);
-            return its;
-        }
-    };
-    let mut counts = [0; 5];
-    let call = |(row, form): &(&str, Requantization), probe| {
-        let answer = library.probe(&target.spec().chosen, (*row, form), probe);
+    let with = form(target)?;
+    let call = |probe| {
+        let Some((row, form)) = &with else { return Ok(None) };
+        let answer = library.probe(&target.spec().chosen, (row, form), probe);
         let fault = answer.unwrap_or_else(|error| Some(error.to_string()));
-        fault.map(|fault| format!("{probe}: {fault}"))
+        match fault.map(|fault| format!("{probe}: {fault}")) {
+            Some(fault) if Fault::is_hang(&fault) => {
+                Err(Box::new(Fault::new(Subject::Hangs, fault).on(row, form, None)))
+            }
+            fault => Ok(fault),
+        }
     };
     // If a plain call fails, it is reported on other lines.
-    let plain = forms.first().and_then(|form| Some((form, call(form, Probe::Plain)?)));
-    if let Some(((row, form), fault)) = plain.as_ref().filter(|(_, fault)| Fault::is_hang(fault)) {
-        its.faults.push(Fault::new(Subject::Hangs, fault).on(row, form, None));
-        skip(&mut its.lines[1..]);
-        return its;
-    }
-    let works = !forms.is_empty() && plain.is_none();
+    let works = with.is_some() && call(Probe::Plain)?.is_none();
+    let mut counts = [0; 5];
     for (done, probe) in Probe::all().enumerate() {
         progress.advance(done);
-        if probe.requantizes() && !works {
+        let Some((row, form)) = with.as_ref().filter(|_| works || !probe.requantizes()) else {
             continue;
-        }
-        let subject = match probe.about() {
-            About::Versions => Ok(1),
-            About::Sizes => Ok(2),
-            About::Nulls => Ok(3),
-            About::Targets => Ok(4),
-            About::Garbage => Err(Subject::Garbage),
         };
-        if let Some(form) = forms.first() {
-            let fault = call(form, probe);
-            let (row, its_form) = form;
-            if let Some(fault) = fault.as_ref().filter(|fault| Fault::is_hang(fault)) {
-                its.faults
-                    .push(Fault::new(Subject::Hangs, fault).on(row, its_form, None));
-                skip(&mut its.lines[1..]);
-                return its;
+        let fault = call(probe)?;
+        let at = match probe.about() {
+            About::Versions => 1,
+            About::Sizes => 2,
+            About::Nulls => 3,
+            About::Targets => 4,
+            About::Garbage => {
+                its.garbage += usize::from(library.description().emits.is_some());
+                let fault = fault.map(|fault| Fault::new(Subject::Garbage, fault).on(row, form, None));
+                its.faults.extend(fault);
+                continue;
             }
-            match subject {
-                Ok(at) => {
-                    counts[at] += 1;
-                    fault.into_iter().for_each(|fault| its.lines[at].find(fault));
-                }
-                Err(subject) => {
-                    its.garbage += usize::from(library.emits().is_some());
-                    its.faults
-                        .extend(fault.map(|fault| Fault::new(subject, fault).on(row, its_form, None)));
-                }
-            }
-        }
+        };
+        counts[at] += 1;
+        fault.into_iter().for_each(|fault| its.lines[at].find(fault));
     }
     for (line, count) in its.lines.iter_mut().zip(counts).skip(1) {
         line.checked = format!("{count} calls");
@@ -107,20 +102,13 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Ex
             line.checked += "; none of requantize, which fails on a plain tile";
         }
     }
-    its
+    Ok(())
 }
 
-/// Marks the lines without a fault as not checked.
-fn skip(lines: &mut [Line]) {
-    let without = lines.iter_mut().filter(|line| line.findings.is_empty());
-    without.for_each(|line| line.skipped = Some(HUNG.into()));
-}
-
-/// For each form, returns a requantization that the library computes, if possible one with several channels. If the
-/// library computes none of the form's requantizations, returns one that it refuses. A call that hangs is returned as a
-/// fault.
-fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>> {
-    let (mut its, mut any) = (Vec::new(), Vec::new());
+/// A requantization that the library computes, if possible one with several channels, with the name of its row. If the
+/// library computes none, returns one that it refuses. A call that hangs is returned as a fault.
+fn form(target: &dyn Target) -> Result<Option<(&str, Requantization)>, Box<Fault>> {
+    let (mut its, mut any) = (None, None);
     for (name, row) in &target.spec().form {
         let samples = samples::samples(row, &mut Numbers::new(name)).into_iter();
         let legal = samples.filter(|(form, clamp)| clamp.is_none() && row.accepts(form, None).is_ok());
@@ -137,14 +125,14 @@ fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>>
                     }
                 }
             }
-            if of_its.is_complete() {
+            if of_its.several.is_some() {
                 break;
             }
         }
-        any.extend(of_any.best().map(|form| (name.as_str(), form)));
-        its.extend(of_its.best().map(|form| (name.as_str(), form)));
+        any = any.or(of_any.best().map(|form| (name.as_str(), form)));
+        its = its.or(of_its.best().map(|form| (name.as_str(), form)));
     }
-    Ok(if its.is_empty() { any } else { its })
+    Ok(its.or(any))
 }
 
 /// The first requantization that was found, and the first one with several channels.
@@ -160,10 +148,6 @@ impl Chosen {
             self.several.get_or_insert_with(|| form.clone());
         }
         self.first.get_or_insert_with(|| form.clone());
-    }
-
-    fn is_complete(&self) -> bool {
-        self.several.is_some()
     }
 
     fn best(self) -> Option<Requantization> {

@@ -12,12 +12,7 @@ use strait_requantize::Requantization;
 pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
     let name = part.name();
     let mut steady = true;
-    // Only the first fault for each line of the report is kept.
-    let mut find = |fault: Fault| {
-        if faults.iter().all(|known| known.subject != fault.subject) {
-            faults.push(fault);
-        }
-    };
+    let mut find = |fault: Fault| fault.add_to(faults);
     for misdeed in &tried.misdeeds {
         let fault = of_misdeed(form, part, misdeed);
         steady &= !fault.subject.is_unsteady();

@@ -8,7 +8,6 @@ use super::{
     watch::{Alive, Lost, watched},
 };
 use crate::{
-    expected,
     numbers::Numbers,
     placed::{Placed, width},
     runs::Run,
@@ -105,7 +104,7 @@ fn probe(
     for run in &runs {
         // The time limit starts anew here, because the time until the next call is used by the kit itself.
         alive();
-        let Ok(expect) = expected(form, clamp, run) else {
+        let Ok(expect) = run.expected(form, clamp) else {
             continue;
         };
         let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();
@@ -148,12 +147,7 @@ const FILLS: [u8; 2] = [0x5a, 0xa5];
 
 /// Compares the results of two calls with each other and with the definition.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
-    // Only the first fault for each line of the report is kept.
-    let mut find = |fault: Fault| {
-        if faults.iter().all(|known: &Fault| known.subject != fault.subject) {
-            faults.push(fault);
-        }
-    };
+    let mut find = |fault: Fault| fault.add_to(faults);
     if first.is_spilled() || again.is_spilled() {
         let text = format!("{}: it writes outside of its results", run.name());
         find(Fault::new(Subject::Writes, text));

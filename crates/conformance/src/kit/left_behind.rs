@@ -9,14 +9,7 @@ const GROWTH: u64 = 96 << 10;
 
 /// Compares the process before the library was loaded, after some thousand calls, and after some thousand more.
 pub(super) fn left_behind(before: &Traces, early: &Traces, late: &Traces) -> Vec<Fault> {
-    let mut found = Vec::new();
-    for (name, was) in &before.settings {
-        if let Some(is) = late.settings.get(name).filter(|is| *is != was) {
-            found.push(format!(
-                "{name}: {was} before the library was loaded, {is} after it was called"
-            ));
-        }
-    }
+    let mut found = settings(before, late);
     let grows = [
         ("threads", early.threads, late.threads, 0),
         ("open files", early.files, late.files, 0),

@@ -159,19 +159,11 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
 /// The variants of the target: one for each value of an option that changes the table and is not already chosen. If a
 /// variant cannot be made, the table is at fault, and the lines about the table report this.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
-    let mut variants = Vec::new();
-    for (option, values) in &spec.overlay {
-        let allowed = spec.options.get(option).and_then(|row| row.one_of.as_ref());
-        for value in allowed.into_iter().flatten() {
-            if !values.contains_key(&value.to_string()) || spec.chosen.get(option) == Some(value) {
-                continue;
-            }
-            let mut options = chosen.clone();
-            options.insert(option.clone(), value.clone());
-            if let Ok(target) = entry.target(&options) {
-                variants.push((format!("{option} = {value}"), target));
-            }
-        }
-    }
-    variants
+    let others = table::overlays(spec).filter(|(option, value)| spec.chosen.get(*option) != Some(*value));
+    let variants = others.filter_map(|(option, value)| {
+        let mut options = chosen.clone();
+        options.insert(option.clone(), value.clone());
+        Some((format!("{option} = {value}"), entry.target(&options).ok()?))
+    });
+    variants.collect()
 }

@@ -4,6 +4,13 @@ use strait_kernels::integer::{Axis, Tile};
 use strait_plugin_host::{RegisteredForm, TileRequest};
 use strait_requantize::Requantization;
 
+/// A form, and the same form as it was sent to the library.
+#[derive(Clone, Copy)]
+pub(super) struct Registered<'a> {
+    pub(super) registered: &'a RegisteredForm,
+    pub(super) form: &'a Requantization,
+}
+
 /// A tile, and the accumulators in it.
 #[derive(Clone)]
 pub(super) struct Part {
@@ -48,10 +55,10 @@ impl Part {
         }
     }
 
-    pub(super) fn asked<'a>(&'a self, registered: &'a RegisteredForm, form: &'a Requantization) -> TileRequest<'a> {
+    pub(super) fn asked<'a>(&'a self, of: Registered<'a>) -> TileRequest<'a> {
         TileRequest {
-            registered,
-            form,
+            registered: of.registered,
+            form: of.form,
             tile: self.tile,
             wide: self.wide,
             accumulators: &self.bytes,
@@ -75,9 +82,7 @@ impl Part {
             self.accumulators.get(at).copied().unwrap_or(0),
         )
     }
-}
 
-impl Part {
     /// The tile with the same accumulators in reverse order, so that each accumulator is requantized with the
     /// parameters of another channel.
     pub(super) fn turned(&self) -> Part {
@@ -156,9 +161,5 @@ pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[V
 /// A tile with 64 accumulators for each channel. So the rows of the tile, and the tile itself, end where a cache line
 /// ends.
 pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
-    let its: Vec<Vec<i64>> = channels
-        .iter()
-        .map(|its| its.iter().cycle().take(64).copied().collect())
-        .collect();
-    Part::new(axis, wide, 0, &its)
+    Part::new(axis, wide, 0, &few(64, channels))
 }

@@ -3,7 +3,7 @@
 use super::evidence::{self, IdentifiedLayer};
 use super::lines::{Group, Line};
 use super::{ExaminationProgress, Recording};
-use crate::runs::decoded;
+use crate::placed::{decoded, width};
 use std::path::Path;
 use std::sync::Arc;
 use strait_identify::{Answer, RecordedLayer, RecordedValue, Subject, VectorsError, identify};
@@ -100,8 +100,8 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
         }
     };
     let (name, form, ends) = match found {
-        FormMatch::Form { name, form, ends } => (name, form, ends),
-        FormMatch::None(why) => {
+        Ok(explaining) => explaining,
+        Err(why) => {
             why.into_iter().for_each(|why| line.find(why));
             return line.checked(format!("{} outputs", layer.outputs()));
         }
@@ -117,33 +117,22 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
     line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
-enum FormMatch {
-    /// A form produces every recorded value. If results are clamped, this also has the lowest and the highest value.
-    Form {
-        name: String,
-        form: Requantization,
-        ends: [i32; 2],
-    },
-    /// No form produces all recorded values. Each reason is a sentence.
-    None(Vec<String>),
-}
+/// A form that produces every recorded value: its name, the form, and the lowest and the highest code to which results
+/// are clamped. If there is none, the reasons, each a sentence.
+type Explaining = Result<(String, Requantization, [i32; 2]), Vec<String>>;
 
 /// The first form of the table that explains a layer, with whatever integers fit.
-fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> FormMatch {
+fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
         for explained in exact.clone() {
             let ends = ends(&explained.form, answer.ends, explained.clamps);
             if row.accepts(&explained.form, Some(ends)).is_ok() {
-                return FormMatch::Form {
-                    name: name.clone(),
-                    form: explained.form.clone(),
-                    ends,
-                };
+                return Ok((name.clone(), explained.form.clone(), ends));
             }
         }
     }
-    FormMatch::None(vec![none(answer)])
+    Err(vec![none(answer)])
 }
 
 /// The lowest and the highest code to which results are clamped. An end is the recorded one if the clamp acts there,
@@ -178,7 +167,7 @@ fn none(answer: &Answer) -> String {
 }
 
 /// The first form of the table that explains a layer with the integers that its rule computes from the scales.
-fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_identify::LayerScales) -> FormMatch {
+fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_identify::LayerScales) -> Explaining {
     let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
     let mut why = Vec::new();
@@ -202,19 +191,13 @@ fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_
             }
         };
         match differs(&form, recorded, layer) {
-            None => {
-                return FormMatch::Form {
-                    name: name.clone(),
-                    ends: recorded,
-                    form,
-                };
-            }
+            None => return Ok((name.clone(), form, recorded)),
             Some((channel, accumulator, expected, found)) => why.push(format!(
                 "form {name}: the accumulator {accumulator} of channel {channel} gives {expected}, and {found} was recorded"
             )),
         }
     }
-    FormMatch::None(why)
+    Err(why)
 }
 
 /// The first recorded value that a form does not produce: its channel, the accumulator, the form's result, and the
@@ -247,7 +230,6 @@ fn replayed(
     form: &Requantization,
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
-    let width = usize::from(form.out().bits().div_ceil(8));
     // A kernel takes the same number of accumulators for each channel, so the accumulators of channels with fewer are
     // repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
@@ -260,7 +242,7 @@ fn replayed(
     let count = layer.channels.len();
     let pairs = || (0..count * longest).map(|index| at(index / longest, index % longest));
     let sums: Vec<i64> = pairs().map(|(sum, _)| sum).collect();
-    let mut out = vec![0; sums.len() * width];
+    let mut out = vec![0; sums.len() * width(form.out())];
     let (cx, extents) = (Context::detect(), [1, count, longest]);
     let narrow: Result<Vec<i32>, _> = sums.iter().map(|&sum| i32::try_from(sum)).collect();
     match narrow {

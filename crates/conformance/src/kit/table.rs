@@ -4,13 +4,13 @@ use super::lines::{Group, Line};
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_target::{
-    Entry, Options, Origin, Registry, TargetSpec,
+    Entry, OptionValue, Options, Origin, Registry, TargetSpec,
     spec::{FusionRow, Integer, Produced, When},
 };
 
 /// The lines of the report about the target's table.
 pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
-    vec![id(entry), overlays(entry, spec), forms(spec), fusions(spec)]
+    vec![id(entry), parsed(entry, spec), forms(spec), fusions(spec)]
 }
 
 /// Checks that no other target has the same id, since a deployment refuses two targets with one id.
@@ -43,21 +43,25 @@ fn is_same(built_in: &Entry, library: &Entry) -> bool {
     packages && built_in.table().digest() == library.table().digest()
 }
 
+/// The options with values that have an overlay, once for each of these values.
+pub(super) fn overlays(spec: &TargetSpec) -> impl Iterator<Item = (&String, &OptionValue)> {
+    spec.overlay.iter().flat_map(|(option, values)| {
+        let allowed = spec.options.get(option).and_then(|row| row.one_of.as_ref());
+        let overlaid = allowed.into_iter().flatten();
+        let overlaid = overlaid.filter(|value| values.contains_key(&value.to_string()));
+        overlaid.map(move |value| (option, value))
+    })
+}
+
 /// Checks that the table can be parsed with each overlay.
-fn overlays(entry: &Entry, spec: &TargetSpec) -> Line {
+fn parsed(entry: &Entry, spec: &TargetSpec) -> Line {
     let mut line = Line::new(Group::Table, "ops, recipes and forms");
     let mut variants = 0;
-    for (option, values) in &spec.overlay {
-        let allowed = spec.options.get(option).and_then(|row| row.one_of.clone());
-        for value in allowed.unwrap_or_default() {
-            if !values.contains_key(&value.to_string()) {
-                continue;
-            }
-            variants += 1;
-            let options = Options::from([(option.clone(), value.clone())]);
-            if let Err(error) = entry.table().spec(&options) {
-                line.find(format!("with {option} = {value}: {error}"));
-            }
+    for (option, value) in overlays(spec) {
+        variants += 1;
+        let options = Options::from([(option.clone(), value.clone())]);
+        if let Err(error) = entry.table().spec(&options) {
+            line.find(format!("with {option} = {value}: {error}"));
         }
     }
     let (ops, forms, fusions) = (spec.op.len(), spec.form.len(), spec.fusion.len());

@@ -14,7 +14,7 @@ use super::{
     left_behind::left_behind,
     lines::Line,
     outcome::{self, Counts, Said},
-    part::{Part, few, parts, small, whole},
+    part::{Part, Registered, few, parts, small, whole},
     processes::Processes,
 };
 use crate::{
@@ -36,15 +36,17 @@ pub(super) fn lines(
     others: &Processes,
     progress: &dyn ExaminationProgress,
 ) -> Vec<Line> {
-    let (mut faults, mut counts) = (interface.faults, Counts::default());
-    counts.calls(interface.garbage, &[Subject::Garbage]);
+    let mut faults = interface.faults;
     let mut subject = Subjected {
         library,
         options: &target.spec().chosen,
         others,
         before: None,
         has_traces: false,
+        faults: Vec::new(),
+        counts: Counts::default(),
     };
+    subject.counts.calls(interface.garbage, &[Subject::Garbage]);
     let rows = target.spec().form.iter();
     let all: Vec<_> = rows
         .map(|(name, row)| (name, row, samples::samples(row, &mut Numbers::new(name))))
@@ -64,14 +66,14 @@ pub(super) fn lines(
                 its.push(Fault::new(Subject::Rows, reason.text).on(name, &form, None));
                 continue;
             }
-            counts.requantizations += 1;
-            let mut found = Vec::new();
-            let mut numbers = Numbers::new(&format!("{name} {}", counts.requantizations));
-            match subject.requantization(name, &form, &mut numbers, &mut found, &mut counts) {
+            subject.counts.requantizations += 1;
+            let mut numbers = Numbers::new(&format!("{name} {}", subject.counts.requantizations));
+            match subject.requantization(name, &form, &mut numbers) {
                 Ok(true) => {}
-                Ok(false) => counts.left += 1,
-                Err(fault) => found.push(fault),
+                Ok(false) => subject.counts.left += 1,
+                Err(fault) => subject.faults.push(fault),
             }
+            let found = std::mem::take(&mut subject.faults);
             let hangs = found.iter().any(|fault| fault.subject == Subject::Hangs);
             its.extend(found.into_iter().map(|fault| fault.on(name, &form, None)));
             if hangs {
@@ -83,10 +85,13 @@ pub(super) fn lines(
             return outcome::of_one_that_hangs(&faults);
         }
     }
+    let counts = subject.counts;
     let none = counts.requantizations == counts.left;
     let never = |subject: Subject| match subject {
         _ if none => Some("the library computes none of its forms"),
-        Subject::Garbage if library.emits().is_none() => Some("the library has no function that reads a model"),
+        Subject::Garbage if library.description().emits.is_none() => {
+            Some("the library has no function that reads a model")
+        }
         Subject::Processes if others.is_empty() => Some("no other process could be started"),
         _ => None,
     };
@@ -106,33 +111,33 @@ struct Subjected<'a> {
     /// The form that was tested before, with one of its tiles.
     before: Option<(RegisteredForm, Requantization, Part)>,
     has_traces: bool,
+    /// The faults of the requantization that is being tested.
+    faults: Vec<Fault>,
+    counts: Counts,
 }
 
 impl Subjected<'_> {
     /// Runs all tests of one requantization. Returns false if the library does not compute this requantization.
-    fn requantization(
-        &mut self,
-        name: &str,
-        form: &Requantization,
-        numbers: &mut Numbers,
-        faults: &mut Vec<Fault>,
-        counts: &mut Counts,
-    ) -> Result<bool, Fault> {
+    fn requantization(&mut self, name: &str, form: &Requantization, numbers: &mut Numbers) -> Result<bool, Fault> {
         let registered = RegisteredForm::new(name, form).map_err(|text| Fault::new(Subject::Rows, text))?;
+        let of = Registered {
+            registered: &registered,
+            form,
+        };
         let mut any = false;
         for wide in [false, true] {
-            if !self.computes(&registered, form, wide, faults, counts)? {
+            if !self.computes(of, wide)? {
                 continue;
             }
             any = true;
             let channels = accumulators(form, wide, numbers);
             for axis in [Axis::Rows, Axis::Columns] {
-                self.of_axis(&registered, form, (axis, wide), &channels, faults, counts)?;
+                self.of_axis(of, (axis, wide), &channels)?;
             }
         }
         if any {
             let several = form.channels().filter(|&channels| channels > 1);
-            counts.count(Subject::Channels, several.unwrap_or(0));
+            self.counts.count(Subject::Channels, several.unwrap_or(0));
             let part = small(Axis::Rows, false, &accumulators(form, false, numbers));
             self.before = Some((registered, form.clone(), part));
         }
@@ -141,14 +146,8 @@ impl Subjected<'_> {
 
     /// Asks for a tile with one accumulator of each channel. A host also does this first, to see whether the library
     /// computes the form.
-    fn computes(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        wide: bool,
-        faults: &mut Vec<Fault>,
-        counts: &mut Counts,
-    ) -> Result<bool, Fault> {
+    fn computes(&mut self, of: Registered<'_>, wide: bool) -> Result<bool, Fault> {
+        let form = of.form;
         let (low, high) = ends(wide);
         let nearest = |channel| {
             let domain = form.domain(channel);
@@ -156,13 +155,10 @@ impl Subjected<'_> {
         };
         let channels: Vec<Vec<i64>> = (0..form.channels().unwrap_or(1)).map(nearest).collect();
         let part = Part::new(Axis::Rows, wide, 0, &channels);
-        counts.calls(ALONE, &[]);
-        match self
-            .library
-            .attempt(self.options, &[part.asked(registered, form)], Trial::Alone)
-        {
+        self.counts.calls(ALONE, &[]);
+        match self.library.attempt(self.options, &[part.asked(of)], Trial::Alone) {
             Ok(tried) => {
-                judge(form, &part, &tried, faults);
+                judge(form, &part, &tried, &mut self.faults);
                 Ok(true)
             }
             Err(PluginError::Failed { status, call, .. }) if status == UNSUPPORTED && call == "requantize" => Ok(false),
@@ -174,70 +170,47 @@ impl Subjected<'_> {
         }
     }
 
-    fn of_axis(
-        &mut self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        (axis, wide): (Axis, bool),
-        channels: &[Vec<i64>],
-        faults: &mut Vec<Fault>,
-        counts: &mut Counts,
-    ) -> Result<(), Fault> {
-        let whole = whole(form, axis, wide, channels);
-        let codes = self.alone(registered, form, &whole, faults, counts)?;
-        for part in parts(form, axis, wide, channels) {
-            self.alone(registered, form, &part, faults, counts)?;
+    fn of_axis(&mut self, of: Registered<'_>, (axis, wide): (Axis, bool), channels: &[Vec<i64>]) -> Result<(), Fault> {
+        let whole = whole(of.form, axis, wide, channels);
+        let codes = self.alone(of, &whole)?;
+        for part in parts(of.form, axis, wide, channels) {
+            self.alone(of, &part)?;
         }
-        self.fenced(registered, form, &small(axis, wide, channels), counts)?;
-        self.together(registered, form, (axis, wide), channels, counts)
-            .map(|fault| faults.extend(fault))?;
-        self.elsewhere(registered, form, &whole, &codes, counts)
-            .map(|fault| faults.extend(fault))?;
+        let small = small(axis, wide, channels);
+        self.fenced(of, &small)?;
+        let fault = self.together(of, (axis, wide), channels)?;
+        self.faults.extend(fault);
+        let fault = self.elsewhere(of, &whole, &codes)?;
+        self.faults.extend(fault);
         if !self.has_traces {
             self.has_traces = true;
-            faults.extend(self.traces(registered, form, &small(axis, wide, channels), counts)?);
+            let faults = self.traces(of, &small)?;
+            self.faults.extend(faults);
         }
         Ok(())
     }
 
     /// Makes calls one at a time, with a time limit, and compares the codes with the form.
-    fn alone(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        part: &Part,
-        faults: &mut Vec<Fault>,
-        counts: &mut Counts,
-    ) -> Result<Vec<u8>, Fault> {
-        counts.calls(ALONE, &[Subject::Determinism, Subject::Writes, Subject::Unwritten]);
-        counts.count(Subject::Loops, part.accumulators.len());
-        let tried = self
-            .library
-            .attempt(self.options, &[part.asked(registered, form)], Trial::Alone);
+    fn alone(&mut self, of: Registered<'_>, part: &Part) -> Result<Vec<u8>, Fault> {
+        let (form, lines) = (of.form, [Subject::Determinism, Subject::Writes, Subject::Unwritten]);
+        self.counts.calls(ALONE, &lines);
+        self.counts.count(Subject::Loops, part.accumulators.len());
+        let tried = self.library.attempt(self.options, &[part.asked(of)], Trial::Alone);
         let tried = tried.map_err(|error| said(part, &error, Subject::Rows))?;
         let scalars: Vec<_> = (0..form.channels().unwrap_or(1))
             .map(|at| form.channel(at).ok())
             .collect();
-        counts.classes((0..part.accumulators.len()).filter_map(|at| {
+        self.counts.classes((0..part.accumulators.len()).filter_map(|at| {
             let (channel, accumulator) = part.place(scalars.len(), at);
             Some(class::of(scalars.get(channel)?.as_ref()?, accumulator))
         }));
-        judge(form, part, &tried, faults);
+        judge(form, part, &tried, &mut self.faults);
         Ok(tried.codes)
     }
 
-    fn fenced(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        part: &Part,
-        counts: &mut Counts,
-    ) -> Result<(), Fault> {
-        counts.calls(2, &[Subject::Reads]);
-        match self
-            .library
-            .attempt(self.options, &[part.asked(registered, form)], Trial::Fenced)
-        {
+    fn fenced(&mut self, of: Registered<'_>, part: &Part) -> Result<(), Fault> {
+        self.counts.calls(2, &[Subject::Reads]);
+        match self.library.attempt(self.options, &[part.asked(of)], Trial::Fenced) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let between = format!("{}, between memory that nobody may touch", part.name());
@@ -248,24 +221,23 @@ impl Subjected<'_> {
 
     /// Makes calls on several threads at once: with a tile, with the same tile in another order, and with another form.
     fn together(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
+        &mut self,
+        of: Registered<'_>,
         (axis, wide): (Axis, bool),
         channels: &[Vec<i64>],
-        counts: &mut Counts,
     ) -> Result<Option<Fault>, Fault> {
         // There is only one form with many channels for each type, so this form is called more often.
         let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));
         let turned = part.turned();
-        let mut tiles = vec![part.asked(registered, form), turned.asked(registered, form)];
+        let mut tiles = vec![part.asked(of), turned.asked(of)];
         match &self.before {
-            Some((registered, form, part)) => tiles.push(part.asked(registered, form)),
-            None => tiles.push(part.asked(registered, form)),
+            Some((registered, form, part)) => tiles.push(part.asked(Registered { registered, form })),
+            None => tiles.push(part.asked(of)),
         }
-        counts.calls(tiles.len() * rounds as usize, &[Subject::Concurrency]);
+        self.counts
+            .calls(tiles.len() * rounds as usize, &[Subject::Concurrency]);
         let at_once = format!("{}, called by {} threads at once", part.name(), tiles.len());
         match self.library.attempt(self.options, &tiles, Trial::Together { rounds }) {
             Ok(tried) => Ok(tried.misdeeds.first().map(|misdeed| {
@@ -282,17 +254,11 @@ impl Subjected<'_> {
     }
 
     /// Asks the library in other processes for the same tile.
-    fn elsewhere(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        part: &Part,
-        codes: &[u8],
-        counts: &mut Counts,
-    ) -> Result<Option<Fault>, Fault> {
+    fn elsewhere(&mut self, of: Registered<'_>, part: &Part, codes: &[u8]) -> Result<Option<Fault>, Fault> {
+        let form = of.form;
         for other in self.others.iter() {
-            counts.calls(1, &[Subject::Processes]);
-            let tried = other.attempt(self.options, &[part.asked(registered, form)], Trial::Once);
+            self.counts.calls(1, &[Subject::Processes]);
+            let tried = other.attempt(self.options, &[part.asked(of)], Trial::Once);
             let tried = tried.map_err(|error| ended(part.name(), &error, Subject::Processes))?;
             if tried.codes != codes {
                 let [here, there] = [codes, &tried.codes].map(|codes| decoded(form.out(), codes));
@@ -311,17 +277,11 @@ impl Subjected<'_> {
     }
 
     /// Checks what changes some thousand calls leave behind in the process.
-    fn traces(
-        &self,
-        registered: &RegisteredForm,
-        form: &Requantization,
-        part: &Part,
-        counts: &mut Counts,
-    ) -> Result<Vec<Fault>, Fault> {
-        let asked = [part.asked(registered, form)];
+    fn traces(&mut self, of: Registered<'_>, part: &Part) -> Result<Vec<Fault>, Fault> {
+        let asked = [part.asked(of)];
         let mut now = Vec::new();
         for _ in 0..3 {
-            counts.calls(1, &[Subject::Traces]);
+            self.counts.calls(1, &[Subject::Traces]);
             let often = self.library.attempt(self.options, &asked, Trial::Often);
             often.map_err(|error| said(part, &error, Subject::Rows))?;
             let traces = self.library.traces(self.options);

@@ -1,7 +1,7 @@
 //! The container file: a header, a table of sections, and the sections, each with a checksum.
 //!
-//! `docs/container.md` describes the layout byte by byte. The same contents always have the same bytes: offsets follow
-//! from lengths, and all bytes between sections are zero. So every changed byte is noticed.
+//! `docs/container.md` describes the layout byte by byte. The same contents always give the same bytes: the offsets
+//! follow from the lengths, and all bytes between sections are zero. So every changed byte is noticed.
 
 mod error;
 mod head;
@@ -15,8 +15,8 @@ pub(crate) use head::{head, read_head};
 pub use read::{Integrity, Section, Sections};
 pub use write::{NewSection, write};
 
-/// The first bytes of every container. As in PNG files, they cannot be mistaken for text, and every conversion of line
-/// ends changes them, so that it is noticed.
+/// The first bytes of every container. As in PNG files, they cannot be mistaken for text. A transfer that converts line
+/// ends changes these bytes, so such damage is noticed.
 pub const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'R', b'\r', b'\n', 0x1A, b'\n'];
 
 /// Major version, raised when an older reader could misunderstand the file. Readers refuse any other.

@@ -68,7 +68,8 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                // The tag is 0, 1 or 2. After a 2, the bits of a shift follow.
+                // The tag says how the grid is derived: 0, 1 or 2. After tag 2, the number of bits that are shifted out
+                // follows.
                 match *derivation {
                     Derivation::Same(_) => w.u8(0),
                     Derivation::Product(..) => w.u8(1),
@@ -142,7 +143,7 @@ impl<'a> Decoder<'a> {
 
     fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
         const WHAT: &str = "the place of a config";
-        let at = r.at();
+        let at = r.at;
         let node = match r.u32(WHAT)? {
             ABSENT => NodeId::OUTSIDE,
             node => NodeId::new(node as usize),
@@ -153,16 +154,12 @@ impl<'a> Decoder<'a> {
             1 => Port::Result(index),
             2 => Port::Input(index),
             3 => Port::Output(index),
-            other => {
-                let (what, found) = (WHAT, other.into());
-                return Err(BytesError::Malformed { what, at, found });
-            }
+            other => return Err(BytesError::malformed(WHAT, at, other)),
         };
         let is_there = graph.value_at(node, port).is_some() && port.is_border() == (node == NodeId::OUTSIDE);
         if !is_there {
             let what = "an operand or a result of its node, or an input or an output of the graph";
-            let found = index as u64;
-            return Err(BytesError::Malformed { what, at, found });
+            return Err(BytesError::malformed(what, at, index as u64));
         }
         Ok(Entry {
             node,
@@ -175,7 +172,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn parameter(&self, r: &mut Reader<'a>) -> Read<Parameter> {
-        let (at, what) = (r.at(), "whether a config is baked");
+        let (at, what) = (r.at, "whether a config is baked");
         Ok(match r.u8(what)? {
             0 => Parameter::Real,
             1 => Parameter::Given(self.data(r)?),
@@ -183,29 +180,20 @@ impl<'a> Decoder<'a> {
                 data: self.data(r)?,
                 given: tag == 3,
             }),
-            other => {
-                let found = other.into();
-                return Err(BytesError::Malformed { what, at, found });
-            }
+            other => return Err(BytesError::malformed(what, at, other)),
         })
     }
 
     fn scheme(&self, r: &mut Reader<'a>) -> Read<Scheme> {
         const WHAT: &str = "the scheme of a config";
-        let at = r.at();
+        let at = r.at;
         if r.flag(WHAT)? {
             let (exponent, mantissa) = (r.u8(WHAT)?, r.u8(WHAT)?);
-            let format = FloatFormat::new(exponent, mantissa).ok_or(BytesError::Malformed {
-                what: "a small float",
-                at,
-                found: exponent.into(),
-            })?;
+            let format = FloatFormat::new(exponent, mantissa);
+            let format = format.ok_or(BytesError::malformed("a small float", at, exponent))?;
             let per = granularity(r)?;
-            return Ok(Scheme::floats(
-                format,
-                per,
-                self.named(r, "a rounding", Rounding::parse)?,
-            ));
+            let rounding = self.named(r, "a rounding", Rounding::parse)?;
+            return Ok(Scheme::floats(format, per, rounding));
         }
         let (symmetric, power_of_two, dynamic) = (r.flag(WHAT)?, r.flag(WHAT)?, r.flag(WHAT)?);
         let (elem, range) = (elem(r)?, [r.i64(WHAT)?, r.i64(WHAT)?]);
@@ -221,23 +209,15 @@ impl<'a> Decoder<'a> {
     }
 
     fn standing(&self, r: &mut Reader<'a>, bound: usize) -> Read<Standing> {
-        let (at, what) = (r.at(), "a state that is stored");
-        let index = self.index(r, self.strings.len(), what)?;
-        let refused = || {
-            let found = index as u64;
-            BytesError::Malformed { what, at, found }
-        };
-        let word = self.strings[index];
-        let state = State::ALL.into_iter().find(|state| state.name() == word);
-        let state = state.ok_or_else(refused)?;
+        const STORED: [State; 4] = [State::Initial, State::Activated, State::Overlapped, State::Passive];
+        let at = r.at;
+        let stored = |word: &str| State::parse(word).filter(|state| STORED.contains(state));
+        let state = self.named(r, "a state that is stored", stored)?;
         let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
         Ok(match state {
-            State::Initial => Standing::Initial,
             State::Activated => {
                 let params = read_grid(r)?;
-                let origin = self.named(r, "an origin", |name| {
-                    Origin::ALL.into_iter().find(|origin| origin.name() == name)
-                })?;
+                let origin = self.named(r, "an origin", Origin::parse)?;
                 Standing::Own(Grid::new(params, origin))
             }
             State::Overlapped => Standing::Overlapped(other(r)?),
@@ -250,27 +230,25 @@ impl<'a> Decoder<'a> {
                         let bits = r.u8(WHAT)?;
                         Derivation::Shifted(other(r)?, bits)
                     }
-                    found => {
-                        let (what, found) = (WHAT, found.into());
-                        return Err(BytesError::Malformed { what, at, found });
-                    }
+                    found => return Err(BytesError::malformed(WHAT, at, found)),
                 })
             }
-            State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => return Err(refused()),
+            State::Initial | State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => {
+                Standing::Initial
+            }
         })
     }
 
     /// Reads an item that is stored as a word, the same word as in the text form.
     fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
-        let at = r.at();
+        let at = r.at;
         let index = self.index(r, self.strings.len(), what)?;
-        let found = index as u64;
-        parse(self.strings[index]).ok_or(BytesError::Malformed { what, at, found })
+        parse(self.strings[index]).ok_or_else(|| BytesError::malformed(what, at, index as u64))
     }
 }
 
 fn granularity(r: &mut Reader<'_>) -> Read<Granularity> {
-    let (at, what) = (r.at(), "a granularity");
+    let (at, what) = (r.at, "a granularity");
     match r.u8(what)? {
         0 => Ok(Granularity::Tensor),
         1 => Ok(Granularity::Channel { axis: r.u8(what)? }),
@@ -278,10 +256,6 @@ fn granularity(r: &mut Reader<'_>) -> Read<Granularity> {
             axis: r.u8(what)?,
             size: block(r)?.get(),
         }),
-        other => Err(BytesError::Malformed {
-            what,
-            at,
-            found: other.into(),
-        }),
+        other => Err(BytesError::malformed(what, at, other)),
     }
 }

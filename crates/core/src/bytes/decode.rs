@@ -40,21 +40,17 @@ pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Mod
     if major != MAJOR {
         return Err(BytesError::Version(major, minor));
     }
-    r.set_newer(minor > MINOR);
+    r.newer = minor > MINOR;
     let mut decoder = Decoder::new(&mut r)?;
     let pool = decoder.pool(&mut r, tensors)?;
-    let at = r.at();
+    let at = r.at;
     let main = r.u32("the main graph")? as usize;
     let graphs = r.list(4, "the graphs", |r| r.record("a graph", |r| decoder.graph(r)))?;
     r.finish("the module")?;
-    let found = main as u64;
-    let what = "the number of a graph";
-    if main >= graphs.len() {
-        return Err(BytesError::Malformed { what, at, found });
-    }
+    let count = graphs.len();
     let mut graphs = graphs.into_iter();
-    let Some(first) = graphs.next() else {
-        return Err(BytesError::Malformed { what, at, found });
+    let Some(first) = graphs.next().filter(|_| main < count) else {
+        return Err(BytesError::malformed("the number of a graph", at, main as u64));
     };
     let mut module = Module::new(first, decoder.names);
     module.graphs.extend(graphs);
@@ -79,14 +75,10 @@ impl<'a> Decoder<'a> {
     /// Reads the tables of strings and ops.
     fn new(r: &mut Reader<'a>) -> Read<Decoder<'a>> {
         let strings = r.list(4, "the strings", |r| {
-            let at = r.at();
+            let at = r.at;
             let length = r.u32("a string")? as usize;
             let text = std::str::from_utf8(r.take(length, "a string")?);
-            text.map_err(|e| BytesError::Malformed {
-                what: "UTF-8",
-                at,
-                found: e.valid_up_to() as u64,
-            })
+            text.map_err(|error| BytesError::malformed("UTF-8", at, error.valid_up_to() as u64))
         })?;
         let mut decoder = Decoder {
             symbols: vec![None; strings.len()],
@@ -133,13 +125,11 @@ impl<'a> Decoder<'a> {
     // ---- items that refer to the tables ----
 
     pub(super) fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
-        let at = r.at();
+        let at = r.at;
         let index = r.u32(what)? as usize;
-        let found = index as u64;
-        if index < bound {
-            Ok(index)
-        } else {
-            Err(BytesError::Malformed { what, at, found })
+        match index < bound {
+            true => Ok(index),
+            false => Err(BytesError::malformed(what, at, index as u64)),
         }
     }
 
@@ -166,17 +156,12 @@ impl<'a> Decoder<'a> {
 
     fn graph(&mut self, r: &mut Reader<'a>) -> Read<Graph> {
         let name = self.symbol(r, "the name of a graph")?;
-        let at = r.at();
+        let at = r.at;
         let tag = r.u8("the stage of a graph")?;
         let stage = Stage::ALL.into_iter().find(|s| s.tag() == tag);
-        let found = u64::from(tag);
-        let stage = stage.ok_or(BytesError::Malformed {
-            what: "a stage",
-            at,
-            found,
-        })?;
+        let stage = stage.ok_or(BytesError::malformed("a stage", at, tag))?;
         let mut graph = Graph::new(name, stage);
-        // The number of a value is its position in this list.
+        // Operands refer to a value by its position in this list.
         let mut values: Vec<ValueId> = Vec::new();
         for _ in 0..r.count(VALUE_SIZE, "the inputs of a graph")? {
             let (name, ty, quant) = self.value(r)?;
@@ -206,26 +191,17 @@ impl<'a> Decoder<'a> {
             let mut shape = Shape::new();
             for _ in 0..rank {
                 let named = r.flag("a dimension")?;
-                let at = r.at();
+                let at = r.at;
                 let extent = r.u64("a dimension")?;
                 shape.push(if named {
                     let index = usize::try_from(extent).ok().filter(|&i| i < self.strings.len());
-                    let what = "the name of a dimension";
-                    let index = index.ok_or(BytesError::Malformed {
-                        what,
-                        at,
-                        found: extent,
-                    })?;
+                    let index = index.ok_or(BytesError::malformed("the name of a dimension", at, extent))?;
                     Dim::Named(self.intern(index))
                 } else {
                     Dim::Fixed(extent)
                 });
             }
-            let quant = if r.flag("a grid")? {
-                Some(Arc::new(read_grid(r)?))
-            } else {
-                None
-            };
+            let quant = r.optional("a grid", read_grid)?.map(Arc::new);
             Ok((name, TensorType { elem, shape }, quant))
         })
     }
@@ -235,28 +211,20 @@ impl<'a> Decoder<'a> {
         let name = self.symbol(r, "the name of a node")?;
         let sources = r.list(4, "the sources of a node", |r| self.symbol(r, "the name of a source"))?;
         let inputs = r.list(4, "the operands of a node", |r| {
-            let at = r.at();
+            let at = r.at;
             match r.u32("an operand")? {
                 ABSENT => Ok(None),
                 number => match values.get(number as usize) {
                     Some(&value) => Ok(Some(value)),
-                    None => Err(BytesError::Malformed {
-                        what: "the number of a value above",
-                        at,
-                        found: number.into(),
-                    }),
+                    None => Err(BytesError::malformed("the number of a value above", at, number)),
                 },
             }
         })?;
-        let at = r.at();
+        let at = r.at;
         let count = r.count(VALUE_SIZE, "the results of a node")?;
         if count > MAX_RESULTS || inputs.len() > MAX_OPERANDS {
             let what = "a number of operands and results that a node can have";
-            return Err(BytesError::Malformed {
-                what,
-                at,
-                found: count as u64,
-            });
+            return Err(BytesError::malformed(what, at, count as u64));
         }
         let results = (0..count).map(|_| self.value(r)).collect::<Read<Vec<_>>>()?;
         let (op_name, keys) = self.ops[op];
@@ -264,14 +232,10 @@ impl<'a> Decoder<'a> {
         let known = |key: &str| keys.contains(&key) || (foreign && key.starts_with(FOREIGN_PREFIX));
         let attributes = self.attributes(r, op_name, &known, true)?;
         let op = Op::from_attribute_list(op_name, attributes)?;
-        let fused = if r.flag("a fused requantization")? {
+        let fused = r.optional("a fused requantization", |r| {
             let requant = self.form(r)?;
-            let clamp = if r.flag("a clamp")? {
-                Some([r.i32("a clamp")?, r.i32("a clamp")?])
-            } else {
-                None
-            };
-            let at = r.at();
+            let clamp = r.optional("a clamp", |r| Ok([r.i32("a clamp")?, r.i32("a clamp")?]))?;
+            let at = r.at;
             let addend = match r.u32("the run-time addends of a fused form")? {
                 0 => None,
                 1 => {
@@ -281,24 +245,19 @@ impl<'a> Decoder<'a> {
                 }
                 addends => {
                     let what = "the number of run-time addends, which is at most 1 in this version";
-                    let found = addends.into();
-                    return Err(BytesError::Malformed { what, at, found });
+                    return Err(BytesError::malformed(what, at, addends));
                 }
             };
-            Some(Fused { addend, requant, clamp })
-        } else {
-            None
-        };
-        let place = if r.flag("a placement")? {
+            Ok(Fused { addend, requant, clamp })
+        })?;
+        let host = r.optional("a placement", |r| {
             let code = self.text(r, "the code of a reason")?.to_string().into();
             let text = self.text(r, "the text of a reason")?.into();
-            Placement::Host(Arc::new(Reason { code, text }))
-        } else {
-            Placement::Accelerator
-        };
+            Ok(Placement::Host(Arc::new(Reason { code, text })))
+        })?;
         let id = graph.add_node(name, op, &inputs, results);
         graph.set_sources(id, &sources);
-        graph.set_fused(id, fused, place);
+        graph.set_fused(id, fused, host.unwrap_or(Placement::Accelerator));
         values.extend(graph.node(id).map(|n| n.outputs.clone()).unwrap_or_default());
         Ok(())
     }
@@ -319,15 +278,12 @@ impl<'a> Decoder<'a> {
             let key = self.text(r, "the key of an attribute")?;
             let tag = r.u8("the tag of an attribute")?;
             let critical = r.flag("whether an attribute is critical")?;
-            let refused = || BytesError::UnknownAttribute {
-                of: of.into(),
-                key: key.into(),
-            };
             let understood = known(key) && (tag < 5 || (forms && tag < 7));
             if !understood && critical {
-                return Err(refused());
+                let (of, key) = (of.into(), key.into());
+                return Err(BytesError::UnknownAttribute { of, key });
             }
-            let size_at = r.at();
+            let size_at = r.at;
             if understood {
                 let value = r.record("an attribute", |r| self.attribute(r, tag, size_at))?;
                 list.push((key.into(), value));
@@ -349,16 +305,13 @@ impl<'a> Decoder<'a> {
             4 => Attribute::Text(self.text(r, WHAT)?.into()),
             5 => Attribute::Data(self.data(r)?),
             6 => Attribute::Form(Box::new(self.form(r)?)),
-            _ => {
-                let (what, found) = ("the tag of an attribute", tag.into());
-                return Err(BytesError::Malformed { what, at, found });
-            }
+            _ => return Err(BytesError::malformed("the tag of an attribute", at, tag)),
         })
     }
 
-    /// Reads a form. The fields of a form are neither forms nor constants, so the bytes cannot nest any deeper.
+    /// Reads a form. Fields of a form are never forms or constants themselves, so forms are not nested.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
-        let at = r.at();
+        let at = r.at;
         let name = self.text(r, "the kind of a form")?;
         let kind = FormKind::parse(name).ok_or(BytesError::UnknownAttribute {
             of: "a requantization".into(),
@@ -372,11 +325,11 @@ impl<'a> Decoder<'a> {
         let form = form_from_list(kind, &mut take).map_err(crate::OpError::Attribute)?;
         match list.len() {
             0 => Ok(form),
-            twice => Err(BytesError::Malformed {
-                what: "a form that has each field once",
+            twice => Err(BytesError::malformed(
+                "a form that has each field once",
                 at,
-                found: twice as u64,
-            }),
+                twice as u64,
+            )),
         }
     }
 }

@@ -174,13 +174,8 @@ impl<'a> Encoder<'a> {
             }
             // A value of real numbers can have a grid that the model gives. Only passes use such a grid, so it is not
             // written.
-            match value.quant.as_ref().filter(|grid| grid.codes.is_none()) {
-                None => w.u8(0),
-                Some(quant) => {
-                    w.u8(1);
-                    write_grid(w, quant);
-                }
-            }
+            let grid = value.quant.as_deref().filter(|grid| grid.codes.is_none());
+            w.optional(grid, write_grid);
             Ok(())
         })
     }
@@ -233,7 +228,7 @@ impl<'a> Encoder<'a> {
         for (key, attribute) in list {
             self.text(w, key);
             w.u8(attribute.tag());
-            // Every attribute that this version has changes what is computed, so each one is marked as critical.
+            // Every attribute that exists in this version affects what is computed, so each one is marked as critical.
             w.u8(1);
             w.record(|w| self.attribute(w, attribute))?;
         }
@@ -269,7 +264,7 @@ impl<'a> Encoder<'a> {
 /// The numbers by which operands are written. Inputs have the first numbers, then constants in the order of their first
 /// use, then the results of nodes.
 struct Numbers<'a> {
-    /// The number of each value; [`ABSENT`] if nothing refers to it.
+    /// The number of each value, by the index of its id; [`ABSENT`] if nothing refers to the value.
     of: Vec<u32>,
     constants: Vec<(&'a Value, DataId)>,
 }

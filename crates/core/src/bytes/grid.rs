@@ -24,10 +24,8 @@ pub(super) fn write_grid(w: &mut Writer, quant: &QuantParams) {
     }
     per(w, &quant.scale, |w, v| w.f32(*v));
     per(w, &quant.zero_point, |w, v| w.i32(*v));
-    w.u8(u8::from(quant.axis.is_some()));
-    quant.axis.into_iter().for_each(|axis| w.u8(axis));
-    w.u8(u8::from(quant.block.is_some()));
-    quant.block.into_iter().for_each(|block| w.u32(block.get()));
+    w.optional(quant.axis, Writer::u8);
+    w.optional(quant.block, |w, block| w.u32(block.get()));
 }
 
 pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
@@ -41,50 +39,26 @@ pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
     Ok(QuantParams {
         scale: per(r, |r| r.f32("a scale"))?,
         zero_point: per(r, |r| r.i32("a zero point"))?,
-        axis: if r.flag("the axis of a grid")? {
-            Some(r.u8("the axis of a grid")?)
-        } else {
-            None
-        },
+        axis: r.optional("the axis of a grid", |r| r.u8("the axis of a grid"))?,
         codes: None,
-        block: if r.flag("the blocks of a grid")? {
-            Some(block(r)?)
-        } else {
-            None
-        },
+        block: r.optional("the blocks of a grid", block)?,
     })
 }
 
 pub(super) fn block(r: &mut Reader<'_>) -> Read<NonZeroU32> {
-    let at = r.at();
+    let at = r.at;
     let what = "a size of blocks";
-    NonZeroU32::new(r.u32(what)?).ok_or(BytesError::Malformed { what, at, found: 0 })
+    NonZeroU32::new(r.u32(what)?).ok_or(BytesError::malformed(what, at, 0u64))
 }
 
 pub(super) fn elem(r: &mut Reader<'_>) -> Read<Elem> {
-    let at = r.at();
-    let tag = r.u8("an element type")?;
-    Elem::ALL
-        .into_iter()
-        .find(|e| e.tag() == tag)
-        .ok_or(BytesError::Malformed {
-            what: "an element type",
-            at,
-            found: tag.into(),
-        })
+    r.tag("an element type", |tag| {
+        Elem::ALL.into_iter().find(|elem| elem.tag() == tag)
+    })
 }
 
 pub(super) fn rank(r: &mut Reader<'_>) -> Read<usize> {
-    let at = r.at();
-    let rank = usize::from(r.u8("a rank")?);
-    let found = rank as u64;
-    if rank <= MAX_RANK {
-        Ok(rank)
-    } else {
-        Err(BytesError::Malformed {
-            what: "a rank",
-            at,
-            found,
-        })
-    }
+    r.tag("a rank", |rank| {
+        Some(usize::from(rank)).filter(|&rank| rank <= MAX_RANK)
+    })
 }

@@ -1,11 +1,11 @@
-//! IR bytes are the binary form of a module. The container has modules in this form, and so has every graph that leaves
-//! the process.
+//! IR bytes are the binary form of a module. Containers store modules in this form, and graphs that are passed to
+//! another process have it, too.
 //!
 //! `docs/ir-bytes.md` defines the format. Every field is written explicitly, so the order in which Rust code declares
 //! fields has no influence. The bytes of constants are stored elsewhere: IR bytes refer to constants by position, and
-//! state their element type and shape. Whoever stores the constants passes them to the reader. The same module always
-//! gives the same bytes, whatever ids it has used before: nodes are in topological order, values are numbered anew,
-//! unused constants are left out, and equal ones are merged.
+//! state their element type and shape. The caller of [`decode`] provides the constants. The same module always gives
+//! the same bytes, whatever ids it has used before: nodes are in topological order, values are numbered anew, unused
+//! constants are left out, and equal ones are merged.
 
 mod configs;
 mod decode;
@@ -43,7 +43,7 @@ const ABSENT: u32 = u32::MAX;
 /// [`decode`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BytesError {
-    /// The bytes do not begin as IR bytes begin.
+    /// The bytes do not begin with [`MAGIC`].
     #[error("these are not IR bytes of Strait")]
     Magic,
     /// The bytes state a major version that is not this one.
@@ -62,7 +62,7 @@ pub enum BytesError {
     Trailing {
         /// The item that has more bytes.
         what: &'static str,
-        /// Where the item should end.
+        /// The position where the item should end.
         at: usize,
     },
     /// A number has a value that is not allowed at its position.
@@ -80,7 +80,7 @@ pub enum BytesError {
     UnknownOp {
         /// The name of the op.
         name: String,
-        /// The version of the op.
+        /// The version of the op that the bytes state.
         version: u16,
     },
     /// The bytes have a critical attribute that this version does not know.
@@ -122,6 +122,14 @@ pub enum BytesError {
     /// A node is on a cycle, or one of its operands has been removed.
     #[error("graph `{0}` is broken: {1}")]
     Broken(String, String),
+}
+
+impl BytesError {
+    /// The error for a number that is not what was expected at this position.
+    fn malformed(what: &'static str, at: usize, found: impl Into<u64>) -> BytesError {
+        let found = found.into();
+        BytesError::Malformed { what, at, found }
+    }
 }
 
 /// What the user can do about bytes of another major version.

@@ -6,9 +6,9 @@ use super::BytesError;
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     /// True if the bytes have a later minor version, so that anything after the known fields of a record is skipped.
-    newer: bool,
+    pub(super) newer: bool,
 }
 
 pub(super) type Read<T> = Result<T, BytesError>;
@@ -20,14 +20,6 @@ impl<'a> Reader<'a> {
             at: 0,
             newer: false,
         }
-    }
-
-    pub(super) fn set_newer(&mut self, newer: bool) {
-        self.newer = newer;
-    }
-
-    pub(super) fn at(&self) -> usize {
-        self.at
     }
 
     pub(super) fn take(&mut self, count: usize, what: &'static str) -> Read<&'a [u8]> {
@@ -78,12 +70,24 @@ impl<'a> Reader<'a> {
         match self.u8(what)? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(BytesError::Malformed {
-                what: "0 or 1",
-                at,
-                found: other.into(),
-            }),
+            other => Err(BytesError::malformed("0 or 1", at, other)),
         }
+    }
+
+    /// Reads a boolean that says whether an item follows, and the item if it does.
+    pub(super) fn optional<T>(
+        &mut self,
+        what: &'static str,
+        item: impl FnOnce(&mut Self) -> Read<T>,
+    ) -> Read<Option<T>> {
+        Ok(if self.flag(what)? { Some(item(self)?) } else { None })
+    }
+
+    /// Reads a byte that stands for something. `meaning` returns `None` for a byte without a meaning.
+    pub(super) fn tag<T>(&mut self, what: &'static str, meaning: impl FnOnce(u8) -> Option<T>) -> Read<T> {
+        let at = self.at;
+        let tag = self.u8(what)?;
+        meaning(tag).ok_or_else(|| BytesError::malformed(what, at, tag))
     }
 
     /// Reads the number of items that follow. Each item takes at least `size` bytes, so a number that is too large for

@@ -2,7 +2,7 @@ use super::*;
 use crate::text::{PrintOptions, parse, print};
 use crate::{Module, TensorData};
 
-/// Small, but with every kind of field.
+/// A small module with every kind of field.
 const SMALL: &str = r#"strait 1 integer
 graph @main(%x: i8[1,2,2] scale=0.5 zero=-3) {
   %c: i32[1,2,2] scale=[0.5,0.25] zero=[0,0] axis=2 = gemm(%x, @w, _) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
@@ -22,7 +22,7 @@ data @w: i8[2,2] scale=[0.5,0.25] zero=0 axis=0 = inline [1,-2,3,-4]
 data @n: i4[2,2] scale=1.0 zero=0 = inline [-8,7,0,-1]
 "#;
 
-/// Configs of every kind.
+/// A module with configs of every kind.
 const ANNOTATED: &str = r#"strait 1 annotated
 graph @main(%x: f32[1,4]) {
   %c: f32[1,4] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
@@ -82,13 +82,13 @@ fn any_changed_byte_gives_an_error_or_a_module_that_verifies() {
                 ir[at] ^= change;
                 if let Ok(module) = read(&ir, &encoded.tensors) {
                     assert_eq!(crate::verifier::verify(&module), Ok(()));
-                    // What can be read can be written.
+                    // Every module that can be read can also be written.
                     assert!(encode(&module).is_ok());
                     read_well += 1;
                 }
             }
         }
-        // A character of a name, a scale and the like.
+        // Some modules stay valid, because the change only affects a character of a name, a scale or the like.
         assert!(read_well > 0);
     }
 }
@@ -109,7 +109,7 @@ fn any_truncation_is_an_error() {
 fn a_fused_form_has_one_addend_at_most() {
     let text = "strait 1 integer graph @g(%x: i8[1,2] scale=0.5 zero=0) { %y: i8[1,2] scale=0.5 zero=0 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={arith_folded shift=1 rounding=floor out=i8} return %y } data @w: i8[2,2] = splat 1";
     let mut encoded = encode(&parse(text).unwrap()).unwrap();
-    // From the end: no configs (4), one output (8), not placed (1), the addends (4).
+    // The bytes end with the addends (4 bytes), the placement (1), one output (8), and an empty table of configs (4).
     let at = encoded.ir.len() - 4 - 8 - 1 - 4;
     encoded.ir[at] = 2;
     let refused = read(&encoded.ir, &encoded.tensors).map(drop).unwrap_err();
@@ -125,7 +125,7 @@ fn a_fused_form_has_one_addend_at_most() {
 fn another_major_version_is_refused_and_a_later_minor_one_is_read() {
     let (_, mut encoded) = small();
     encoded.ir[10] = 7;
-    // A later version may have more behind what is known.
+    // A later version may have more bytes after the fields that this version knows.
     encoded.ir.extend([1, 2, 3]);
     assert!(read(&encoded.ir, &encoded.tensors).is_ok());
     for (major, remedy) in [(1, "compile the model again"), (3, "use a later version of Strait")] {
@@ -148,18 +148,19 @@ fn lengthen(ir: &mut [u8], end: usize, by: u32) {
     }
 }
 
-/// A module of one node, with one more attribute than this version knows.
+/// A module with one node, which has one attribute more than this version knows.
 fn with_unknown_attribute(critical: u8) -> Vec<u8> {
     let text = "strait 1 float graph @g(%x: f32[2]) { %y: f32[2] = elu(%x) {alpha=1.0} return %y }";
     let mut ir = encode(&parse(text).unwrap()).unwrap().ir;
-    // From the end: no configs (4), one output (8), not placed, not fused (2), the attribute (14) behind the number of attributes.
+    // The bytes end with the number of attributes, the attribute (14 bytes), no fused steps and no placement (2), one
+    // output (8), and an empty table of configs (4).
     let behind = ir.len() - 4 - 8 - 2;
     assert_eq!(ir[behind - 18..behind - 14], [1, 0, 0, 0]);
     ir[behind - 18] = 2;
     let (end, node_end) = (ir.len(), ir.len() - 4 - 8);
     lengthen(&mut ir, end, 13);
     lengthen(&mut ir, node_end, 13);
-    // Key: the first string, the graph's name. Tag 99, three bytes.
+    // The key is the first string, which is the graph's name. The tag is 99, and the value has three bytes.
     let attribute = [0, 0, 0, 0, 99, critical, 3, 0, 0, 0, 7, 7, 7];
     ir.splice(behind..behind, attribute);
     ir
@@ -197,7 +198,7 @@ fn equal_tensors_are_stored_once_and_unused_ones_not_at_all() {
     let module = parse(text).unwrap();
     let encoded = encode(&module).unwrap();
     assert_eq!((module.pool().len(), encoded.tensors.len()), (3, 1));
-    // The bytes are those of the module, not a copy.
+    // The module and the encoded tensors share the bytes.
     assert_eq!(encoded.tensors[0].bytes().as_ptr(), module.pool()[0].bytes().as_ptr());
 }
 

@@ -46,6 +46,14 @@ impl Writer {
         }
     }
 
+    /// Writes whether there is an item, and the item if there is one.
+    pub(super) fn optional<T>(&mut self, item: Option<T>, write: impl FnOnce(&mut Writer, T)) {
+        self.u8(item.is_some().into());
+        if let Some(item) = item {
+            write(self, item);
+        }
+    }
+
     /// Writes the number of bytes that `body` writes, and then these bytes.
     pub(super) fn record<E>(&mut self, body: impl FnOnce(&mut Writer) -> Result<(), E>) -> Result<(), E> {
         let start = self.0.len();

@@ -1,6 +1,7 @@
 //! Mean over windows.
 
 use super::prelude::*;
+use crate::shape::window_elements;
 
 op! {
     /// The mean of each window of [N, C, spatial…]. On integers, the mean is the sum divided by the count, rounded half
@@ -38,29 +39,20 @@ impl AveragePool {
     /// padding is not counted.
     ///
     /// # Errors
-    /// All elements of some window are left out of the count, so it has no mean; or there are too many positions.
+    /// A window has no elements that count, so it has no mean; or there are too many positions.
     pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
         let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
         if counts_all && !self.ceil {
-            let whole = self.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
-            return Ok(Divisors {
-                numbers: vec![whole],
-                picks: Vec::new(),
-            });
+            let numbers = vec![window_elements(&self.size)];
+            let picks = Vec::new();
+            return Ok(Divisors { numbers, picks });
         }
-        let lists = support::Lists {
-            size: &self.size,
-            stride: &self.stride,
-            pad: &self.pad,
-            dilation: &self.dilation,
-        };
-        let counted = lists
-            .all_inside(extents, positions, self.count_include_pad)
-            .ok_or_else(|| {
-                let most = support::MAX_POSITIONS;
-                let text = format!("its windows count different numbers of elements, at more than {most} positions");
-                Reason::new(ReasonCode::PoolCount, text)
-            })?;
+        let counted = self.window().all_inside(extents, positions, self.count_include_pad);
+        let counted = counted.ok_or_else(|| {
+            let most = support::MAX_POSITIONS;
+            let text = format!("its windows count different numbers of elements, at more than {most} positions");
+            Reason::new(ReasonCode::PoolCount, text)
+        })?;
         let mut numbers = counted.clone();
         numbers.sort_unstable();
         numbers.dedup();
@@ -80,15 +72,7 @@ impl AveragePool {
 
 impl OpFacts for AveragePool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::pool(
-            operands,
-            &self.size,
-            &self.stride,
-            &self.pad,
-            &self.dilation,
-            self.ceil,
-            |elem| elem,
-        )
+        support::pool(operands, self.window(), self.ceil, |elem| elem)
     }
 
     fn channel_axis(&self, _: usize) -> Option<usize> {

@@ -42,6 +42,12 @@ op! {
     }
 }
 
+impl From<BinaryFunction> for super::Op {
+    fn from(function: BinaryFunction) -> super::Op {
+        Binary { function }.into()
+    }
+}
+
 impl OpFacts for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;

@@ -64,13 +64,8 @@ impl Col2Im {
     /// The window is longer than the padded axis.
     pub fn blocks(&self) -> Result<SmallVec<[u64; 4]>, Reason> {
         let along = |axis: usize| {
-            let window = support::Window {
-                size: self.block[axis].into(),
-                stride: self.stride[axis],
-                dilation: self.dilation[axis],
-                pad: (self.pad[axis], self.pad[axis + self.image.len()]),
-                ceil: false,
-            };
+            let lists = [&self.stride[..], &self.dilation, &self.pad];
+            let window = support::Window::along(axis, self.block[axis].into(), lists);
             let extent = support::window_extent(Dim::Fixed(self.image[axis].into()), window)?;
             Ok(extent.fixed().unwrap_or(0))
         };

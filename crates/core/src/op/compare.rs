@@ -26,6 +26,12 @@ op! {
     }
 }
 
+impl From<Relation> for super::Op {
+    fn from(relation: Relation) -> super::Op {
+        Compare { relation }.into()
+    }
+}
+
 impl OpFacts for Compare {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, |_| Elem::Bool)

@@ -20,30 +20,26 @@ op! {
         groups: u32,
         /// The value of a padding element: 0 in float, and the zero point of x on integers.
         pad_value: i32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
-        /// Zero point of the weights: one for all, or one for each output channel. The default is 0, which is also
-        /// stated in float.
+        /// Zero point of the weights: one for all, or one for each output channel. The default is 0. For floats it is
+        /// always 0.
         weight_zero: WeightZero,
     }
 }
 
 impl OpFacts for Conv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let x = support::operand(operands, 0)?;
-        let weight = support::operand(operands, 1)?;
+        let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let elem = support::factors(x, weight, operands.get(2).copied().flatten(), self.accumulator)?;
         let spatial = x.shape.len().saturating_sub(2);
         support::ensure(
             (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),
             ReasonCode::ConvRank,
             || {
-                format!(
-                    "x has rank {} and weight rank {}; both need 3 to 5, alike",
-                    x.shape.len(),
-                    weight.shape.len()
-                )
+                let (x, weight) = (x.shape.len(), weight.shape.len());
+                format!("x has rank {x} and weight rank {weight}; both need 3 to 5, alike")
             },
         )?;
         let lists = [self.stride.len(), self.dilation.len(), self.pad.len() / 2];
@@ -65,27 +61,13 @@ impl OpFacts for Conv {
             || format!("{channels} input channels, {groups} groups and a weight of {kernel:?} do not fit together"),
         )?;
         support::one_for_each(&self.weight_zero, outputs)?;
-        if let Some(bias) = operands.get(2).copied().flatten() {
-            support::ensure(
-                bias.shape.as_slice() == [Dim::Fixed(outputs)],
-                ReasonCode::ConvBias,
-                || format!("the bias must have shape [{outputs}]"),
-            )?;
-        }
+        support::bias(operands, 2, outputs)?;
         let mut shape: SmallVec<[Dim; 4]> = smallvec![x.shape[0], Dim::Fixed(outputs)];
         for axis in 0..spatial {
-            shape.push(support::window_extent(
-                x.shape[axis + 2],
-                support::Window {
-                    size: kernel[axis + 2],
-                    stride: self.stride[axis],
-                    dilation: self.dilation[axis],
-                    pad: (self.pad[axis], self.pad[axis + spatial]),
-                    ceil: false,
-                },
-            )?);
+            let window = support::Window::along(axis, kernel[axis + 2], [&self.stride, &self.dilation, &self.pad]);
+            shape.push(support::window_extent(x.shape[axis + 2], window)?);
         }
-        Ok(smallvec![TensorType { elem, shape }])
+        support::one(elem, shape)
     }
 
     fn channel_axis(&self, _: usize) -> Option<usize> {

@@ -27,7 +27,6 @@ op! {
 impl OpFacts for ConvTranspose {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        let bias = operands.get(2).copied().flatten();
         support::all_float(operands)?;
         let spatial = x.shape.len().saturating_sub(2);
         support::ensure(
@@ -63,11 +62,7 @@ impl OpFacts for ConvTranspose {
             );
             return Err(Reason::new(ReasonCode::ConvChannels, text));
         };
-        support::ensure(
-            bias.is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(outputs)]),
-            ReasonCode::ConvBias,
-            || format!("the bias must have shape [{outputs}]"),
-        )?;
+        support::bias(operands, 2, outputs)?;
         let mut shape: SmallVec<[Dim; 4]> = smallvec![x.shape[0], Dim::Fixed(outputs)];
         for axis in 0..spatial {
             shape.push(self.extent(axis, x.shape[axis + 2], kernel[axis + 2])?);

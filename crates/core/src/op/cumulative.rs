@@ -20,7 +20,7 @@ op! {
         of: Running,
         /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True to leave out the element at the position itself. The first element of the result is then 0 for a sum,
+        /// True to leave out the element at the position itself. The result at the first position is then 0 for a sum,
         /// or 1 for a product.
         exclusive: bool,
         /// True to go from the end of the axis to its begin.

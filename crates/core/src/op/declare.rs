@@ -1,7 +1,7 @@
 //! [`Op`](super::Op) and [`Term`](super::Term), made from the list of ops.
 
-/// Declares the closed set of ops, and the functions of `Op` and `Term`, which pass each question on to the struct of
-/// the op. A family is an op whose members have terms of their own.
+/// Declares the closed set of ops, and the functions of `Op` and `Term`, each of which calls the function of the same
+/// name on the op's struct. A family is an op, such as `unary`, whose members have terms of their own.
 macro_rules! ops {
     (
         ($d:tt)
@@ -194,9 +194,8 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.real()),* }
             }
 
-            /// The types of the results; see [`OpFacts::infer`]. The number of operands is checked here, and absent
-            /// operands that are required are refused here. So ops may index operands up to the smallest number that
-            /// they need.
+            /// The types of the results; see [`OpFacts::infer`]. This function checks the number of operands, and that
+            /// no required operand is absent. So the `infer` of an op may index all operands that the op requires.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

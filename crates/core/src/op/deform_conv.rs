@@ -25,12 +25,9 @@ op! {
 
 impl OpFacts for DeformConv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let [x, weight, offset] = [
-            support::operand(operands, 0)?,
-            support::operand(operands, 1)?,
-            support::operand(operands, 2)?,
-        ];
-        let optional = |index: usize| operands.get(index).copied().flatten();
+        let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let offset = support::operand(operands, 2)?;
+        let mask = operands.get(4).copied().flatten();
         support::all_float(operands)?;
         support::ensure(
             [self.stride.len(), self.dilation.len(), self.pad.len() / 2] == [2; 3] && self.pad.len() == 4,
@@ -52,17 +49,10 @@ impl OpFacts for DeformConv {
         support::ensure(fits, ReasonCode::ConvChannels, || {
             format!("{x} in {groups} groups, {parts} for offsets, does not fit to a weight of {kernel:?}")
         })?;
-        let extents = [0, 1].map(|axis| {
-            let window = support::Window {
-                size: kernel[axis + 2],
-                stride: self.stride[axis],
-                dilation: self.dilation[axis],
-                pad: (self.pad[axis], self.pad[axis + 2]),
-                ceil: false,
-            };
+        let [rows, columns] = [0, 1].map(|axis| {
+            let window = support::Window::along(axis, kernel[axis + 2], [&self.stride, &self.dilation, &self.pad]);
             support::window_extent(x.shape[axis + 2], window)
         });
-        let [rows, columns] = extents;
         let (rows, columns) = (rows?, columns?);
         let taps = kernel[2]
             .checked_mul(kernel[3])
@@ -71,17 +61,13 @@ impl OpFacts for DeformConv {
             let numbers = taps?.checked_mul(each)?;
             Some(smallvec![*batch, Dim::Fixed(numbers), rows, columns])
         };
-        let mask = optional(4).is_none_or(|mask| Some(&mask.shape) == wanted(1).as_ref());
+        let mask = mask.is_none_or(|mask| Some(&mask.shape) == wanted(1).as_ref());
         support::ensure(
             Some(&offset.shape) == wanted(2).as_ref() && mask,
             ReasonCode::Operands,
             || format!("offsets of {offset}, or their mask, do not move {kernel:?} taps over {x}"),
         )?;
-        support::ensure(
-            optional(3).is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(kernel[0])]),
-            ReasonCode::ConvBias,
-            || format!("the bias must have shape [{}]", kernel[0]),
-        )?;
+        support::bias(operands, 3, kernel[0])?;
         support::one(x.elem, smallvec![*batch, Dim::Fixed(kernel[0]), rows, columns])
     }
 }

@@ -16,7 +16,7 @@ pub struct Foreign {
 }
 
 /// The attributes of a `Foreign` op have arbitrary names. The text form and IR bytes write them as `x.<name>`, after
-/// the two attributes `domain` and `name`. They are read with [`Foreign::with_attributes`].
+/// the two attributes `domain` and `name`. [`Op::from_attribute_list`](super::Op::from_attribute_list) reads them.
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;
@@ -38,8 +38,8 @@ impl Attributes for Foreign {
 
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
         Ok(Foreign {
-            domain: crate::attribute::field("foreign", "domain", get)?,
-            name: crate::attribute::field("foreign", "name", get)?,
+            domain: crate::attribute::field("foreign", "domain", get, None)?,
+            name: crate::attribute::field("foreign", "name", get, None)?,
             attributes: Vec::new(),
         })
     }
@@ -48,12 +48,6 @@ impl Attributes for Foreign {
 impl Foreign {
     /// The kind of computation that this op does.
     pub const KIND: Kind = Kind::Elsewhere;
-
-    /// The same op with these attributes.
-    pub fn with_attributes(mut self, attributes: Vec<(String, Attribute)>) -> Foreign {
-        self.attributes = attributes;
-        self
-    }
 }
 
 impl OpFacts for Foreign {

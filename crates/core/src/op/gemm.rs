@@ -17,11 +17,11 @@ op! {
         alpha: f32,
         /// Factor of the bias.
         beta: f32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
-        /// Zero point of `b`: one for all, or one for each of its N outputs. The default is 0, which is also stated in
-        /// float.
+        /// Zero point of `b`: one for all, or one for each of its N outputs. The default is 0. For floats it is always
+        /// 0.
         weight_zero: WeightZero,
     }
 }
@@ -97,8 +97,8 @@ impl Gemm {
         }
     }
 
-    /// True if the op has this canonical form. The type of the accumulator and the zero points of weights do not
-    /// matter.
+    /// True if the op is [`Gemm::canonical`], except that the type of the accumulator and the zero points of the
+    /// weights may differ.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,

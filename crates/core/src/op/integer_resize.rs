@@ -25,10 +25,11 @@ impl IntegerResize {
     /// The largest number of axes whose extent may change. Each further axis doubles the number of neighbours from
     /// which an element is computed.
     pub const MOST_AXES: usize = 4;
-    /// The largest number of fractional bits of all these axes together. With 16-bit codes, sums then stay below 2^62.
+    /// The largest number of fractional bits of all resized axes together. With 16-bit codes, sums then stay below
+    /// 2^62.
     pub const MOST_BITS: usize = 44;
 
-    /// True if this many axes can be resized with this many fractional bits each.
+    /// True if `axes` axes can be resized with `fraction` fractional bits each.
     pub fn takes(axes: usize, fraction: u8) -> bool {
         let bits = usize::from(fraction).saturating_mul(axes);
         (1..=16).contains(&fraction) && axes <= Self::MOST_AXES && bits <= Self::MOST_BITS

@@ -10,7 +10,8 @@ op! {
     /// 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has the
     /// table's element type.
     Interpolate = "interpolate" v 1: Integer, 2 {
-        /// There are 2^`step` codes from one entry to the next.
+        /// The logarithm of the distance between two entries: an entry stands for the code that is 2^`step` above the
+        /// code of the entry before it.
         step: u8,
         /// How an interpolated value is rounded.
         rounding: Rounding,
@@ -18,7 +19,8 @@ op! {
 }
 
 impl Interpolate {
-    /// The function on codes of type `x`. `None` if `x` does not have as many codes as lie between two entries.
+    /// The function on codes of type `x`. `None` if the type has more than 16 bits, or if `step` is 0 or exceeds the
+    /// number of bits of the type.
     pub fn on(&self, x: Elem) -> Option<Interpolated> {
         let lines = Interpolated {
             elements: x.int_type()?,

@@ -12,7 +12,8 @@ op! {
     /// The body's inputs are the number of runs before this one (i64, a scalar), the condition (boolean, a scalar), the
     /// carried values, and the values that every run reads. The body's outputs are whether another run follows
     /// (boolean, one element), the carried values, and values that are stacked. The results of the op are the carried
-    /// values after the last run, and the stacks. A stack has what one output was in all runs, along a new first axis.
+    /// values after the last run, and the stacks. A stack joins the values that one output had in all runs along a new
+    /// first axis.
     ///
     /// A carried value keeps its element type and rank. If its extents change from run to run, the body's input has
     /// named extents.

@@ -12,8 +12,8 @@ op! {
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
     }
 }
@@ -29,8 +29,8 @@ impl OpFacts for MatMul {
         let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
-        // As in NumPy, a vector on the left counts as a row, and a vector on the right as a column. The axis that is
-        // added for this is removed from the result.
+        // As in NumPy, a vector on the left counts as a row, and a vector on the right as a column. The axis of extent
+        // 1 that makes the vector a matrix is removed from the result.
         if left.len() == 1 {
             left.insert(0, Dim::Fixed(1));
         }

@@ -21,15 +21,7 @@ op! {
 
 impl OpFacts for MaxPool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::pool(
-            operands,
-            &self.size,
-            &self.stride,
-            &self.pad,
-            &self.dilation,
-            self.ceil,
-            |elem| elem,
-        )
+        support::pool(operands, self.window(), self.ceil, |elem| elem)
     }
 
     fn channel_axis(&self, _: usize) -> Option<usize> {

@@ -11,8 +11,8 @@ op! {
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
     }
 }

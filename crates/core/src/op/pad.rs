@@ -56,7 +56,7 @@ impl OpFacts for Pad {
                 continue;
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
-            // No more elements can be removed from an axis than it has.
+            // A negative amount must not remove more elements from an axis than it has.
             let cropped = extent
                 .and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0)))
                 .filter(|&e| e >= 0);

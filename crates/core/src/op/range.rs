@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// start + i · delta for all i from 0 up to, but not including, ⌈(limit − start) / delta⌉. If this bound is
-    /// negative, the result is empty. The operands are start, limit and delta, each a single i64, f32 or f64.
+    /// start + i · delta for all i from 0 up to, but not including, n = ⌈(limit − start) / delta⌉. If n is negative,
+    /// the result is empty. The operands are start, limit and delta, each a single i64, f32 or f64.
     Range = "range" v 1: Real, 3 {}
 }
 

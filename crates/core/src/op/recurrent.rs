@@ -92,9 +92,8 @@ impl Field for Activations {
     }
 
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        let Attribute::Text(text) = attribute else { return None };
-        let words: Option<_> = text.split_whitespace().map(Activation::parse).collect();
-        words.map(Activations)
+        let words = attribute.text()?.split_whitespace();
+        words.map(Activation::parse).collect::<Option<_>>().map(Activations)
     }
 
     fn allowed() -> String {
@@ -102,33 +101,6 @@ impl Field for Activations {
             "{}, with a space between several",
             <Activation as Field>::allowed().replace("one of", "words out of")
         )
-    }
-}
-
-/// Clips numbers to the range from minus this bound to plus this bound. The default is infinity, which clips nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound(pub f32);
-
-impl Bound {
-    /// The bound that clips nothing.
-    pub const NONE: Bound = Bound(f32::INFINITY);
-}
-
-impl Field for Bound {
-    fn to_attribute(&self) -> Attribute {
-        self.0.to_attribute()
-    }
-
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        f32::from_attribute(attribute).map(Bound)
-    }
-
-    fn allowed() -> String {
-        <f32 as Field>::allowed()
-    }
-
-    fn implied() -> Option<Self> {
-        Some(Bound::NONE)
     }
 }
 
@@ -160,8 +132,9 @@ op! {
         clip: f32,
         /// True if an `lstm` computes its gate f as 1 − i.
         coupled: bool,
-        /// The bound to which an `lstm` clips its cell state after each step.
-        cell_clip: Bound,
+        /// An `lstm` clips its cell state after each step to the range from −cell_clip to cell_clip. Infinity means that
+        /// it is not clipped.
+        cell_clip: f32 = f32::INFINITY,
     }
 }
 
@@ -188,11 +161,11 @@ impl OpFacts for Recurrent {
             format!("states are cut off at {}, which is not positive", self.clip)
         })?;
         let of_lstm = self.cell == Cell::Lstm;
-        let Bound(bound) = self.cell_clip;
+        let bound = self.cell_clip;
         support::ensure(
             bound > 0.0 && (of_lstm || bound.is_infinite()),
             ReasonCode::Operands,
-            || format!("the cell of a {} is cut off at {bound}", self.cell.name()),
+            || format!("the cell of a {} is cut off at {bound}", self.cell),
         )?;
         let (Some(weights), [steps, batch, inner]) = (weight.dims(), &x.shape[..]) else {
             let text = format!("the pre-activations {x} have no three axes, or the weight {weight} is symbolic");
@@ -210,23 +183,14 @@ impl OpFacts for Recurrent {
             },
         )?;
         let state: Shape = smallvec![Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
-        let fixed = |numbers: &[u64]| -> Shape { numbers.iter().map(|&n| Dim::Fixed(n)).collect() };
+        let of_gru = self.cell == Cell::GruLinear;
+        let rows_of = |count: u64| -> Shape { smallvec![Dim::Fixed(directions), Dim::Fixed(count)] };
         let others: [(&str, Elem, Shape, bool); 5] = [
             ("lengths", Elem::I64, smallvec![*batch], true),
             ("state", x.elem, state.clone(), true),
             ("cell", x.elem, state.clone(), of_lstm),
-            (
-                "peepholes",
-                x.elem,
-                fixed(&[directions, hidden.saturating_mul(3)]),
-                of_lstm,
-            ),
-            (
-                "bias",
-                x.elem,
-                fixed(&[directions, hidden]),
-                self.cell == Cell::GruLinear,
-            ),
+            ("peepholes", x.elem, rows_of(hidden.saturating_mul(3)), of_lstm),
+            ("bias", x.elem, rows_of(hidden), of_gru),
         ];
         support::ensure(
             x.elem.is_float() && weight.elem == x.elem,
@@ -241,22 +205,14 @@ impl OpFacts for Recurrent {
                 || {
                     format!(
                         "the operand `{what}` is {operand}, which a {} does not take here",
-                        self.cell.name()
+                        self.cell
                     )
                 },
             )?;
         }
         let each = smallvec![*steps, Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
-        let mut results: Results = smallvec![TensorType {
-            elem: x.elem,
-            shape: each
-        }];
-        for _ in 0..=usize::from(of_lstm) {
-            results.push(TensorType {
-                elem: x.elem,
-                shape: state.clone(),
-            });
-        }
-        Ok(results)
+        let states = std::iter::repeat_n(state, 1 + usize::from(of_lstm));
+        let shapes = std::iter::once(each).chain(states);
+        Ok(shapes.map(|shape| TensorType { elem: x.elem, shape }).collect())
     }
 }

@@ -27,8 +27,8 @@ op! {
         axes: SmallVec<[i64; 4]>,
         /// True to keep reduced axes, with extent 1.
         keep_dims: bool,
-        /// The integer type of the accumulator for sums of codes. The default is i32, which is also stated for
-        /// everything else.
+        /// The integer type of the accumulator for sums of codes. The default is i32. For anything but a sum of codes,
+        /// this field has no effect and is i32.
         accumulator: Carrier,
     }
 }
@@ -61,20 +61,9 @@ impl OpFacts for Reduce {
 impl Reduce {
     /// The reduced axes as ascending positions. An empty list of `axes` means all axes.
     pub fn reduced(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
-        if self.axes.is_empty() {
-            return Ok((0..rank).collect());
+        match self.axes.is_empty() {
+            true => Ok((0..rank).collect()),
+            false => support::ascending_axes(&self.axes, rank),
         }
-        let mut axes = self
-            .axes
-            .iter()
-            .map(|&a| support::axis(a, rank))
-            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
-        axes.sort_unstable();
-        let count = axes.len();
-        axes.dedup();
-        support::ensure(axes.len() == count, ReasonCode::Axes, || {
-            format!("{:?} names an axis twice", self.axes)
-        })?;
-        Ok(axes)
     }
 }

@@ -1,7 +1,6 @@
 //! Resizing.
 
 use super::prelude::*;
-use crate::attribute::{Attribute, Field};
 
 words! {
     /// How an element of the result is computed from its neighbours in the operand.
@@ -50,73 +49,6 @@ words! {
     }
 }
 
-/// A boolean attribute of [`Resize`]. It is false by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switch(pub bool);
-
-impl Field for Switch {
-    fn to_attribute(&self) -> Attribute {
-        self.0.to_attribute()
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        bool::from_attribute(attribute).map(Switch)
-    }
-    fn allowed() -> String {
-        <bool as Field>::allowed()
-    }
-    fn implied() -> Option<Self> {
-        Some(Switch::default())
-    }
-}
-
-/// The coefficient of cubic convolution; −¾ by default.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicCoefficient(pub f32);
-
-impl Default for CubicCoefficient {
-    fn default() -> Self {
-        CubicCoefficient(-0.75)
-    }
-}
-
-impl Field for CubicCoefficient {
-    fn to_attribute(&self) -> Attribute {
-        self.0.to_attribute()
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        f32::from_attribute(attribute).map(CubicCoefficient)
-    }
-    fn allowed() -> String {
-        <f32 as Field>::allowed()
-    }
-    fn implied() -> Option<Self> {
-        Some(CubicCoefficient::default())
-    }
-}
-
-/// The region of the operand that is resized: the begins of all axes, the ends of all axes, and then the value that
-/// elements outside of the operand have. Empty if the whole operand is resized.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Region(pub Vec<f32>);
-
-impl Field for Region {
-    fn to_attribute(&self) -> Attribute {
-        self.0.to_attribute()
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        Vec::from_attribute(attribute).map(Region)
-    }
-    fn allowed() -> String {
-        <Vec<f32> as Field>::allowed()
-    }
-    fn is_list() -> bool {
-        true
-    }
-    fn implied() -> Option<Self> {
-        Some(Region::default())
-    }
-}
-
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
     /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Then
@@ -134,18 +66,23 @@ op! {
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// True to compute an element from all elements of the operand that it covers, if an axis shrinks.
-        antialias: Switch,
+        /// If true and an axis shrinks, an element is computed from all elements of the operand that it covers.
+        antialias: bool = false,
         /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
-        exclude_outside: Switch,
+        exclude_outside: bool = false,
         /// The coefficient of cubic convolution.
-        cubic: CubicCoefficient,
-        /// The region that is resized, for the coordinate mode `tf_crop_and_resize`.
-        region: Region,
+        cubic: f32 = Resize::CUBIC,
+        /// The region of the operand that is resized, for the coordinate mode `tf_crop_and_resize`: the begins of all
+        /// axes, the ends of all axes, and then the value that elements outside of the operand have. Empty if the whole
+        /// operand is resized.
+        region: Vec<f32> = Vec::new(),
     }
 }
 
 impl Resize {
+    /// The coefficient of cubic convolution if none is given.
+    pub const CUBIC: f32 = -0.75;
+
     /// A resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
     pub fn to_sizes(mode: ResizeMode, coordinate: Coordinate, sizes: &[i64]) -> Resize {
         Resize {
@@ -154,14 +91,14 @@ impl Resize {
             nearest: Nearest::RoundPreferFloor,
             scales: Vec::new(),
             sizes: sizes.into(),
-            antialias: Switch(false),
-            exclude_outside: Switch(false),
-            cubic: CubicCoefficient::default(),
-            region: Region::default(),
+            antialias: false,
+            exclude_outside: false,
+            cubic: Resize::CUBIC,
+            region: Vec::new(),
         }
     }
 
-    /// The type of the second operand, which replaces one of the lists; `None` if there is no second operand.
+    /// The type of the second operand, which replaces `scales` or `sizes`; `None` if there is no second operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);
@@ -201,11 +138,11 @@ impl OpFacts for Resize {
             format!("scales or sizes must name {rank} axes, and no scale is 0")
         })?;
         let region = match self.coordinate {
-            Coordinate::Crop => self.region.0.len() == 2 * rank + 1,
-            _ => self.region.0.is_empty(),
+            Coordinate::Crop => self.region.len() == 2 * rank + 1,
+            _ => self.region.is_empty(),
         };
         support::ensure(region, ReasonCode::Resize, || {
-            format!("{} numbers of a region of {rank} axes", self.region.0.len())
+            format!("{} numbers of a region of {rank} axes", self.region.len())
         })?;
         let mut shape = x.shape.clone();
         for axis in 0..rank {

@@ -7,9 +7,10 @@ words! {
     RoiMode {
         /// The mean of linearly interpolated samples.
         Average = "average",
-        /// The largest of all products of a sample's neighbour and its weight. Each sample has four neighbours.
+        /// Each sample is interpolated from four neighbours. The value is the largest product of a neighbour and its
+        /// weight, over all samples of the bin.
         Maximum = "maximum",
-        /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin is empty.
+        /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin has no elements.
         Elements = "elements",
     }
 }
@@ -26,8 +27,8 @@ op! {
         height: u32,
         /// Number of bins of a region horizontally.
         width: u32,
-        /// Number of samples of a bin along each axis. 0 stands for the number of elements that the bin covers, rounded
-        /// up.
+        /// Number of samples of a bin along each axis. 0 means one sample for each element that the bin covers
+        /// along the axis, rounded up.
         sampling: u32,
         /// Factor by which corners are multiplied to get positions in `x`.
         scale: f32,
@@ -39,11 +40,8 @@ op! {
 
 impl OpFacts for RoiAlign {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let [x, regions, images] = [
-            support::operand(operands, 0)?,
-            support::operand(operands, 1)?,
-            support::operand(operands, 2)?,
-        ];
+        let (x, regions) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let images = support::operand(operands, 2)?;
         support::all_float(&operands[..2])?;
         let count = regions.shape.first().copied().unwrap_or(Dim::Fixed(0));
         let fits = x.shape.len() == 4

@@ -5,8 +5,8 @@ use super::prelude::*;
 words! {
     /// What an index of [`Scatter`] refers to.
     ScatterBy {
-        /// An index refers to one element. The element is at the same position as the index, except along one axis,
-        /// where the index gives the position.
+        /// An index refers to one element. The element has the same coordinates as the index, except along one axis,
+        /// where the value of the index is the coordinate.
         Element = "element",
         /// A list of indices refers to a slice. The list has the coordinates of the slice, and runs along the last axis
         /// of the indices.
@@ -34,15 +34,14 @@ op! {
     /// `x` after `updates` are written to it, or combined with it, at the positions in `indices` (i64; negative ones
     /// count from the end). The updates are applied in row-major order.
     ///
-    /// By element: `indices` and `updates` have the same shape. Its rank is that of `x`, and it is not longer than `x`
+    /// By element: `indices` and `updates` have the same shape. They have the rank of `x`, and are not longer than `x`
     /// along any axis except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`.
     /// `updates` has the other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the
     /// type of `x`.
     Scatter = "scatter" v 1: Real, 3 {
         /// What an index refers to.
         by: ScatterBy,
-        /// The axis along which an index gives the position, if elements are scattered; a negative one counts from the
-        /// end.
+        /// The axis along which an index gives the position, if `by` is `element`; a negative one counts from the end.
         axis: i64,
         /// How the existing element and the update are combined.
         combine: Combination,
@@ -51,11 +50,8 @@ op! {
 
 impl OpFacts for Scatter {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let [x, indices, updates] = [
-            support::operand(operands, 0)?,
-            support::operand(operands, 1)?,
-            support::operand(operands, 2)?,
-        ];
+        let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let updates = support::operand(operands, 2)?;
         support::ensure(
             indices.elem == Elem::I64 && updates.elem == x.elem,
             ReasonCode::ElementTypes,

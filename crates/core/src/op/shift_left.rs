@@ -3,13 +3,13 @@
 use super::prelude::*;
 
 op! {
-    /// (x − zero) · 2^bits, in an integer type that can hold the result for every code. The result has no zero point.
-    /// Its unit is 2^bits times finer than that of the operand.
+    /// (x − zero) · 2^bits, in an integer type that can hold the result for every code. The result has the zero point
+    /// 0, and a scale that is 2^bits times smaller than that of the operand.
     ShiftLeft = "shift_left" v 2: Integer, 1 {
         /// The zero point that is subtracted.
         zero: i32,
-        /// The shift in bits. If the operand has 8 bits and the result is i32, it is at most 23, or 24 for `i8` with
-        /// zero point 0.
+        /// The shift in bits. If the operand has 8 bits and the result is i32, the shift is at most 23, or 24 for `i8`
+        /// with zero point 0.
         bits: u8,
         /// The type of the result; i32 by default.
         accumulator: Carrier,

@@ -53,7 +53,7 @@ impl OpFacts for Slice {
 pub type Span = (usize, u64, i64, u64);
 
 impl Slice {
-    /// What the slice takes of each sliced axis, if the operand has this shape.
+    /// For each sliced axis, which positions of an operand with this shape the slice takes.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
         support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {

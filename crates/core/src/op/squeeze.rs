@@ -13,11 +13,7 @@ op! {
 impl OpFacts for Squeeze {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        let dropped = self
-            .axes
-            .iter()
-            .map(|&a| support::axis(a, x.shape.len()))
-            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        let dropped = support::axes(&self.axes, x.shape.len())?;
         let mut shape = Shape::new();
         for (axis, &dim) in x.shape.iter().enumerate() {
             let drop = if self.axes.is_empty() {

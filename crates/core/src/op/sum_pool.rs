@@ -3,9 +3,10 @@
 use super::prelude::*;
 
 op! {
-    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. If a mean is
-    /// wanted, the requantization after it also divides. If this requantization is fused, an optional second operand
-    /// says for each element which channel of its parameters to use; see [`Requantize`](struct@super::Requantize).
+    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. To compute a
+    /// mean, the requantization that follows the sum also divides by the number of elements. If the requantization is
+    /// fused, an optional second operand says for each element of the result which channel's parameters to use; see
+    /// [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 2: Accumulates, 1 to 2 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
@@ -19,8 +20,8 @@ op! {
         ceil: bool,
         /// The value of a padding element, which is the zero point of the operand.
         pad_value: i32,
-        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
-        /// operands are not codes.
+        /// The integer type of the accumulator if the operands are codes. The default is i32. If the operands are not
+        /// codes, this field has no effect and is i32.
         accumulator: Carrier,
     }
 }
@@ -29,28 +30,14 @@ impl SumPool {
     /// For each position of the result, in row-major order, how many taps of the window are on elements of an operand
     /// with these spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
-        let lists = support::Lists {
-            size: &self.size,
-            stride: &self.stride,
-            pad: &self.pad,
-            dilation: &self.dilation,
-        };
-        lists.all_inside(extents, positions, false)
+        self.window().all_inside(extents, positions, false)
     }
 }
 
 impl OpFacts for SumPool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::accumulator(support::operand(operands, 0)?.elem, self.accumulator)?;
-        let results = support::pool(
-            operands,
-            &self.size,
-            &self.stride,
-            &self.pad,
-            &self.dilation,
-            self.ceil,
-            |_| elem,
-        )?;
+        let results = support::pool(operands, self.window(), self.ceil, |_| elem)?;
         if operands.get(1).is_some_and(Option::is_some) {
             results
                 .iter()

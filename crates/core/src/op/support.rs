@@ -6,12 +6,12 @@ use crate::carrier::Carrier;
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
+use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, axis_of, element_count};
 use crate::zeros::{WeightZero, Zero};
 use smallvec::{SmallVec, smallvec};
 use strait_requantize::function::Real;
 
-/// The types of the operands that inference gets; `None` for an optional operand that is absent.
+/// The types of the operands that inference gets. An optional operand that is absent is `None`.
 pub type Operands<'a> = [Option<&'a TensorType>];
 
 /// The types of a node's results.
@@ -23,8 +23,8 @@ pub trait OpFacts: Attributes {
     /// function never panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 
-    /// The axis of the first result along which a requantization has its channels. The requantization is fused into
-    /// this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
+    /// The axis of the first result along which the channels of the requantization run. The requantization is fused
+    /// into this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
     fn channel_axis(&self, _rank: usize) -> Option<usize> {
         None
     }
@@ -40,7 +40,7 @@ pub trait OpFacts: Attributes {
         None
     }
 
-    /// The attributes of the op that are codes of real zero.
+    /// The zero points that the op has as attributes: codes of its operands that stand for real zero.
     fn zeros(&self) -> SmallVec<[Zero; 2]> {
         SmallVec::new()
     }
@@ -152,7 +152,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The types of a node with one result, which has this type.
+/// The result types of a node with one result, which has this element type and shape.
 pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
@@ -165,6 +165,21 @@ pub(super) struct Window {
     pub(super) dilation: u32,
     pub(super) pad: (u32, u32),
     pub(super) ceil: bool,
+}
+
+impl Window {
+    /// The window along one axis, if the extents of its windows are not rounded up. `lists` are the strides, the
+    /// dilations and the padding of all axes, as [`Lists`] has them.
+    pub(super) fn along(axis: usize, size: u64, lists: [&[u32]; 3]) -> Window {
+        let [stride, dilation, pad] = lists;
+        Window {
+            size,
+            stride: stride[axis],
+            dilation: dilation[axis],
+            pad: (pad[axis], pad[axis + stride.len()]),
+            ceil: false,
+        }
+    }
 }
 
 /// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at
@@ -230,6 +245,21 @@ pub(super) struct Lists<'a> {
     pub(super) dilation: &'a [u32],
 }
 
+/// Gives each op that has these attributes a function that returns them.
+macro_rules! windows {
+    ($($op:ident),*) => { $(impl super::$op {
+        pub(super) fn window(&self) -> Lists<'_> {
+            Lists {
+                size: &self.size,
+                stride: &self.stride,
+                pad: &self.pad,
+                dilation: &self.dilation,
+            }
+        }
+    })* };
+}
+windows!(MaxPool, AveragePool, SumPool);
+
 impl Lists<'_> {
     /// For each position along a spatial axis, how many taps of the window are on elements of an operand with this
     /// extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
@@ -241,7 +271,8 @@ impl Lists<'_> {
         let dilation = at(self.dilation, axis).max(1);
         let extent = i128::from(extent);
         let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
-        // The number of taps that read something before a coordinate: those with k < (coordinate − start) / dilation.
+        // The number of taps that read a position below `coordinate`: the taps with k < (coordinate − start) /
+        // dilation.
         let before = |coordinate: i128, start: i128| {
             let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
             taps.clamp(0, size)
@@ -272,17 +303,36 @@ impl Lists<'_> {
     }
 }
 
-/// The largest number of window positions for which such lists are made.
+/// The largest number of window positions for which `all_inside` makes a list.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
 /// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
-    let rank_signed = rank as i64;
-    let normal = if axis < 0 { axis + rank_signed } else { axis };
-    ensure((0..rank_signed).contains(&normal), ReasonCode::Axis, || {
-        format!("axis {axis} is outside rank {rank}")
-    })?;
-    Ok(normal as usize)
+    let text = || format!("axis {axis} is outside rank {rank}");
+    axis_of(axis, rank).ok_or_else(|| Reason::new(ReasonCode::Axis, text()))
+}
+
+/// The positions of several axes, in the same order; see [`axis`].
+pub(super) fn axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
+    axes.iter().map(|&own| axis(own, rank)).collect()
+}
+
+/// The positions of several axes in ascending order. No axis may be named twice.
+pub(super) fn ascending_axes(own: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
+    let mut sorted = axes(own, rank)?;
+    sorted.sort_unstable();
+    let distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+    ensure(distinct, ReasonCode::Axes, || format!("{own:?} names an axis twice"))?;
+    Ok(sorted)
+}
+
+/// Checks the operand at `index`, if it is present: it is a bias with one number for each output.
+pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Result<(), Reason> {
+    let bias = operands.get(index).copied().flatten();
+    let fits = bias.is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(outputs)]);
+    ensure(fits, ReasonCode::ConvBias, || {
+        format!("the bias must have shape [{outputs}]")
+    })
 }
 
 /// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other is larger than 1,
@@ -358,14 +408,17 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
 /// Infers an op with a sliding window over the spatial axes of [N, C, spatial…].
 pub(super) fn pool(
     operands: &Operands<'_>,
-    size: &[u32],
-    stride: &[u32],
-    pad: &[u32],
-    dilation: &[u32],
+    window: Lists<'_>,
     ceil: bool,
     elem: impl Fn(Elem) -> Elem,
 ) -> Result<Results, Reason> {
     let x = operand(operands, 0)?;
+    let Lists {
+        size,
+        stride,
+        pad,
+        dilation,
+    } = window;
     let spatial = size.len();
     let lists = [stride.len(), dilation.len(), pad.len() / 2];
     ensure(
@@ -380,13 +433,8 @@ pub(super) fn pool(
     )?;
     let mut shape: Shape = x.shape[..2].into();
     for axis in 0..spatial {
-        let window = Window {
-            size: u64::from(size[axis]),
-            stride: stride[axis],
-            dilation: dilation[axis],
-            pad: (pad[axis], pad[axis + spatial]),
-            ceil,
-        };
+        let window = Window::along(axis, size[axis].into(), [stride, dilation, pad]);
+        let window = Window { ceil, ..window };
         // A window that lies entirely in the padding would have no elements.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
         ensure(
@@ -413,8 +461,8 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
-/// Checks the shape of indices of elements along `axis`: it has the rank of `x`, and is not longer than `x` along any
-/// other axis.
+/// Checks the shape of indices that refer to elements of `x` along `axis`: `indices` has the rank of `x`, and is not
+/// longer than `x` along any other axis.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
         let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);

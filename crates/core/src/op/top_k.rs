@@ -4,9 +4,9 @@ use super::prelude::*;
 
 op! {
     /// The `k` largest or smallest elements along an axis, and their indices (i64). The elements are sorted: the
-    /// largest comes first, or the smallest if the smallest elements are wanted. If elements are equal, the one with
-    /// the lower index comes first. A NaN counts as larger than any number. A second operand (i64, one element) can
-    /// replace `k`, which is then −1.
+    /// largest comes first, or the smallest if `largest` is false. If elements are equal, the one with the lower index
+    /// comes first. A NaN counts as larger than any number. A second operand (i64, one element) can replace `k`, which
+    /// is then −1.
     TopK = "top_k" v 1: Real, 1 to 2 {
         /// How many elements are returned.
         k: i64,

@@ -114,7 +114,8 @@ macro_rules! narrow {
 functions! { declare! {} }
 
 impl Function {
-    /// The kind of computation. A function without a table is not one that codes can go through.
+    /// The kind of computation. A function without a real function for tables ([`Function::real`]) cannot be applied to
+    /// codes.
     pub const fn kind(self) -> Kind {
         match self.real() {
             Some(_) => Kind::Function,
@@ -137,11 +138,17 @@ fn gelu_tanh(x: f64) -> f64 {
 }
 
 op! {
-    /// A function of one variable, applied to each element. It works on floats. neg, abs and sign, whose results are
-    /// integers for integers, also work on i64.
+    /// A function of one variable, applied to each element. The operand is a float. For neg, abs and sign, whose
+    /// results are integers for integers, it can also be i64.
     Unary = "unary" v 1: 1 {
         /// Which function to compute.
         function: Function,
+    }
+}
+
+impl From<Function> for super::Op {
+    fn from(function: Function) -> super::Op {
+        Unary { function }.into()
     }
 }
 

@@ -18,17 +18,8 @@ impl OpFacts for Unsqueeze {
         support::ensure(rank <= MAX_RANK, ReasonCode::Axes, || {
             format!("the result would have rank {rank}, past {MAX_RANK}")
         })?;
-        let mut added = self
-            .axes
-            .iter()
-            .map(|&a| support::axis(a, rank))
-            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
-        added.sort_unstable();
-        support::ensure(added.windows(2).all(|w| w[0] != w[1]), ReasonCode::Axes, || {
-            format!("{:?} names an axis twice", self.axes)
-        })?;
         let mut shape = x.shape.clone();
-        for axis in added {
+        for axis in support::ascending_axes(&self.axes, rank)? {
             shape.insert(axis, Dim::Fixed(1));
         }
         support::one(x.elem, shape)

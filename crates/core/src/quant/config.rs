@@ -2,105 +2,46 @@
 
 use super::{params::QuantParams, port::Port, scheme::Scheme};
 use crate::ids::{ConfigId, DataId, NodeId};
+use crate::named::named;
 use smallvec::SmallVec;
-use std::fmt;
 use std::sync::Arc;
 
-/// The state of a config. Only [`QuantTable::transition`](super::QuantTable::transition) changes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// The config has no grid yet.
-    Initial,
-    /// The config has a grid of its own.
-    Activated,
-    /// The config has no grid of its own, but reads the grid of the config that dominates it.
-    Overlapped,
-    /// The config's grid is derived from other grids.
-    Passive,
-    /// The config's grid will be derived from other grids, but some of these do not exist yet.
-    PassiveInitial,
-    /// The config is that of a parameter, which was turned into integers.
-    Baked,
-    /// The config is that of a parameter, its grid is derived, and the parameter was turned into integers.
-    PassiveBaked,
-    /// The operand or result is not quantized. The config remembers its previous state.
-    Float,
-}
-
-impl State {
-    /// All states.
-    pub const ALL: [State; 8] = [
-        State::Initial,
-        State::Activated,
-        State::Overlapped,
-        State::Passive,
-        State::PassiveInitial,
-        State::Baked,
-        State::PassiveBaked,
-        State::Float,
-    ];
-
-    /// The name of the state in text forms and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Initial => "initial",
-            State::Activated => "activated",
-            State::Overlapped => "overlapped",
-            State::Passive => "passive",
-            State::PassiveInitial => "passive_initial",
-            State::Baked => "baked",
-            State::PassiveBaked => "passive_baked",
-            State::Float => "float",
-        }
+named! {
+    /// The state of a config. Only [`QuantTable::transition`](super::QuantTable::transition) changes it.
+    State {
+        /// The config has no grid yet.
+        Initial = "initial",
+        /// The config has a grid of its own.
+        Activated = "activated",
+        /// The config has no grid of its own, but reads the grid of another config, which dominates it.
+        Overlapped = "overlapped",
+        /// The config's grid is derived from other grids.
+        Passive = "passive",
+        /// The config's grid will be derived from other grids, but some of these other grids do not exist yet.
+        PassiveInitial = "passive_initial",
+        /// The config is that of a parameter, which was turned into integers.
+        Baked = "baked",
+        /// The config is that of a parameter, its grid is derived, and the parameter was turned into integers.
+        PassiveBaked = "passive_baked",
+        /// The operand or result is not quantized. The config remembers its previous state.
+        Float = "float",
     }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Who chose a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// An observer chose it, from statistics or from the elements of a constant.
-    Observed,
-    /// It follows from a range that a rule of the configuration states.
-    Rule,
-    /// The model or a record states it. The grid is pinned: only another grid that is given in this way can change it.
-    Given,
-    /// It is derived from the grids of other configs.
-    Derived,
-    /// An observer chose it, and it was made coarser afterwards.
-    Coarsened,
-}
-
-impl Origin {
-    /// All origins.
-    pub const ALL: [Origin; 5] = [
-        Origin::Observed,
-        Origin::Rule,
-        Origin::Given,
-        Origin::Derived,
-        Origin::Coarsened,
-    ];
-
-    /// The name of the origin in text forms and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Origin::Observed => "observed",
-            Origin::Rule => "rule",
-            Origin::Given => "given",
-            Origin::Derived => "derived",
-            Origin::Coarsened => "coarsened",
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// Who chose a grid.
+    Origin {
+        /// An observer chose it, from statistics or from the elements of a constant.
+        Observed = "observed",
+        /// It follows from a range that a rule of the configuration states.
+        Rule = "rule",
+        /// The model or a record states it. The grid is pinned: only another grid that is given in this way can change
+        /// it.
+        Given = "given",
+        /// It is derived from the grids of other configs.
+        Derived = "derived",
+        /// An observer chose it, and it was made coarser afterwards.
+        Coarsened = "coarsened",
     }
 }
 
@@ -128,12 +69,12 @@ impl Grid {
 pub enum Derivation {
     /// The grid is that of another config.
     Same(ConfigId),
-    /// The scale is the product of two scales, and the zero point is 0. This is the grid of an accumulator, and of the
+    /// The scale is the product of two scales, and the zero point is 0. An accumulator has this grid, and so has the
     /// bias that is added to the accumulator. The first config has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
-    /// The grid is that of another config after its codes lose this number of low bits: the scale is 2^bits times as
-    /// large, and the zero point, which must be a multiple of 2^bits, is divided by 2^bits. A shift of the codes
-    /// converts them to this grid.
+    /// The grid that another config's codes have after they lose this number of low bits. Its scale is 2^bits times as
+    /// large, and its zero point is divided by 2^bits, of which it must be a multiple. A right shift converts the codes
+    /// to this grid.
     Shifted(ConfigId, u8),
 }
 
@@ -168,15 +109,15 @@ pub struct QuantConfig {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// The config's own grid. If the config is the root of its set, all configs of the set read this grid.
+    /// The config's own grid. If the config is the root of a set, all configs of the set read this grid.
     pub(super) own: Option<Grid>,
     /// How the grid is derived, in the states passive and passive baked.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
     /// The state to go back to, in the state float.
     pub(super) stored: State,
-    /// The codes of a parameter. They are present in the states baked and passive baked, and earlier if they were
-    /// given.
+    /// The codes of a parameter, in the states baked and passive baked. Codes that were given are present in earlier
+    /// states, too.
     pub(super) codes: Option<ParameterCodes>,
     /// The configs whose grids the codes depend on, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
@@ -210,7 +151,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// The state that the request leads to, as messages name it.
+    /// The state that the request leads to, as error messages name it.
     pub(super) fn target(&self) -> &'static str {
         match self {
             Move::Activate(_) => "activated",

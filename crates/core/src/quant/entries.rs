@@ -1,4 +1,4 @@
-//! Converts a table of configs to plain data and back, for text, bytes and reports.
+//! Converts a table of configs to plain data and back, for the text form, IR bytes and reports.
 
 use super::config::{Derivation, Grid, Move, ParameterCodes, QuantConfig, State};
 use super::port::Port;
@@ -66,7 +66,7 @@ pub enum EntryError {
     /// Grids are derived from each other in a circle.
     #[error("its grid would rest on itself")]
     Cycle,
-    /// The config cannot reach the state that the entry states.
+    /// The transitions that lead to the entry's state are not allowed.
     #[error(transparent)]
     Move(#[from] IllegalMove),
 }
@@ -196,13 +196,14 @@ fn parameter(config: &QuantConfig) -> Parameter {
     match config.codes {
         None => Parameter::Real,
         Some(codes) if matches!(state, State::Baked | State::PassiveBaked) => Parameter::Baked(codes),
-        // Codes that a config has before it is baked were given.
+        // If a config has codes but is not baked, the codes were given.
         Some(codes) => Parameter::Given(codes.data),
     }
 }
 
-/// The positions of the passive entries, each before those that its grid is derived from. In this order, a master has
-/// no derivation yet when another config is derived from it, so the search for a cycle ends at once.
+/// The positions of the entries, in an order in which each entry comes before the entries from which its grid is
+/// derived (its masters). If derivations are added in this order, a master is not derived itself yet when another
+/// config is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {

@@ -9,7 +9,7 @@ use strait_requantize::Per;
 /// The grid of a quantized value: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
-    /// Distance between neighbouring codes in real numbers; positive and finite.
+    /// Distance between the real numbers that neighbouring codes stand for; positive and finite.
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
@@ -20,8 +20,9 @@ pub struct QuantParams {
     /// the tensor, in row-major order. Absent if each index of the axis has its own scale.
     pub block: Option<NonZeroU32>,
     /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
-    /// the type is that of the tensor itself, or of the config that the grid belongs to. IR bytes do not store it: no
-    /// graph that is written still has real numbers to be rounded to such a grid.
+    /// the codes have the type of the tensor itself, or of the config that the grid belongs to. IR bytes do not store
+    /// this field, because graphs that are written have no real numbers left that would have to be rounded to such a
+    /// grid.
     pub codes: Option<Elem>,
 }
 
@@ -37,7 +38,7 @@ impl QuantParams {
         }
     }
 
-    /// The same grid, for real numbers that codes of type `codes` stand for.
+    /// The same grid, with `codes` as the type of its codes.
     pub fn of_codes(self, codes: Elem) -> QuantParams {
         QuantParams {
             codes: Some(codes),
@@ -53,7 +54,7 @@ impl QuantParams {
         }
     }
 
-    /// A grid on which the same numbers have codes that are larger by `distance`.
+    /// The grid on which the codes of the same real numbers are larger by `distance`.
     pub fn moved(&self, distance: i32) -> QuantParams {
         QuantParams {
             zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
@@ -80,8 +81,8 @@ impl QuantParams {
 
     /// The grid of products of codes on this grid and on another one, after the zero points are subtracted. Its scale
     /// is the product of both scales. If the other grid has a scale for each channel, the products have channels along
-    /// `axis`. `None` if this grid has several scales, if the other one has scales per block, or if it has channels and
-    /// `axis` is absent.
+    /// `axis`. `None` if this grid has several scales, if the other grid has scales per block, or if the other grid has
+    /// channels and `axis` is absent.
     pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
         let (scale, _) = self.as_tensor()?;
         let per_channel = other.scale.channels().is_some();
@@ -92,8 +93,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of the codes after they lose `bits` low bits. `None` if the code of real zero would change, for grids
-    /// per block, and for more than 31 bits.
+    /// The grid of the codes after they lose `bits` low bits. `None` if the zero point is not a multiple of 2^bits, for
+    /// grids per block, and for more than 31 bits.
     pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
         let step = 1i32.checked_shl(bits.into())?;
         let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
@@ -223,7 +224,7 @@ impl Parts {
     }
 }
 
-/// The numbers in another order. A single number stays as it is.
+/// The numbers in the order `order`. A single number for the whole tensor stays as it is.
 fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     match numbers.channels() {
         None => Some(numbers.clone()),
@@ -232,14 +233,14 @@ fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     }
 }
 
-/// How an operand reads a value, if not on the grid that the model gives for the value.
+/// How an operand reads a value, if it does not read the value on the grid that the model gives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// The operand reads the value as it is computed, without rounding.
     Computed,
-    /// The operand reads the value rounded to this grid instead of the value's own.
+    /// The operand reads the value rounded to this grid instead of the grid that the model gives.
     On(Arc<QuantParams>),
-    /// The operand reads the value rounded to its own grid and then to this one.
+    /// The operand reads the value rounded first to the grid that the model gives, and then to this grid.
     Behind(Arc<QuantParams>),
 }
 

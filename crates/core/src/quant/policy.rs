@@ -23,13 +23,14 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid. The codes of a linear grid are equidistant. A linear grid is symmetric or not, its scales are
-/// arbitrary or powers of two, and its range is fixed or measured in each run. The other kind has small floats as
-/// codes; it is symmetric, and its scales are powers of two. With the granularities per tensor and per channel, these
+/// A kind of grid: linear, or of small floats. The codes of a linear grid stand for equally spaced numbers. The
+/// grid is symmetric or not, its scales are arbitrary or powers of two, and its range is fixed or measured in each
+/// run, which makes eight kinds. In a grid of small floats, each code is a small float. Such a grid is symmetric,
+/// and its scales are powers of two, which makes a ninth kind. Each kind exists per tensor and per channel. These
 /// are the eighteen policies of PPQ. Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// A grid of equidistant codes.
+    /// A grid whose codes stand for equally spaced numbers.
     Linear {
         /// True if the zero point is always 0.
         symmetric: bool,
@@ -75,6 +76,27 @@ impl Policy {
         }
     }
 
+    /// The words that stand for the policy in texts; none for small floats.
+    pub(crate) fn words(self) -> Vec<&'static str> {
+        let Policy::Linear {
+            symmetric,
+            power_of_two,
+            dynamic,
+            ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let words = [
+            (symmetric, "symmetric"),
+            (!symmetric, "asymmetric"),
+            (power_of_two, "power_of_two"),
+            (dynamic, "dynamic"),
+        ];
+        let holding = words.into_iter().filter(|(holds, _)| *holds);
+        holding.map(|(_, word)| word).collect()
+    }
+
     /// True if scales are powers of two.
     pub fn has_powers_of_two(self) -> bool {
         match self {
@@ -97,7 +119,7 @@ impl FloatFormat {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The format with this name, such as `e4m3`; the inverse of formatting a format.
+    /// The format with this name, such as `e4m3`; the inverse of the format's `Display`.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;

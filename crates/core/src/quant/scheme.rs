@@ -7,12 +7,12 @@ use crate::elem::Elem;
 use crate::shape::Dim;
 use std::fmt;
 use std::num::NonZeroU32;
-use strait_requantize::Rounding;
+use strait_requantize::{IntType, Rounding};
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// With a small float, the codes are numbers of that float format. The scheme then has no integer type and no range of
-/// integers.
+/// If the policy is floating, the codes are numbers of its float format, and the scheme has no integer type and no
+/// range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -26,7 +26,7 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why these fields do not make a scheme. The fault is in the file or the pass that stated them.
+/// Why no scheme can be made from these fields. The fault is in the file or the pass that stated them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.
@@ -90,6 +90,11 @@ impl Scheme {
         self.codes.map(|codes| codes.elem)
     }
 
+    /// The type of the codes in arithmetic; `None` for small floats and for types that no arithmetic has.
+    pub fn int_type(self) -> Option<IntType> {
+        self.elem()?.int_type()
+    }
+
     /// The smallest and the largest code; `None` for small floats.
     pub fn range(&self) -> Option<[i64; 2]> {
         self.codes.map(|codes| codes.range)
@@ -111,9 +116,9 @@ impl Scheme {
         self.rounding
     }
 
-    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence about the grid.
-    /// `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole tensor), but not
-    /// finer.
+    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence whose subject is
+    /// the grid. `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole
+    /// tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))
@@ -182,21 +187,8 @@ impl fmt::Display for Scheme {
             // `integers` always gives a linear policy a type and a range, so this case does not occur.
             (Policy::Linear { .. }, None) => {}
         }
-        if let Policy::Linear {
-            symmetric,
-            power_of_two,
-            dynamic,
-            ..
-        } = self.policy
-        {
-            let words = [
-                (true, if symmetric { "symmetric" } else { "asymmetric" }),
-                (power_of_two, "power_of_two"),
-                (dynamic, "dynamic"),
-            ];
-            for (_, word) in words.into_iter().filter(|(holds, _)| *holds) {
-                write!(f, " {word}")?;
-            }
+        for word in self.policy.words() {
+            write!(f, " {word}")?;
         }
         write!(f, " per {} {}", self.policy.per(), self.rounding.name())
     }

@@ -8,7 +8,7 @@ use crate::shared_vec::SharedVec;
 /// members may be below it.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The member above this one. The top of a set has itself here.
+    /// The index of the member above this one. For the top of a set, the index of the top itself.
     above: u32,
     /// If this is the top of a set, the number of members in the set.
     size: u32,
@@ -18,13 +18,13 @@ struct Member {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
-    /// The member of each config.
+    /// For each config, the index of its member in `members`.
     of: SharedVec<u32>,
     members: SharedVec<Member>,
 }
 
 impl Sets {
-    /// Adds a set whose only config is the next one, `id`.
+    /// Adds a new set that contains only the config `id`. Configs are added in the order of their ids.
     pub(super) fn add(&mut self, id: ConfigId) {
         let member = self.alone(id);
         self.of.push(member);
@@ -45,7 +45,7 @@ impl Sets {
         member
     }
 
-    /// Finds the top of the set that a member is in, and puts every member on the way directly below the top.
+    /// Finds the top of the set that a member is in, and attaches every member on the way directly to the top.
     fn compress(&mut self, member: u32) -> u32 {
         let top = self.top(member);
         let mut at = member;
@@ -61,7 +61,7 @@ impl Sets {
         top
     }
 
-    /// The config whose grid the config `id` reads.
+    /// The root of the set that the config `id` is in: the config whose grid all configs of the set read.
     pub(super) fn root(&self, id: ConfigId) -> ConfigId {
         let member = self.of.get(id.index()).map(|&member| self.top(member));
         member

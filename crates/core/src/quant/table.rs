@@ -8,11 +8,12 @@
 //! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial;  baked ──Unbake──▶ what it was
 //! ```
 //!
-//! Domination joins two sets into one. All configs of a set read the grid of its root, and have the same scheme. A
-//! config that another grid is derived from (a master) does not join the set: the derivation is stored, and the derived
-//! grid is computed whenever it is read, so it is always up to date. Cycles of either kind are refused. A grid that the
-//! model or a record gives is pinned. A grid that codes depend on cannot change as long as these codes exist, so codes
-//! are always up to date. To change such a grid, the codes have to be removed first.
+//! Domination joins two sets of configs into one. All configs of a set read the grid of its root, and have the same
+//! scheme. A config whose grid is derived from other configs (its masters) is not in a set with its masters: the table
+//! stores the derivation, and computes the grid whenever it is read, so the grid is always up to date. Cycles of
+//! dominations or derivations are refused. A grid that the model or a record gives is pinned. A grid that codes depend
+//! on cannot change as long as these codes exist, so codes are always up to date. To change such a grid, the codes have
+//! to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -26,9 +27,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The largest number of grids that one grid may be derived from, directly or indirectly. A bias depends on an operand
-/// and its weights, and an operand on at most a few others that it is aligned with. If products are derived from
-/// products, the number doubles with each step, so the limit counts all grids that are read, and not the depth.
+/// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias depends on
+/// those of an operand and of the weights, and the grid of an operand on those of at most a few others that it is
+/// aligned with. If products are derived from products, the number doubles with each step, so the limit counts all
+/// grids that are read, and not the depth.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The fault is in the pass or the file that asked for it.
@@ -76,25 +78,15 @@ impl Ports {
         }
     }
 
-    fn clear(&mut self, port: Port) {
-        let slot = match port {
-            Port::Operand(index) | Port::Output(index) => self.operands.get_mut(index),
-            Port::Result(index) | Port::Input(index) => self.results.get_mut(index),
-        };
-        if let Some(slot) = slot {
-            *slot = None;
-        }
-    }
-
-    fn set(&mut self, port: Port, id: ConfigId) {
-        fn put<const N: usize>(list: &mut SmallVec<[Option<ConfigId>; N]>, index: usize, id: ConfigId)
+    fn set(&mut self, port: Port, id: Option<ConfigId>) {
+        fn put<const N: usize>(list: &mut SmallVec<[Option<ConfigId>; N]>, index: usize, id: Option<ConfigId>)
         where
             [Option<ConfigId>; N]: smallvec::Array<Item = Option<ConfigId>>,
         {
             if list.len() <= index {
                 list.resize(index + 1, None);
             }
-            list[index] = Some(id);
+            list[index] = id;
         }
         match port {
             Port::Operand(index) | Port::Output(index) => put(&mut self.operands, index, id),
@@ -127,7 +119,7 @@ impl QuantTable {
             self.of.push(Ports::default());
         }
         if let Some(ports) = self.ports_mut(node, port) {
-            ports.set(port, id);
+            ports.set(port, Some(id));
         }
         id
     }
@@ -164,12 +156,12 @@ impl QuantTable {
             });
             self.withdrawn += 1;
             if let Some(ports) = self.ports_mut(node, port) {
-                ports.clear(port);
+                ports.set(port, None);
             }
         }
     }
 
-    /// The config with this id, unless it was removed. The id has to come from this table.
+    /// The config with this id, unless it was removed. The id has to be one of this table.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
         self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
@@ -195,13 +187,13 @@ impl QuantTable {
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
-    /// The config whose grid the config `id` reads: `id` itself, or the root of its set.
+    /// The config whose grid the config `id` reads: the root of its set, which may be `id` itself.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
 
-    /// The state of a config. Whether a passive config already has a grid depends on the configs that it is derived
-    /// from, so that part of the state is computed here and not stored.
+    /// The state of a config. A passive config has a grid only if the configs that it is derived from have grids, so
+    /// whether it is `Passive` or `PassiveInitial` is computed here and not stored.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();
@@ -219,8 +211,8 @@ impl QuantTable {
         self.kept(id)
     }
 
-    /// The grid that a config has or reads. While the config is in the state float, the grid that it would have or read
-    /// after it is restored.
+    /// The grid that a config has or reads. While the config is in the state float, it is the grid that the config
+    /// would have or read after it is restored.
     pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
@@ -246,29 +238,19 @@ impl QuantTable {
     }
 
     /// The codes of a parameter, whether it was turned into them or they were only given. While the config is in the
-    /// state float, the codes that it would have after it is restored.
+    /// state float, they are the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
 
-    /// The codes that a node reads for an operand. `None` unless the parameter was turned into codes.
+    /// The codes that a node reads for an operand. `None` unless the operand is a parameter that was turned into codes.
     pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
         let config = self.config(self.id(node, port)?)?;
         let baked = matches!(config.state, State::Baked | State::PassiveBaked);
         Some(config.codes.filter(|_| baked)?.data)
     }
 
-    /// The configs of all parameters with codes that depend on the grid of a config, including the config itself if it
-    /// has codes.
-    pub fn dependents(&self, id: ConfigId) -> Vec<ConfigId> {
-        if self.config(id).is_none_or(|config| config.held == 0) {
-            return Vec::new();
-        }
-        let resting = self.iter().filter(|(_, config)| config.holds.contains(&id));
-        resting.map(|(id, _)| id).collect()
-    }
-
-    /// Reads the grid of a config. `masters` counts the grids that were read for it.
+    /// Reads the grid of a config. `masters` is increased by the number of grids that are read to compute it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
         root.own.clone().or_else(|| {
@@ -331,31 +313,22 @@ impl QuantTable {
         places.filter(|&place| differ(at(place))).collect()
     }
 
-    /// Changes the state, grid or set of a config. No other function does, except [`QuantTable::withdraw`], which
-    /// removes configs.
+    /// Changes the state, grid or set of a config. Apart from [`QuantTable::withdraw`], which removes configs, no other
+    /// function does that.
     ///
     /// # Errors
     /// The transition is not allowed. In that case nothing is changed.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
-        let Some(config) = self.config(id) else {
-            return Err(IllegalMove {
-                node: NodeId::new(0),
-                port: Port::Operand(0),
-                from: State::Initial,
-                to,
-                why: Some("there is no such config"),
-            });
-        };
-        let (node, port) = (config.node, config.port);
-        let illegal = |table: &QuantTable, why| IllegalMove {
+        let place = self.config(id).map(|config| (config.node, config.port));
+        let (node, port) = place.unwrap_or((NodeId::new(0), Port::Operand(0)));
+        self.allowed(id, &request).map_err(|why| IllegalMove {
             node,
             port,
-            from: table.state(id).unwrap_or(State::Initial),
+            from: self.state(id).unwrap_or(State::Initial),
             to,
             why,
-        };
-        self.allowed(id, &request).map_err(|why| illegal(self, why))?;
+        })?;
         let root = self.root(id);
         match request {
             Move::Activate(grid) => self.write(id, |config| {
@@ -423,7 +396,7 @@ impl QuantTable {
     /// Checks whether a transition is allowed. The error says why not, unless the state of the config already explains
     /// it.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
-        let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
+        let (state, root) = (self.state(id).ok_or(NO_CONFIG)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
         let held = |id: ConfigId| self.config(id).is_some_and(|config| config.held > 0);
         let pinned = |id: ConfigId| {
@@ -442,7 +415,7 @@ impl QuantTable {
                 if self.root(*by) == root {
                     return Ok(());
                 }
-                // The root of the set joins the other set, too, so its state must also be one that allows this.
+                // The root of the set joins the other set, too, so its state must also be one that allows domination.
                 let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
@@ -486,8 +459,9 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of the config `id` is that of `on`, or is derived from that grid, directly or indirectly. A
-    /// derivation from `on` counts even while `on` reads the grid of another config, because `on` may leave that set.
+    /// True if the grid of the config `id` is that of the config `on`, or is derived from it, directly or indirectly. A
+    /// derivation from `on` counts even while `on` reads the grid of another config, because `on` may leave the set of
+    /// that config.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
@@ -504,7 +478,8 @@ impl QuantTable {
         false
     }
 
-    /// Sets a scheme that a config in the set must not have, for tests of the verifier. No transition would allow it.
+    /// Gives a config a scheme that the other configs of its set do not have, which no transition allows. Only for
+    /// tests of the verifier.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {
         self.write(id, |config| config.scheme = scheme);
@@ -546,6 +521,7 @@ impl QuantTable {
     }
 }
 
+const NO_CONFIG: Option<&str> = Some("there is no such config");
 const PINNED: Option<&str> = Some("its grid was given");
 const GIVEN: Option<&str> = Some("its codes were given");
 const HELD: Option<&str> = Some("codes of a parameter rest on its grid");

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn four_bits_are_packed_low_half_first_over_the_whole_tensor() {
-    // Three elements a row: the second row begins in the high half of a byte.
+    // A row has three elements, so the second row begins in the high half of a byte.
     let tensor = TensorData::from_integers(Elem::I4, &[2, 3], &[-8, 7, -1, 0, 1, 2]).unwrap();
     assert_eq!(tensor.bytes().as_ref(), [0x78, 0x0f, 0x21]);
     let odd = TensorData::from_integers(Elem::U4, &[3], &[15, 0, 9]).unwrap();

@@ -101,10 +101,7 @@ pub(super) fn build(file: syntax::File, blobs: &dyn Fn(usize, Option<&str>) -> O
 impl Builder<'_> {
     fn graph_id(&self, name: &Name) -> Built<GraphId> {
         let found = self.graphs.get(&name.key()).copied();
-        found.ok_or_else(|| {
-            name.at
-                .fault(TextFault::Unknown(format!("@{}", name.spelled()), " as a graph"))
-        })
+        found.ok_or_else(|| name.unknown('@', " as a graph"))
     }
 
     // ---- constants ----
@@ -123,8 +120,7 @@ impl Builder<'_> {
             Content::Same(other) => {
                 let found = self.constants.get(&other.key()).map(|c| (c.data, &c.ty));
                 let Some((id, ty)) = found else {
-                    let name = format!("@{}", other.spelled());
-                    return Err(other.at.fault(TextFault::Unknown(name, " above as a constant")));
+                    return Err(other.unknown('@', " above as a constant"));
                 };
                 if *ty != TensorType::fixed(value.elem, &shape) {
                     return Err(other
@@ -136,7 +132,8 @@ impl Builder<'_> {
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
                 let tensor = match content {
-                    // The bytes of a blob are stored as those of a constant in the pool.
+                    // The bytes of a blob have the layout of a constant in the pool, in which elements of 4 bits are
+                    // packed.
                     Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
                     _ => TensorData::from_unpacked(value.elem, &shape, bytes),
                 };
@@ -184,8 +181,8 @@ impl Builder<'_> {
             .and_then(|n| n.checked_add(self.generated))
             .filter(|&n| n <= syntax::MAX_GENERATED);
         let (Some(count), Some(total)) = (count, total) else {
-            let (what, limit) = ("the size of all splat and random tensors", syntax::MAX_GENERATED);
-            return Err(name.at.fault(TextFault::Limit { what, limit }));
+            let what = "the size of all splat and random tensors";
+            return Err(name.at.past(what, syntax::MAX_GENERATED));
         };
         self.generated = total;
         // The count is below MAX_GENERATED.
@@ -236,26 +233,19 @@ impl Builder<'_> {
         match operand {
             Operand::Value(name) => {
                 let found = scope.values.get(&name.key()).copied();
-                found.ok_or_else(|| {
-                    name.at
-                        .fault(TextFault::Unknown(format!("%{}", name.spelled()), " above"))
-                })
+                found.ok_or_else(|| name.unknown('%', " above"))
             }
             Operand::Constant(name) => {
                 if let Some(&id) = scope.constants.get(&name.key()) {
                     return Ok(id);
                 }
-                let constant = self.find_constant(name)?;
+                let constant = find_constant(&self.constants, name)?;
                 let (ty, quant) = (constant.ty.clone(), constant.quant.clone());
                 let id = scope.graph.add_data(constant.name, ty, quant, constant.data);
                 scope.constants.insert(name.key(), id);
                 Ok(id)
             }
         }
-    }
-
-    fn find_constant(&self, name: &Name) -> Built<&Constant> {
-        find_constant(&self.constants, name)
     }
 
     fn node(&mut self, scope: &mut Scope, node: syntax::Node) -> Built<()> {
@@ -265,8 +255,7 @@ impl Builder<'_> {
         ];
         for (what, found, limit) in limits {
             if found > limit {
-                let limit = limit as u64;
-                return Err(node.at.fault(TextFault::Limit { what, limit }));
+                return Err(node.at.past(what, limit as u64));
             }
         }
         let mut inputs = Vec::with_capacity(node.operands.len());
@@ -308,7 +297,7 @@ impl Builder<'_> {
         for (key, value) in &node.attributes {
             let value = match value {
                 AttributeValue::Plain(attribute) => attribute.clone(),
-                AttributeValue::Constant(name) => Attribute::Data(self.find_constant(name)?.data),
+                AttributeValue::Constant(name) => Attribute::Data(find_constant(&self.constants, name)?.data),
             };
             list.push((key.clone(), value));
         }
@@ -317,10 +306,8 @@ impl Builder<'_> {
 }
 
 fn find_constant<'c>(constants: &'c BTreeMap<Key, Constant>, name: &Name) -> Built<&'c Constant> {
-    constants.get(&name.key()).ok_or_else(|| {
-        name.at
-            .fault(TextFault::Unknown(format!("@{}", name.spelled()), " as a constant"))
-    })
+    let found = constants.get(&name.key());
+    found.ok_or_else(|| name.unknown('@', " as a constant"))
 }
 
 /// The names that are defined so far in one graph.

@@ -64,50 +64,56 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
+    /// Parses the next token, if `read` makes something of it.
+    pub(super) fn take<T>(&mut self, expected: &str, read: impl FnOnce(&Token) -> Option<T>) -> Parsed<T> {
+        let Some(found) = read(&self.token) else {
+            return self.unexpected(expected);
+        };
+        self.advance()?;
+        Ok(found)
+    }
+
     pub(super) fn word(&mut self, expected: &str) -> Parsed<String> {
-        match &self.token {
-            Token::Word(word) => {
-                let word = word.clone();
-                self.advance()?;
-                Ok(word)
-            }
-            _ => self.unexpected(expected),
-        }
+        self.take(expected, |token| match token {
+            Token::Word(word) => Some(word.clone()),
+            _ => None,
+        })
+    }
+
+    /// Parses a word that has to be the name of one of `all`.
+    pub(super) fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
+        let found = match &self.token {
+            Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
+            _ => None,
+        };
+        let Some(found) = found else {
+            let names: Vec<&str> = all.iter().map(|&one| name(one)).collect();
+            return self.unexpected(format!("{what}: {}", names.join(", ")));
+        };
+        self.advance()?;
+        Ok(found)
     }
 
     /// Parses a word or a string.
     pub(super) fn text(&mut self, expected: &str) -> Parsed<String> {
-        match &self.token {
-            Token::Word(text) | Token::Text(text) => {
-                let text = text.clone();
-                self.advance()?;
-                Ok(text)
-            }
-            _ => self.unexpected(expected),
-        }
+        self.take(expected, |token| match token {
+            Token::Word(text) | Token::Text(text) => Some(text.clone()),
+            _ => None,
+        })
     }
 
     pub(super) fn number(&mut self, expected: &str) -> Parsed<Number> {
-        match &self.token {
-            Token::Number(number) => {
-                let number = number.clone();
-                self.advance()?;
-                Ok(number)
-            }
-            _ => self.unexpected(expected),
-        }
+        self.take(expected, |token| match token {
+            Token::Number(number) => Some(number.clone()),
+            _ => None,
+        })
     }
 
     pub(super) fn integer<T: std::str::FromStr>(&mut self, expected: &str) -> Parsed<T> {
-        let value = match &self.token {
+        self.take(expected, |token| match token {
             Token::Number(number) => number.integer(),
             _ => None,
-        };
-        let Some(value) = value else {
-            return self.unexpected(expected);
-        };
-        self.advance()?;
-        Ok(value)
+        })
     }
 
     /// Parses `key =`, if `key` is the next word. Returns whether it was.
@@ -117,6 +123,21 @@ impl<'a> Parser<'a> {
             self.mark('=')?;
         }
         Ok(found)
+    }
+
+    /// Parses `key =` and an item, if `key` is the next word.
+    pub(super) fn keyed<T>(&mut self, key: &str, item: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<Option<T>> {
+        Ok(if self.key(key)? { Some(item(self)?) } else { None })
+    }
+
+    /// Parses `[low,high]`, the ends of a range of codes.
+    pub(super) fn ends<T: std::str::FromStr>(&mut self) -> Parsed<[T; 2]> {
+        self.mark('[')?;
+        let low = self.integer("the lowest code")?;
+        self.mark(',')?;
+        let high = self.integer("the highest code")?;
+        self.mark(']')?;
+        Ok([low, high])
     }
 
     /// Parses items up to `close`, separated by commas. The opening bracket has been parsed already.

@@ -13,10 +13,8 @@ pub fn to_dot(module: &Module) -> String {
     let labels = Labels::new(module);
     let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");
     for (position, (graph, names)) in module.graphs.iter().zip(&labels.graphs).enumerate() {
-        out.push_str(&format!(
-            "  subgraph cluster_{position} {{\n    label={};\n",
-            dot_string(&names.label)
-        ));
+        let label = dot_string(&names.label);
+        out.push_str(&format!("  subgraph cluster_{position} {{\n    label={label};\n"));
         Drawing {
             module,
             labels: &labels,
@@ -48,14 +46,8 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     fn draw(&self, out: &mut String) {
         for &id in self.graph.inputs() {
-            self.line(
-                out,
-                &format!(
-                    "{} [shape=oval, label={}]",
-                    self.port(id),
-                    dot_string(self.names.value(id))
-                ),
-            );
+            let (port, label) = (self.port(id), dot_string(self.names.value(id)));
+            self.line(out, &format!("{port} [shape=oval, label={label}]"));
         }
         for &id in &self.names.order {
             let Some(node) = self.graph.node(id) else { continue };
@@ -64,20 +56,16 @@ impl Drawing<'_> {
                 Placement::Host(_) => ", style=dashed",
             };
             let target = format!("g{}n{}", self.position, id.index());
-            self.line(
-                out,
-                &format!("{target} [label={}{style}]", dot_string(&self.box_text(node))),
-            );
+            let label = dot_string(&self.box_text(node));
+            self.line(out, &format!("{target} [label={label}{style}]"));
             for &operand in node.inputs.iter().flatten() {
                 self.edge(out, operand, &target);
             }
         }
         for (index, &id) in self.graph.outputs().iter().enumerate() {
             let target = format!("g{}o{index}", self.position);
-            self.line(
-                out,
-                &format!("{target} [shape=oval, label={}]", dot_string(self.names.value(id))),
-            );
+            let label = dot_string(self.names.value(id));
+            self.line(out, &format!("{target} [shape=oval, label={label}]"));
             self.edge(out, id, &target);
         }
     }
@@ -86,7 +74,7 @@ impl Drawing<'_> {
         out.push_str(&format!("    {text};\n"));
     }
 
-    /// The box of the node, or the oval of the input, that produces a value.
+    /// The identifier in DOT of the box of the node, or of the oval of the graph input, that produces a value.
     fn port(&self, id: ValueId) -> String {
         match self.graph.value(id).map(|v| v.def) {
             Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),
@@ -99,11 +87,8 @@ impl Drawing<'_> {
         if matches!(value.def, Def::Data(_)) {
             return;
         }
-        let text = type_text(self.module, &value.ty);
-        self.line(
-            out,
-            &format!("{} -> {to} [label={}]", self.port(from), dot_string(&text)),
-        );
+        let (port, label) = (self.port(from), dot_string(&type_text(self.module, &value.ty)));
+        self.line(out, &format!("{port} -> {to} [label={label}]"));
     }
 
     /// The text in the box of a node: its name, the op with its constants, and one attribute per line.
@@ -115,12 +100,8 @@ impl Drawing<'_> {
             .filter(|&&id| self.graph.data_of(id).is_some())
             .map(|&id| self.names.value(id))
             .collect();
-        let mut text = format!(
-            "{}\n{}({})\n",
-            self.module.name(node.name),
-            node.op.name(),
-            constants.join(", ")
-        );
+        let (name, op) = (self.module.name(node.name), node.op.name());
+        let mut text = format!("{name}\n{op}({})\n", constants.join(", "));
         for (key, value) in node.op.attribute_list() {
             text.push_str(&format!("{key}={}\n", attribute_text(self.labels, &value)));
         }

@@ -84,6 +84,11 @@ impl Position {
         }
     }
 
+    /// The fault that `what` exceeds a limit of the format.
+    pub(super) fn past(self, what: &'static str, limit: u64) -> TextError {
+        self.fault(TextFault::Limit { what, limit })
+    }
+
     pub(super) fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> TextError {
         self.fault(TextFault::Expected {
             expected: expected.into(),

@@ -119,7 +119,7 @@ fn per<T>(values: &Per<T>, one: impl Fn(&T) -> Value) -> Value {
     }
 }
 
-/// An f32 as the JSON number with the fewest digits. Converted to f64, it would have more.
+/// An f32 as the JSON number with the fewest digits. The same number as an f64 would be written with more digits.
 fn float_json(v: f32) -> Value {
     let text = f32_text(v);
     text.parse::<f64>()

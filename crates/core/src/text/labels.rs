@@ -2,7 +2,7 @@
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
-use crate::graph::{Def, Graph, Value};
+use crate::graph::{Graph, Value};
 use crate::ids::{DataId, NodeId, ValueId};
 use crate::module::Module;
 use crate::quant::{Parameter, ParameterCodes, QuantParams};
@@ -17,7 +17,7 @@ pub(super) struct Constant {
     pub(super) data: DataId,
     pub(super) ty: TensorType,
     pub(super) quant: Option<Arc<QuantParams>>,
-    /// The position of the first constant with the same tensor; `None` if this constant is the first one.
+    /// The position of the first constant that has the same tensor; `None` if this constant is that first one.
     pub(super) shares: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl Labels {
         }
         let operands = nodes.clone().flat_map(|n| n.inputs.iter().flatten());
         for &id in operands.chain(graph.outputs()) {
-            if let Some((value, data)) = graph.value(id).and_then(|v| Some((v, constant_data(v)?)))
+            if let (Some(value), Some(data)) = (graph.value(id), graph.data_of(id))
                 && !values.contains_key(&id)
             {
                 let position = self.constant(module.name(value.name), value, data, constants);
@@ -195,12 +195,5 @@ impl Labels {
     pub(super) fn data(&self, id: DataId) -> Option<&str> {
         let first = self.by_data.get(&id)?.first()?;
         Some(&self.constants[*first].label)
-    }
-}
-
-fn constant_data(value: &Value) -> Option<DataId> {
-    match value.def {
-        Def::Data(data) => Some(data),
-        _ => None,
     }
 }

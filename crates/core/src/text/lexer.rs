@@ -43,7 +43,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// True if the text can be written without quotes where a word is allowed, because nobody would read it as a number.
+/// True if the text can be written without quotes where a word is allowed, because it cannot be mistaken for a number.
 pub(super) fn is_plain_word(text: &str) -> bool {
     is_plain_name(text)
         && !text.starts_with(|c: char| c.is_ascii_digit())

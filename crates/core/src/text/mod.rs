@@ -88,20 +88,12 @@ pub use syntax::{MAX_GENERATED, MAX_TEXT};
 use crate::module::Module;
 use crate::tensor::TensorData;
 
-/// Gives the bytes of `blob` tensors, which are stored in the container beside the text.
+/// Provides the bytes of `blob` tensors, which are stored in the container beside the text.
 pub trait BlobSource {
-    /// The bytes of blob `index`; `None` if there is no such blob. The caller compares their number with the type. The
-    /// implementation has to compare the bytes with `digest`, which is the BLAKE3 digest in the text, in hexadecimal.
+    /// The bytes of blob `index`; `None` if there is no such blob. The caller checks that the number of bytes matches
+    /// the type. The implementation has to check that the bytes have the digest `digest`, which is the BLAKE3 digest in
+    /// the text, in hexadecimal.
     fn blob(&self, index: usize, digest: Option<&str>) -> Option<bytes::Bytes>;
-}
-
-/// The source of blobs for a text without a container. It has none.
-struct NoBlobs;
-
-impl BlobSource for NoBlobs {
-    fn blob(&self, _: usize, _: Option<&str>) -> Option<bytes::Bytes> {
-        None
-    }
 }
 
 /// Takes blobs from the constants of another module: `blob 3` is the fourth constant of its pool. Digests are not
@@ -115,7 +107,7 @@ impl BlobSource for [TensorData] {
 /// Reads a module from a text without blobs. The module is not verified, because tests of the verifier need broken
 /// modules.
 pub fn parse(text: &str) -> Result<Module, TextError> {
-    parse_beside(text, &NoBlobs)
+    parse_beside::<[TensorData]>(text, &[])
 }
 
 /// Reads a module from a text and the container beside it. The module is not verified.

@@ -1,7 +1,7 @@
 //! Parses tokens to a syntax tree. The grammar nests only to a fixed depth, so the functions do not call themselves.
 
 use super::cursor::{Parsed, Parser};
-use super::error::{Position, TextFault};
+use super::error::Position;
 use super::lexer::Token;
 use super::number::Number;
 use super::syntax::{Content, Data, Dim, File, Graph, MAX_TEXT, Name, Node, Operand, VERSION, Value};
@@ -20,11 +20,7 @@ const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
 pub(super) fn file(text: &str) -> Parsed<File> {
     let start = Position { line: 1, column: 1 };
     if text.len() > MAX_TEXT {
-        let limit = MAX_TEXT as u64;
-        return Err(start.fault(TextFault::Limit {
-            what: "the text",
-            limit,
-        }));
+        return Err(start.past("the text", MAX_TEXT as u64));
     }
     Parser::new(text)?.file()
 }
@@ -42,7 +38,7 @@ impl Parser<'_> {
         }
         self.advance()?;
         let stage = self.stage()?;
-        let main = if self.key("main")? { Some(self.global()?) } else { None };
+        let main = self.keyed("main", Self::global)?;
         let (mut graphs, mut quants, mut data) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             if self.eat_word("graph")? {
@@ -68,15 +64,7 @@ impl Parser<'_> {
     }
 
     fn stage(&mut self) -> Parsed<Stage> {
-        let found = match &self.token {
-            Token::Word(word) => Stage::parse(word),
-            _ => None,
-        };
-        let Some(stage) = found else {
-            return self.unexpected(format!("a stage: {}", Stage::ALL.map(Stage::name).join(", ")));
-        };
-        self.advance()?;
-        Ok(stage)
+        self.one_of("a stage", &Stage::ALL, Stage::name)
     }
 
     pub(super) fn ordinal(&mut self, at: Position, text: String) -> Parsed<Name> {
@@ -101,7 +89,7 @@ impl Parser<'_> {
         let name = self.global()?;
         self.mark('(')?;
         let inputs = self.items(')', Self::value)?;
-        let stage = if self.key("stage")? { Some(self.stage()?) } else { None };
+        let stage = self.keyed("stage", Self::stage)?;
         self.mark('{')?;
         let mut nodes = Vec::new();
         while !self.eat_word("return")? {
@@ -164,11 +152,7 @@ impl Parser<'_> {
             _ => parser.text("an extent or the name of one").map(Dim::Named),
         })?;
         if dims.len() > MAX_RANK {
-            let limit = MAX_RANK as u64;
-            return Err(at.fault(TextFault::Limit {
-                what: "the rank",
-                limit,
-            }));
+            return Err(at.past("the rank", MAX_RANK as u64));
         }
         let quant = self.grid()?;
         Ok(Value {
@@ -180,15 +164,7 @@ impl Parser<'_> {
     }
 
     fn elem(&mut self) -> Parsed<Elem> {
-        let elem = match &self.token {
-            Token::Word(word) => Elem::parse(word),
-            _ => None,
-        };
-        let Some(elem) = elem else {
-            return self.unexpected(format!("an element type: {}", Elem::ALL.map(Elem::name).join(", ")));
-        };
-        self.advance()?;
-        Ok(elem)
+        self.one_of("an element type", &Elem::ALL, Elem::name)
     }
 
     pub(super) fn grid(&mut self) -> Parsed<Option<QuantParams>> {
@@ -200,22 +176,13 @@ impl Parser<'_> {
             return self.unexpected("`zero=` behind a scale");
         }
         let zero_point = self.per("a zero point, or a list of them", Number::integer::<i32>)?;
-        let axis = if self.key("axis")? {
-            Some(self.integer("an axis")?)
-        } else {
-            None
-        };
-        let block = if self.key("block")? {
-            let at = self.at;
-            let size = NonZeroU32::new(self.integer("a size of blocks")?);
-            Some(size.ok_or_else(|| at.expected("a size of blocks", "0".to_owned()))?)
-        } else {
-            None
-        };
-        let codes = match self.key("codes")? {
-            true => Some(self.elem()?),
-            false => None,
-        };
+        let axis = self.keyed("axis", |parser| parser.integer("an axis"))?;
+        let block = self.keyed("block", |parser| {
+            let at = parser.at;
+            let size = NonZeroU32::new(parser.integer("a size of blocks")?);
+            size.ok_or_else(|| at.expected("a size of blocks", "0"))
+        })?;
+        let codes = self.keyed("codes", Self::elem)?;
         Ok(Some(QuantParams {
             scale,
             zero_point,
@@ -308,12 +275,7 @@ impl Parser<'_> {
             "random" => Content::Random(self.integer("a seed of 64 bits")?),
             "blob" => {
                 let index = self.integer("the position of a blob")?;
-                let digest = if self.key("blake3")? {
-                    Some(self.digest()?)
-                } else {
-                    None
-                };
-                Content::Blob(index, digest)
+                Content::Blob(index, self.keyed("blake3", Self::digest)?)
             }
             "same" => Content::Same(self.global()?),
             other => return Err(at.expected(CONTENTS, format!("`{other}`"))),
@@ -330,13 +292,9 @@ impl Parser<'_> {
     }
 
     fn digest(&mut self) -> Parsed<String> {
-        match &self.token {
-            Token::Text(digest) => {
-                let digest = digest.clone();
-                self.advance()?;
-                Ok(digest)
-            }
-            _ => self.unexpected("a digest, in quotes"),
-        }
+        self.take("a digest, in quotes", |token| match token {
+            Token::Text(digest) => Some(digest.clone()),
+            _ => None,
+        })
     }
 }

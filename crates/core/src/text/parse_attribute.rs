@@ -1,4 +1,4 @@
-//! Parses attributes, forms and the clauses of a node.
+//! Parses attributes, forms, and the clauses of a node such as `fused=`.
 
 use super::cursor::{Parsed, Parser};
 use super::lexer::Token;
@@ -51,16 +51,11 @@ impl Parser<'_> {
             };
         }
         if let Token::Number(number) = &self.token {
-            let value = if number.is_integer() {
-                number.integer().map(Attribute::Int)
-            } else {
-                number.f32().map(Attribute::Float)
+            let value = match number.is_integer() {
+                true => number.integer().map(Attribute::Int),
+                false => number.f32().map(Attribute::Float),
             };
-            let Some(value) = value else {
-                return self.unexpected("an integer of 64 bits or a float");
-            };
-            self.advance()?;
-            return Ok(value);
+            return self.take("an integer of 64 bits or a float", |_| value);
         }
         self.text("a number, a list, a word, a string, `@constant` or a form")
             .map(Attribute::Text)
@@ -69,14 +64,7 @@ impl Parser<'_> {
     fn form(&mut self) -> Parsed<Requantization> {
         let at = self.at;
         self.mark('{')?;
-        let kind = match &self.token {
-            Token::Word(word) => FormKind::parse(word),
-            _ => None,
-        };
-        let Some(kind) = kind else {
-            return self.unexpected(format!("a form: {}", FormKind::ALL.map(FormKind::name).join(", ")));
-        };
-        self.advance()?;
+        let kind = self.one_of("a form", &FormKind::ALL, FormKind::name)?;
         let mut fields: BTreeMap<String, Attribute> = BTreeMap::new();
         while !self.eat('}')? {
             let at = self.at;
@@ -106,12 +94,7 @@ impl Parser<'_> {
             } else if self.key("fused")? {
                 clauses.fused = Some(self.form()?);
             } else if self.key("clamp")? {
-                self.mark('[')?;
-                let low = self.integer("the lowest code")?;
-                self.mark(',')?;
-                let high = self.integer("the highest code")?;
-                self.mark(']')?;
-                clauses.clamp = Some([low, high]);
+                clauses.clamp = Some(self.ends()?);
             } else if self.key("addend")? {
                 self.mark('[')?;
                 let zero = self.integer("the code of real zero")?;

@@ -88,11 +88,7 @@ impl Parser<'_> {
         let Some(elem) = Elem::parse(&word) else {
             return Err(at.expected("a type of codes, as in `i8[-128,127]` or `e4m3`", format!("`{word}`")));
         };
-        self.mark('[')?;
-        let low = self.integer("the lowest code")?;
-        self.mark(',')?;
-        let high = self.integer("the highest code")?;
-        self.mark(']')?;
+        let range = self.ends()?;
         let symmetric = self.eat_word("symmetric")?;
         if !symmetric && !self.eat_word("asymmetric")? {
             return self.unexpected("`symmetric` or `asymmetric`");
@@ -104,12 +100,11 @@ impl Parser<'_> {
             per: self.granularity()?,
         };
         let rounding = self.rounding()?;
-        Scheme::integers(policy, elem, [low, high], rounding).map_err(|error| at.fault(error))
+        Scheme::integers(policy, elem, range, rounding).map_err(|error| at.fault(error))
     }
 
     fn granularity(&mut self) -> Parsed<Granularity> {
-        if self.key("channel")? {
-            let axis = self.integer("an axis")?;
+        if let Some(axis) = self.keyed("channel", |parser| parser.integer("an axis"))? {
             return Ok(Granularity::Channel { axis });
         }
         if !self.key("axis")? {
@@ -124,20 +119,6 @@ impl Parser<'_> {
             0 => Err(at.expected("a size of blocks", "`0`")),
             size => Ok(Granularity::Block { axis, size }),
         }
-    }
-
-    /// Parses a word that has to be the name of one of `all`.
-    fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
-        let found = match &self.token {
-            Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
-            _ => None,
-        };
-        let Some(found) = found else {
-            let names: Vec<&str> = all.iter().map(|&one| name(one)).collect();
-            return self.unexpected(format!("{what}: {}", names.join(", ")));
-        };
-        self.advance()?;
-        Ok(found)
     }
 
     fn rounding(&mut self) -> Parsed<Rounding> {
@@ -195,16 +176,13 @@ pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     (parser.token == Token::End).then_some(scheme)
 }
 
-/// As an attribute of an op, a scheme is its text.
+/// A scheme as an attribute of an op is written as its text.
 impl Field for Scheme {
     fn to_attribute(&self) -> Attribute {
         Attribute::Text(scheme_text(self))
     }
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(text) => scheme_from_text(text),
-            _ => None,
-        }
+        attribute.text().and_then(scheme_from_text)
     }
     fn allowed() -> String {
         "a scheme is expected, as configs have them".into()

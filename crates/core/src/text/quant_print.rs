@@ -102,20 +102,8 @@ pub fn scheme_text(scheme: &Scheme) -> String {
         Granularity::Block { axis, size } => format!(" axis={axis} block={size}"),
     };
     let codes = match (scheme.policy(), scheme.elem(), scheme.range()) {
-        (
-            Policy::Linear {
-                symmetric,
-                power_of_two,
-                dynamic,
-                ..
-            },
-            Some(elem),
-            Some([low, high]),
-        ) => {
-            let symmetric = if symmetric { "symmetric" } else { "asymmetric" };
-            let power_of_two = if power_of_two { " power_of_two" } else { "" };
-            let dynamic = if dynamic { " dynamic" } else { "" };
-            format!("{elem}[{low},{high}] {symmetric}{power_of_two}{dynamic}")
+        (policy @ Policy::Linear { .. }, Some(elem), Some([low, high])) => {
+            format!("{elem}[{low},{high}] {}", policy.words().join(" "))
         }
         (Policy::Floating { format, .. }, ..) => format.to_string(),
         // Every constructor gives a linear policy a type and a range, so this case does not occur.

@@ -2,7 +2,7 @@ use super::*;
 use crate::quant::{Port, State};
 use crate::{ConfigId, NodeId};
 
-/// Every kind of config, spelled as it is printed.
+/// A module with every kind of config, spelled as it is printed.
 const CONFIGS: &str = r#"strait 1 annotated
 graph @main(%x: f32[1,4]) {
   %c: f32[1,4] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}

@@ -1,5 +1,5 @@
-//! The elements that a text calls `random SEED`. This generator is part of the text format, so it gives the same
-//! elements on every machine and in every version.
+//! The elements of a tensor that a text declares as `random SEED`. This generator is part of the text format, so it
+//! gives the same elements on every machine and in every version.
 //!
 //! Element i is computed from z_i, the i-th output (from 0) of splitmix64 with the seed as its first state:
 //!

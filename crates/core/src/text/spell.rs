@@ -1,4 +1,4 @@
-//! Writes grids, lists and words as in the text form.
+//! Writes grids, lists and words in the text form.
 
 use super::lexer::{is_plain_word, quoted};
 use super::number::f32_text;

@@ -1,6 +1,6 @@
 //! The syntax tree of a text, before names are looked up.
 
-use super::error::Position;
+use super::error::{Position, TextError, TextFault};
 use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
@@ -34,6 +34,12 @@ impl Name {
             0 => self.text.clone(),
             ordinal => format!("{}~{ordinal}", self.text),
         }
+    }
+
+    /// The fault that nothing has this name. `sigil` stands in front of the name, and `where_not` behind it.
+    pub(super) fn unknown(&self, sigil: char, where_not: &'static str) -> TextError {
+        let name = format!("{sigil}{}", self.spelled());
+        self.at.fault(TextFault::Unknown(name, where_not))
     }
 
     pub(super) fn key(&self) -> (String, u32) {

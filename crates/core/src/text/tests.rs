@@ -1,7 +1,7 @@
 use super::*;
 use crate::verifier::verify;
 
-/// Everything that the text form can say, spelled as it is printed.
+/// A module with everything that the text form can express, spelled as it is printed.
 const EVERYTHING: &str = r#"strait 1 integer main=@main~1
 graph @main(%x: f32[N,3,8,8]) stage=float {
   %"/relu:0": f32[N,3,8,8] = relu(%x) name="/relu" sources=["/relu","/bn"]
@@ -35,7 +35,7 @@ fn whatever_can_be_said_reads_and_prints_as_itself() {
     assert_eq!(print(&module, &PrintOptions::default()), EVERYTHING);
     assert_eq!(module.main.index(), 1);
     assert_eq!(module.graphs[0].stage(), crate::Stage::Float);
-    // `same` is one tensor in the pool.
+    // A constant with `same` shares the tensor in the pool.
     assert_eq!(module.pool().len(), 3);
 }
 
@@ -188,7 +188,7 @@ fn no_truncation_or_changed_character_makes_the_reader_panic() {
         for new in ['"', '9', '-', '{', ']', 'x', '~', '\u{0}', 'é'] {
             let changed = format!("{}{new}{}", &EVERYTHING[..at], &EVERYTHING[at + old.len_utf8()..]);
             if let Ok(module) = parse(&changed) {
-                // Whatever is read can be verified and printed, and reads again.
+                // Every module that can be read can be verified and printed, and the printed text can be read.
                 verify(&module).ok();
                 let printed = print(&module, &PrintOptions::whole());
                 assert_eq!(print(&parse(&printed).unwrap(), &PrintOptions::whole()), printed);
@@ -227,7 +227,7 @@ fn large_tensors_are_blobs_that_read_beside_their_container() {
 #[test]
 fn every_element_type_keeps_its_bits() {
     for elem in crate::Elem::ALL {
-        // All byte patterns that 37 elements of noise give, NaNs of any payload among them.
+        // The elements are 37 random bit patterns, after two elements that are NaN if the type is a float.
         let noise = random::random(crate::Elem::U8, 37 * elem.size(), 11);
         let mut all_nan = vec![0xff; 2 * elem.size()];
         all_nan.extend(noise);
@@ -260,7 +260,7 @@ fn json_and_dot_show_the_same_names_and_attributes() {
     assert_eq!(node["attributes"]["stride"], serde_json::json!([1, 1]));
     assert_eq!(node["fused"]["gemmlowp"]["exponent"], serde_json::json!([-7, 3]));
     assert_eq!(json["graphs"][0]["nodes"][1]["attributes"]["min"], "-inf");
-    // 0.1 as it was written, not the f64 nearest to the f32.
+    // The scale is written as 0.1, and not as the f64 that equals the f32.
     assert_eq!(json["graphs"][1]["nodes"][1]["results"][0]["scale"], 0.1);
     assert_eq!(
         json["data"][0],

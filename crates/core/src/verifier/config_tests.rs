@@ -4,7 +4,7 @@ use crate::{DataId, Elem, Granularity, Move, NodeId, Policy, Port, QuantParams, 
 use std::sync::Arc;
 use strait_requantize::Rounding;
 
-/// A graph with this line in place of the config of the weights.
+/// A module in which this line is the config of the weights.
 fn module(weights: &str) -> Module {
     let text = format!(
         "strait 1 annotated
@@ -70,7 +70,7 @@ fn a_grid_that_its_scheme_does_not_allow_is_found() {
             "u8[0,255] asymmetric half_even activated scale=1.0 zero=-1 observed",
             "outside of the type",
         ),
-        // Three steps of the smallest number.
+        // This scale is three times the smallest positive f32.
         (
             "u8[0,255] asymmetric power_of_two half_even activated scale=4e-45 zero=1 observed",
             "no power of two",
@@ -178,7 +178,7 @@ fn a_config_of_what_is_not_there_is_found() {
         (0, Port::Operand(3), "operand 3, which is not there"),
         (0, Port::Result(1), "result 1, which is not there"),
         (7, Port::Result(0), "node7: a config is of result 0"),
-        // In the place of the one before.
+        // This config takes the place of an existing one.
         (0, Port::Result(0), "result 0, which is not there"),
         (0, Port::Input(1), "g: a config is of input 1, which is not there"),
     ] {
@@ -215,7 +215,8 @@ fn a_border_that_is_not_as_the_graph_has_it_is_found() {
             table.transition(id, Move::Activate(grid)).unwrap();
         })
     };
-    // The operand that reads the input is requantized from this; an output is what its node leaves.
+    // Codes of the input may be requantized before an operand reads them. But an output must have the grid of its
+    // producer.
     assert_eq!(verify(&other(Port::Input(0))), Ok(()));
     broken(&other(Port::Output(0)), 23, "output 0 has another grid than what it is");
     let id = |table: &crate::QuantTable| table.id(NodeId::OUTSIDE, Port::Output(0)).unwrap();
@@ -250,7 +251,8 @@ fn a_set_with_two_schemes_is_found() {
 
 #[test]
 fn a_config_that_rests_on_what_was_taken_out_is_found() {
-    // The bias follows from both operands; the result and the border read the grid of the first.
+    // The grid of the bias is derived from those of both operands. The result and the graph's input and output read the
+    // grid of the first operand.
     let of_first = ["input 0", "operand 2", "result 0", "output 0"];
     for (operand, resting) in [(0, of_first.as_slice()), (1, &["operand 2"])] {
         let mut module = module(GOOD);

@@ -27,15 +27,11 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let found = graph.value_at(config.node, config.port);
-        // If another config has taken the place of this one, the table does not find this one any more.
+        // If the operand or result now has another config, the table does not find this one at its node and port.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
         let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
-            findings.take(ensure(false, 18, || {
-                format!(
-                    "{}: a config is of {}, which is not there",
-                    place(view, config),
-                    config.port
-                )
+            findings.take(ensure_of(view, config, false, 18, || {
+                format!("a config is of {}, which is not there", config.port)
             }));
             continue;
         };
@@ -46,13 +42,20 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     border(view, findings);
 }
 
-/// The node of a config, for messages. For an input or output, the graph.
-fn place(view: View<'_>, config: &QuantConfig) -> String {
-    match view.graph.node(config.node) {
+/// Checks an invariant of a config. Its node stands in front of the text; for an input or output, the graph does.
+fn ensure_of(
+    view: View<'_>,
+    config: &QuantConfig,
+    holds: bool,
+    invariant: u8,
+    text: impl FnOnce() -> String,
+) -> Verified {
+    let place = || match view.graph.node(config.node) {
         Some(node) => view.place(node),
         None if config.port.is_border() => view.module.name(view.graph.name).to_owned(),
         None => config.node.to_string(),
-    }
+    };
+    ensure(holds, invariant, || format!("{}: {}", place(), text()))
 }
 
 /// Checks the configs of inputs and outputs. All inputs and outputs that are real numbers in the model must have
@@ -85,19 +88,13 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig) -> Verified {
         .config(table.root(id))
         .filter(|_| masters.all(|id| table.config(id).is_some()))
     else {
-        return ensure(false, 22, || {
-            let place = place(view, config);
-            format!("{place}: {} rests on a config that is not there", config.port)
+        return ensure_of(view, config, false, 22, || {
+            format!("{} rests on a config that is not there", config.port)
         });
     };
-    ensure(root.scheme == config.scheme, 19, || {
-        format!(
-            "{}: {} is {}, but reads a grid of {}",
-            place(view, config),
-            config.port,
-            config.scheme,
-            root.scheme
-        )
+    ensure_of(view, config, root.scheme == config.scheme, 19, || {
+        let (port, scheme) = (config.port, config.scheme);
+        format!("{port} is {scheme}, but reads a grid of {}", root.scheme)
     })
 }
 
@@ -108,14 +105,14 @@ fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Ve
     let wrong = table
         .kept(id)
         .and_then(|grid| config.scheme.misfit(&grid.params, &value.ty.shape));
-    ensure(wrong.is_none(), 20, || {
-        let (place, wrong) = (place(view, config), wrong.unwrap_or_default());
-        format!("{place}: the grid of {}, {}, {wrong}", config.port, config.scheme)
+    ensure_of(view, config, wrong.is_none(), 20, || {
+        let wrong = wrong.unwrap_or_default();
+        format!("the grid of {}, {}, {wrong}", config.port, config.scheme)
     })
 }
 
-/// Checks the codes of a parameter. Many configs may share one constant, so its smallest and largest element are
-/// computed only once.
+/// Checks the codes of a parameter. Several configs may share one constant, so its smallest and largest element are
+/// computed for the first of them and then reused.
 fn codes(
     view: View<'_>,
     id: ConfigId,
@@ -144,8 +141,8 @@ fn codes(
             }
         }
     };
-    ensure(wrong.is_none(), 21, || {
-        let (place, wrong) = (place(view, config), wrong.unwrap_or_default());
-        format!("{place}: the codes of {}, {}, {wrong}", config.port, config.scheme)
+    ensure_of(view, config, wrong.is_none(), 21, || {
+        let wrong = wrong.unwrap_or_default();
+        format!("the codes of {}, {}, {wrong}", config.port, config.scheme)
     })
 }

@@ -27,17 +27,17 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
 fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for (position, &output) in node.outputs.iter().enumerate() {
         let def = view.graph.value(output).map(|v| v.def);
-        ensure(def == Some(Def::Node(id, position as u8)), 1, || {
-            format!("{}: result {position} is defined elsewhere", view.place(node))
+        view.ensure(node, def == Some(Def::Node(id, position as u8)), 1, || {
+            format!("result {position} is defined elsewhere")
         })?;
     }
     let (operands, links) = (node.inputs.len(), node.links.len());
-    ensure(links == operands, 1, || {
-        format!("{}: {operands} operands have {links} links", view.place(node))
+    view.ensure(node, links == operands, 1, || {
+        format!("{operands} operands have {links} links")
     })
 }
 
-/// Checks that a value is in the place that its definition states.
+/// Checks that a value is at the place (graph input or result of a node) that its `def` states.
 fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     let graph = view.graph;
     let there = match value.def {
@@ -107,9 +107,8 @@ fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
         for (operand, input) in node.inputs.iter().enumerate() {
             let Some(value) = *input else { continue };
             let listed = seen[starts[id.index()] + operand];
-            let found = ensure(graph.value(value).is_some() && listed, 1, || {
-                let place = view.place(node);
-                format!("{place}: operand {operand}, {value}, was removed or does not list this use")
+            let found = view.ensure(node, graph.value(value).is_some() && listed, 1, || {
+                format!("operand {operand}, {value}, was removed or does not list this use")
             });
             findings.of_node(view, id, found);
         }

@@ -39,15 +39,12 @@ pub(super) const NODE_WIDTH: usize = 400;
 pub(super) type Verified = Result<(), Violation>;
 
 pub(super) fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified {
-    if holds {
-        Ok(())
-    } else {
-        Err(Violation {
-            invariant,
-            text: text(),
-            node: None,
-        })
-    }
+    let violation = || Violation {
+        invariant,
+        text: text(),
+        node: None,
+    };
+    if holds { Ok(()) } else { Err(violation()) }
 }
 
 /// The violations that the checks have found so far.
@@ -121,6 +118,11 @@ impl<'a> View<'a> {
             self.module.name(node.name),
             node.op.name()
         )
+    }
+
+    /// Checks an invariant at a node. The names of the graph and of the node stand in front of the text.
+    pub(super) fn ensure(self, node: &Node, holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified {
+        ensure(holds, invariant, || format!("{}: {}", self.place(node), text()))
     }
 
     /// The names of the graph and of a value, for the text of a violation.

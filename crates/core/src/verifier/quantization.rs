@@ -48,24 +48,19 @@ fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let picks = view.module.constant(view.graph, operand);
     let picks = picks.and_then(|tensor| tensor.to_i64().ok());
     let (Some(channels), Some(picks)) = (channels, picks) else {
-        return ensure(false, 5, || {
-            format!(
-                "{}: channels are picked by what is no constant, or for a form that has none",
-                view.place(node)
-            )
+        return view.ensure(node, false, 5, || {
+            "channels are picked by what is no constant, or for a form that has none".into()
         });
     };
     let outside = picks.iter().find(|&&pick| !(0..channels as i64).contains(&pick));
     outside.map_or(Ok(()), |pick| {
-        ensure(false, 5, || {
-            format!("{}: channel {pick} is picked of {channels}", view.place(node))
-        })
+        view.ensure(node, false, 5, || format!("channel {pick} is picked of {channels}"))
     })
 }
 
 fn form(view: View<'_>, node: &Node, form: &Requantization) -> Verified {
     form.check()
-        .or_else(|error| ensure(false, 5, || format!("{}: {error}", view.place(node))))
+        .or_else(|error| view.ensure(node, false, 5, || error.to_string()))
 }
 
 fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
@@ -75,11 +70,8 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
         .collect();
     let unfused = view.module.result_types(&node.op, &operands, None);
     let results: Vec<Elem> = unfused.iter().flatten().map(|ty| ty.elem).collect();
-    ensure(matches!(results[..], [Elem::I32 | Elem::I64]), 5, || {
-        format!(
-            "{}: a form is fused into what is not one accumulator of i32 or i64",
-            view.place(node)
-        )
+    view.ensure(node, matches!(results[..], [Elem::I32 | Elem::I64]), 5, || {
+        "a form is fused into what is not one accumulator of i32 or i64".into()
     })?;
     let added = fused.addend.as_ref().map(|addend| &addend.form);
     added.map_or(Ok(()), |added| form(view, node, added))?;
@@ -90,12 +82,8 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
         };
         let axis = node.op.channel_axis(result.ty.shape.len());
         let extent = axis.and_then(|axis| result.ty.shape.get(axis)).and_then(|d| d.fixed());
-        ensure(extent == Some(channels as u64), 5, || {
-            format!(
-                "{}: {channels} channels are fused on {}",
-                view.place(node),
-                along(axis, &result.ty)
-            )
+        view.ensure(node, extent == Some(channels as u64), 5, || {
+            format!("{channels} channels are fused on {}", along(axis, &result.ty))
         })?;
     }
     let out = fused.requant.out().range();
@@ -103,10 +91,8 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
         .clamp
         .filter(|[low, high]| low > high || !out.contains(low) || !out.contains(high));
     wrong.map_or(Ok(()), |[low, high]| {
-        ensure(false, 5, || {
-            let out = fused.requant.out();
-            format!("{}: [{low}, {high}] is not a range of {out}", view.place(node))
-        })
+        let out = fused.requant.out();
+        view.ensure(node, false, 5, || format!("[{low}, {high}] is not a range of {out}"))
     })
 }
 
@@ -164,12 +150,8 @@ fn zero_points(view: View<'_>, node: &Node) -> Verified {
             Some(codes) => codes.range().contains(&zero),
             None => zero == 0,
         };
-        ensure(fits, 7, || {
-            format!(
-                "{}: {zero} is no zero point of operand {index}, {}",
-                view.place(node),
-                operand.ty.elem
-            )
+        view.ensure(node, fits, 7, || {
+            format!("{zero} is no zero point of operand {index}, {}", operand.ty.elem)
         })?;
     }
     Ok(())
@@ -177,7 +159,7 @@ fn zero_points(view: View<'_>, node: &Node) -> Verified {
 
 fn numbers(view: View<'_>, node: &Node) -> Verified {
     let nan = node.op.nan_attribute();
-    ensure(nan.is_none(), 7, || {
-        format!("{}: attribute `{}` is NaN", view.place(node), nan.unwrap_or_default())
+    view.ensure(node, nan.is_none(), 7, || {
+        format!("attribute `{}` is NaN", nan.unwrap_or_default())
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
-            // The host computes real numbers, so what it makes is not codes.
+            // The host computes real numbers, so what it computes is not codes.
             let host = view
                 .graph
                 .producer(id)
@@ -48,8 +48,8 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if the node is an `add` that adds to an operand inside the accumulator: the operand is the sum of a convolution
-/// or Gemm.
+/// True if the node is an `add` that is computed inside an accumulator: its operand at `index` is the sum of a
+/// convolution or Gemm.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
@@ -61,19 +61,15 @@ fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
 }
 
 fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
-    if node.place != Placement::Accelerator {
-        return Ok(());
-    }
-    if computes_on_reals(view, id, node) {
+    if node.place != Placement::Accelerator || computes_on_reals(view, id, node) {
         return Ok(());
     }
     for index in 0..node.inputs.len() {
         let float = view.operand(node, index).is_some_and(|v| v.ty.elem.is_float());
-        ensure(
-            !float || view.graph.quant.id(id, Port::Operand(index)).is_some() || adds_to(view, node, index),
-            10,
-            || format!("{}: operand {index} has no quantization config", view.place(node)),
-        )?;
+        let has_config = view.graph.quant.id(id, Port::Operand(index)).is_some() || adds_to(view, node, index);
+        view.ensure(node, !float || has_config, 10, || {
+            format!("operand {index} has no quantization config")
+        })?;
     }
     Ok(())
 }
@@ -119,24 +115,18 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         return has_grid(view, value, how);
     }
     let mut touched = view.operands(node).chain(view.results(node));
-    if matches!(node.place, Placement::Host(_)) {
+    let on_reals = match node.place {
+        Placement::Host(_) => Some((12, "runs on the host")),
+        Placement::Accelerator => has_dequantized_weights(view, node).then_some((11, "computes on real numbers")),
+    };
+    if let Some((invariant, how)) = on_reals {
         let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
-        return ensure(codes.is_none(), 12, || {
+        return ensure(codes.is_none(), invariant, || {
             let name = codes.map(|v| view.value(v)).unwrap_or_default();
-            format!("{} runs on the host, but touches the codes of {name}", view.place(node))
+            format!("{} {how}, but touches the codes of {name}", view.place(node))
         });
     }
-    // Calls are left out below, because the nodes of a called graph are checked in that graph.
-    if has_dequantized_weights(view, node) {
-        let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
-        return ensure(codes.is_none(), 11, || {
-            let name = codes.map(|v| view.value(v)).unwrap_or_default();
-            format!(
-                "{} computes on real numbers, but touches the codes of {name}",
-                view.place(node)
-            )
-        });
-    }
+    // Calls are left out, because the nodes of a called graph are checked in that graph.
     let float = touched.find(|v| v.ty.elem.is_float() && !matches!(node.op, Op::Call(_)));
     ensure(float.is_none(), 11, || {
         let name = float.map(|v| view.value(v)).unwrap_or_default();
@@ -148,10 +138,8 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         has_grid(view, value, "is an accumulator of i64")?;
     }
     ensure(!(codes && node.op.term().is_real_function()), 14, || {
-        format!(
-            "{} is a function of real numbers, but its operands are codes",
-            view.place(node)
-        )
+        let place = view.place(node);
+        format!("{place} is a function of real numbers, but its operands are codes")
     })?;
     padding(view, node)?;
     weight_zeros(view, node)
@@ -170,11 +158,8 @@ fn weight_zeros(view: View<'_>, node: &Node) -> Verified {
         (told, Per::Tensor(real)) => told.all(|zero| zero == real),
         (told, real) => told == real,
     };
-    ensure(same, 15, || {
-        format!(
-            "{}: `weight_zero` has other zero points than the grid of its weight",
-            view.place(node)
-        )
+    view.ensure(node, same, 15, || {
+        "`weight_zero` has other zero points than the grid of its weight".into()
     })
 }
 
@@ -186,9 +171,8 @@ fn padding(view: View<'_>, node: &Node) -> Verified {
             .filter(|v| !matches!(v.ty.elem, Elem::I32 | Elem::I64))
             .and_then(|v| v.quant.as_ref()?.as_tensor());
         if let Some((_, real)) = real.filter(|&(_, real)| real != value) {
-            let place = view.place(node);
-            ensure(false, 15, || {
-                format!("{place}: padding reads as {value}, but real zero is {real}")
+            view.ensure(node, false, 15, || {
+                format!("padding reads as {value}, but real zero is {real}")
             })?;
         }
     }

@@ -10,7 +10,7 @@ fn invariant(module: &Module) -> Option<u8> {
     verify(module).err().map(|found| found.shown[0].invariant)
 }
 
-/// One graph with input `%x`, and the data behind it.
+/// A text with one graph, whose input is `%x`, followed by `data`.
 fn graph(stage: &str, x: &str, body: &str, data: &str) -> String {
     format!("strait 1 {stage} graph @g(%x: {x}) {{ {body} }} {data}")
 }
@@ -19,7 +19,7 @@ const CONV: &str = "stride=[1,1], dilation=[1,1], groups=1";
 const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
 const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
 
-/// An input and an output that stay float.
+/// The configs of an input and an output that stay float.
 const BORDER: &str = "input 0: i8[-128,127] asymmetric half_even float initial
     output 0: i8[-128,127] asymmetric half_even float initial";
 
@@ -45,7 +45,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         graph("integer", x, &body, "data @k: i8[1,1,1,1] = splat 1")
     };
     let border = format!("quant @g {{ {BORDER} }}");
-    // A product of which one operand has a config.
+    // A matrix product with a config for only one operand.
     let alone = |stage: &str, port: &str| {
         let body = format!("%y: f32[2,2] = gemm(%x, @w) {GEMM} return %y");
         let config = format!("{port}: i8[-127,127] symmetric half_even activated scale=1.0 zero=0 observed");
@@ -56,7 +56,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
             &format!("quant @g {{ {BORDER} {config} }} data @w: f32[2,2] = splat 1.0"),
         )
     };
-    // Two channels of a form, picked by an operand of this shape and of these values.
+    // A form with two channels, which an operand with this shape and these values selects.
     let picked = |shape: &str, values: &str, shift: &str| {
         let body = format!(
             "%y: i8[1,2,2,2] scale=1.0 zero=0 = requantize(%x, @p) {{form={{arith_folded shift={shift} rounding=floor out=i8}}, axis=0}} return %y"
@@ -85,7 +85,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
             &format!("data @w: i8[2,2] {grid} = splat 1"),
         )
     };
-    // Channels along axis 1 of [N, C, spatial…], and not along the last one.
+    // The channels lie along axis 1 of [N, C, spatial…], and not along the last axis.
     let max_pool = |shift: &str| {
         let body = format!(
             "%y: i8[1,3,2,2] scale=1.0 zero=0 = max_pool(%x) {{size=[1,1], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0}} fused={{arith_folded shift={shift} rounding=floor out=i8}} return %y"
@@ -184,7 +184,7 @@ fn chain() -> Module {
 fn a_broken_graph_breaks_the_invariant_it_should() {
     let node = NodeId::new;
     let value = ValueId::new;
-    // Values: 0 is x, 1 is y, 2 is z, 3 is c, 4 is w. Nodes: 0 and 1 are the relus, 2 is the sum.
+    // The values are: 0 is x, 1 is y, 2 is z, 3 is c, 4 is w. The nodes are: 0 and 1 are the relus, 2 is the addition.
     let breaks: [(&str, u8, fn(&mut Graph)); 10] = [
         ("a result that belongs to another node", 1, |g| {
             g.values[1].as_mut().unwrap().def = Def::Node(NodeId::new(1), 0);
@@ -313,7 +313,7 @@ fn every_violation_is_told_and_very_many_are_counted() {
 
 #[test]
 fn the_cost_is_linear_in_the_uses_of_one_value() {
-    // 50 000 users of one value: a list that is searched for each of them would take minutes.
+    // One value has 50 000 users. Searching a list for each of them would take minutes.
     let body: String = (0..50_000).map(|n| format!("%n{n}: f32[2] = relu(%x)\n")).collect();
     let module = parse(&graph("float", "f32[2]", &format!("{body} return %n1"), "")).unwrap();
     let start = std::time::Instant::now();

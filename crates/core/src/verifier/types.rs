@@ -9,7 +9,7 @@ use crate::tensor::TensorData;
 use crate::text::type_text;
 
 /// Checks that calls refer to graphs of the module, and that graphs do not call each other in a circle. Graphs that
-/// call no other graph are taken away repeatedly; if some are left, there is a cycle.
+/// call no remaining graph are removed repeatedly; if some graphs are left in the end, there is a cycle.
 pub(super) fn calls(module: &Module) -> Verified {
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.graphs.len()];
     let mut waiting = vec![0usize; module.graphs.len()];
@@ -88,40 +88,28 @@ fn of_node(view: View<'_>, node: &Node) -> Verified {
     if let Op::Call(call) = &node.op {
         let callee = module.graphs.get(call.graph as usize);
         let wanted = callee.map(|g| {
-            g.inputs()
-                .iter()
-                .map(|&v| g.value(v).map(|v| &v.ty))
-                .collect::<Vec<_>>()
+            let inputs = g.inputs().iter().map(|&v| g.value(v).map(|v| &v.ty));
+            inputs.collect::<Vec<_>>()
         });
-        ensure(wanted.as_ref() == Some(&operands), 3, || {
-            format!(
-                "{}: the operands are not the inputs of the called graph",
-                view.place(node)
-            )
+        view.ensure(node, wanted.as_ref() == Some(&operands), 3, || {
+            "the operands are not the inputs of the called graph".into()
         })?;
     }
     if matches!(node.op, Op::Foreign(_)) {
         return Ok(());
     }
-    let inferred = module.result_types(&node.op, &operands, node.fused.as_deref());
-    let inferred = match inferred {
+    let inferred = match module.result_types(&node.op, &operands, node.fused.as_deref()) {
         Ok(inferred) => inferred,
-        Err(reason) => return ensure(false, 3, || format!("{}: {reason}", view.place(node))),
+        Err(reason) => return view.ensure(node, false, 3, || reason.to_string()),
     };
-    let mut stated = view.results(node).map(|v| &v.ty);
-    let same = inferred
-        .iter()
-        .all(|ty| stated.next().is_some_and(|stated| ty.is_stated_by(stated)))
-        && stated.next().is_none();
-    ensure(same, 3, || {
-        let list = |types: &mut dyn Iterator<Item = &TensorType>| {
-            types.map(|ty| type_text(module, ty)).collect::<Vec<_>>().join(", ")
+    let stated: Vec<&TensorType> = view.results(node).map(|v| &v.ty).collect();
+    let mut pairs = inferred.iter().zip(&stated);
+    let same = inferred.len() == stated.len() && pairs.all(|(ty, stated)| ty.is_stated_by(stated));
+    view.ensure(node, same, 3, || {
+        let list = |types: Vec<&TensorType>| {
+            let types = types.into_iter().map(|ty| type_text(module, ty));
+            types.collect::<Vec<_>>().join(", ")
         };
-        let found = list(&mut view.results(node).map(|v| &v.ty));
-        format!(
-            "{}: inferred {}, found {found}",
-            view.place(node),
-            list(&mut inferred.iter())
-        )
+        format!("inferred {}, found {}", list(inferred.iter().collect()), list(stated))
     })
 }

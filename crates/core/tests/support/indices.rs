@@ -1,14 +1,14 @@
-//! Ops that look for places or take elements from there, and what goes along an axis, with attributes that are legal and not.
+//! Ops that find positions, take elements at positions, or go along an axis, with valid and invalid attributes.
 
 use super::Choices;
 use strait_core::Op;
 use strait_core::op::{
-    Activation, Activations, ArgReduce, Binary, BinaryFunction, Bound, Cell, Combination, Compare, Cumulative, Det,
-    Dft, Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
+    Activation, Activations, ArgReduce, Binary, BinaryFunction, Cell, Combination, Compare, Cumulative, Det, Dft,
+    Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
     RmsNormalization, RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
 };
 
-/// The ops that are here.
+/// The names of the ops in this file.
 #[rustfmt::skip] // a list
 pub(super) const NAMES: &[&str] = &[
     "gather_elements", "gather_nd", "scatter", "arg_reduce", "cumulative", "top_k", "det", "dft", "roi_align",
@@ -28,11 +28,11 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         .into(),
         "select" => Select {}.into(),
         "binary" => Binary {
-            function: choices.pick(BinaryFunction::ALL),
+            function: choices.pick(&BinaryFunction::ALL),
         }
         .into(),
         "compare" => Compare {
-            relation: choices.pick(Relation::ALL),
+            relation: choices.pick(&Relation::ALL),
         }
         .into(),
         "rms_normalization" => RmsNormalization {
@@ -46,20 +46,20 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         }
         .into(),
         "scatter" => Scatter {
-            by: choices.pick(ScatterBy::ALL),
+            by: choices.pick(&ScatterBy::ALL),
             axis,
-            combine: choices.pick(Combination::ALL),
+            combine: choices.pick(&Combination::ALL),
         }
         .into(),
         "arg_reduce" => ArgReduce {
-            extreme: choices.pick(Extreme::ALL),
+            extreme: choices.pick(&Extreme::ALL),
             axis,
             keep_dims: choices.flip(),
             last: choices.flip(),
         }
         .into(),
         "cumulative" => Cumulative {
-            of: choices.pick(Running::ALL),
+            of: choices.pick(&Running::ALL),
             axis,
             exclusive: choices.flip(),
             reverse: choices.flip(),
@@ -85,13 +85,13 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         .into(),
         "det" => Det {}.into(),
         "dft" => Dft {
-            transform: choices.pick(Transform::ALL),
+            transform: choices.pick(&Transform::ALL),
             axis,
             length: choices.pick(&[1, 6, 0, u32::MAX]),
         }
         .into(),
         "roi_align" => RoiAlign {
-            mode: choices.pick(RoiMode::ALL),
+            mode: choices.pick(&RoiMode::ALL),
             height: choices.pick(&[1, 0, u32::MAX]),
             width: 2,
             sampling: choices.pick(&[0, 2, u32::MAX]),
@@ -102,14 +102,14 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         "recurrent" => {
             let count = choices.pick(&[1, 2, 3, 6]);
             Recurrent {
-                cell: choices.pick(Cell::ALL),
-                direction: choices.pick(Direction::ALL),
-                activations: Activations((0..count).map(|_| choices.pick(Activation::ALL)).collect()),
+                cell: choices.pick(&Cell::ALL),
+                direction: choices.pick(&Direction::ALL),
+                activations: Activations((0..count).map(|_| choices.pick(&Activation::ALL)).collect()),
                 alpha: vec![0.5; count],
                 beta: vec![f32::INFINITY; count],
                 clip: choices.pick(&[f32::INFINITY, 3.0, 0.0]),
                 coupled: choices.flip(),
-                cell_clip: Bound(choices.pick(&[f32::INFINITY, 3.0, 0.0])),
+                cell_clip: choices.pick(&[f32::INFINITY, 3.0, 0.0]),
             }
             .into()
         }

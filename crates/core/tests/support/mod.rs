@@ -1,4 +1,4 @@
-//! Random modules that verify, made from a list of choices so that proptest can shrink them.
+//! Random valid modules. They are made from a list of choices, so that proptest can shrink them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests, but not itself one")]
 #![allow(dead_code, reason = "each test uses a part")]
@@ -17,7 +17,7 @@ use strait_core::{
 use strait_requantize::function::Definition;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
-/// Decisions, one after the other; 0 when they run out.
+/// Random decisions, one after the other. When the list is exhausted, every further decision is 0.
 pub(crate) struct Choices<'a> {
     words: &'a [u32],
 }
@@ -52,7 +52,7 @@ impl<'a> Choices<'a> {
         self.pick(&[0.0, -0.0, 1.0, 0.1, -2.5e-8, 3.4e38, f32::INFINITY, 1e-45])
     }
 
-    /// A float, perhaps NaN, which no attribute of our own may be.
+    /// A float that may be NaN, which only attributes of foreign ops may be.
     fn float_or_nan(&mut self) -> f32 {
         let float = self.float();
         self.pick(&[float, f32::from_bits(0x7fc0_0001)])
@@ -210,7 +210,8 @@ fn grid(choices: &mut Choices<'_>, ty: &TensorType) -> Option<Arc<QuantParams>> 
     }))
 }
 
-/// True if a float graph may have the op: no step on integers, no way to codes or back, and no other element type.
+/// True if a float graph may have the op: it is not an integer op, does not convert to or from codes, and does not
+/// change the element type.
 fn is_float(name: &str) -> bool {
     // The families, which have several terms, are functions and reductions of floats.
     Term::parse(name).is_none_or(|term| {
@@ -218,7 +219,7 @@ fn is_float(name: &str) -> bool {
     })
 }
 
-/// Any op but `call`, whose results are those of the graph that it calls.
+/// Any op except `call`, whose results depend on the graph that it calls.
 pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
     let pool = |choices: &mut Choices<'_>| {
         (
@@ -240,7 +241,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             dilation: smallvec![1, 1],
             groups: 1,
             pad_value: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
             weight_zero: WeightZero::default(),
         }
         .into(),
@@ -252,7 +253,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "matmul" => MatMul {
             a_zero: 0,
             b_zero: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "add" => Add {}.into(),
@@ -260,7 +261,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "mul" => Mul {
             a_zero: 0,
             b_zero: 0,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "relu" => Relu {}.into(),
@@ -270,7 +271,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         .into(),
         "unary" => Unary {
-            function: choices.pick(Function::ALL),
+            function: choices.pick(&Function::ALL),
         }
         .into(),
         "elu" => Elu { alpha: choices.float() }.into(),
@@ -299,10 +300,10 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         "global_average_pool" => GlobalAveragePool {}.into(),
         "reduce" => Reduce {
-            reduction: choices.pick(Reduction::ALL),
+            reduction: choices.pick(&Reduction::ALL),
             axes: smallvec![-1],
             keep_dims: choices.flip(),
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "softmax" => Softmax { axis: -1 }.into(),
@@ -361,7 +362,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         "shift_left" => ShiftLeft {
             zero: -1,
             bits: 20,
-            accumulator: choices.pick(Carrier::ALL),
+            accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
@@ -396,7 +397,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
                 dilation,
                 ceil: choices.flip(),
                 pad_value: 0,
-                accumulator: choices.pick(Carrier::ALL),
+                accumulator: choices.pick(&Carrier::ALL),
             }
             .into()
         }
@@ -445,7 +446,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
     }
 }
 
-/// Adds up to `nodes` nodes to a graph, with inputs, constants and outputs.
+/// Adds up to `nodes` nodes to a graph, together with inputs, constants and outputs.
 fn grow(module: &mut Module, graph: usize, choices: &mut Choices<'_>, nodes: usize, calls: bool) {
     let exported = module.graphs[graph].stage() == Stage::Export;
     let mut values: Vec<ValueId> = Vec::new();
@@ -473,7 +474,7 @@ fn grow(module: &mut Module, graph: usize, choices: &mut Choices<'_>, nodes: usi
         let symbol = name(module, choices);
         let id = if position > 2 && ty.dims().is_some() {
             let count = ty.dims().unwrap().iter().product::<u64>() as usize;
-            // No two are equal, or they would become one in IR bytes.
+            // All constants differ, because IR bytes merge equal constants.
             let seed = module.pool().len();
             let bytes = if choices.flip() && !elem.is_packed() {
                 vec![seed as u8; count * elem.size()]
@@ -519,7 +520,7 @@ fn add_node(
         inputs.truncate(least.max(1));
     }
     if call {
-        // Only operands of the right types will do.
+        // The operands of a call must have the types of the called graph's inputs.
         let callee = &module.graphs[1];
         let wanted: Vec<TensorType> = callee
             .inputs()
@@ -535,7 +536,7 @@ fn add_node(
             return;
         }
     }
-    // What picks channels is a constant for the form, and none of the values here.
+    // The operand that selects channels has to be a constant that fits the form, which no value of the graph is.
     if let Some(position) = op.channel_operand() {
         inputs.truncate(position);
     }

@@ -1,26 +1,25 @@
-//! Resampling, samples and windows that make more than they read, with attributes that are legal and not.
+//! Ops that resample, sample, or compute several results from one window, with valid and invalid attributes.
 
 use super::Choices;
 use smallvec::smallvec;
 use strait_core::Op;
 use strait_core::op::{
-    Border, Col2Im, ConvTranspose, Coordinate, CubicCoefficient, DeformConv, GridSample, Nearest, Region, Resize,
-    ResizeMode, Sampling, Switch,
+    Border, Col2Im, ConvTranspose, Coordinate, DeformConv, GridSample, Nearest, Resize, ResizeMode, Sampling,
 };
 
 /// The op called `name`.
 pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
     match name {
         "resize" => Resize {
-            mode: choices.pick(ResizeMode::ALL),
-            coordinate: choices.pick(Coordinate::ALL),
+            mode: choices.pick(&ResizeMode::ALL),
+            coordinate: choices.pick(&Coordinate::ALL),
             nearest: Nearest::Floor,
             scales: vec![2.0, 1.0],
             sizes: choices.pick(&[smallvec![], smallvec![4, 3]]),
-            antialias: Switch(choices.flip()),
-            exclude_outside: Switch(choices.flip()),
-            cubic: CubicCoefficient(choices.pick(&[-0.75, -0.5, f32::INFINITY])),
-            region: Region(choices.pick(&[vec![], vec![0.0, -1.0, 1.0, f32::INFINITY, 1e-45]])),
+            antialias: choices.flip(),
+            exclude_outside: choices.flip(),
+            cubic: choices.pick(&[-0.75, -0.5, f32::INFINITY]),
+            region: choices.pick(&[vec![], vec![0.0, -1.0, 1.0, f32::INFINITY, 1e-45]]),
         }
         .into(),
         "conv_transpose" => ConvTranspose {
@@ -48,8 +47,8 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         }
         .into(),
         "grid_sample" => GridSample {
-            mode: choices.pick(Sampling::ALL),
-            border: choices.pick(Border::ALL),
+            mode: choices.pick(&Sampling::ALL),
+            border: choices.pick(&Border::ALL),
             align_corners: choices.flip(),
         }
         .into(),

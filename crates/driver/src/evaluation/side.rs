@@ -25,9 +25,9 @@ impl Side {
     /// # Errors
     /// If the graph cannot be run, or needs more than the limits allow.
     pub fn new(module: &Module, options: &PlanOptions<'_>, session: &Session<'_>) -> Result<Side, Stop> {
-        let demand = Demand::new(cost(module, module.main).map_err(failure::execute)?);
+        let demand = Demand::new(cost(module, module.main)?);
         session.admit(&demand, 1)?;
-        let plan = Plan::new(module, module.main, options).map_err(failure::execute)?;
+        let plan = Plan::new(module, module.main, options)?;
         let graph = module.main();
         let outputs = graph.outputs().iter().take(plan.outputs().len());
         let grids = outputs.map(|&id| graph.value(id).and_then(grid).cloned());

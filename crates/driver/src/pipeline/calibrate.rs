@@ -11,7 +11,6 @@ use std::{
 };
 
 use serde::Serialize;
-use strait_container::artifact_around;
 use strait_quantize::statistics::{Coverage, StatisticsKey};
 use strait_samples::Kind;
 
@@ -19,7 +18,7 @@ use crate::{
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics},
     dialect::expanded,
-    failure::codes,
+    failure::{self, codes, unwritten},
     session::Session,
     stop::Stop,
     table, targets,
@@ -181,16 +180,7 @@ pub(super) fn place(out: &Path, name: &Path) -> PathBuf {
     if is_folder { out.join(name) } else { out.to_owned() }
 }
 
+/// Refuses statistics inside the folder of an artifact.
 pub(super) fn outside(out: &Path) -> Result<(), Diagnostics> {
-    let Some(artifact) = artifact_around(out) else {
-        return Ok(());
-    };
-    let message = format!("statistics are not kept in the artifact {}", artifact.display());
-    Err(Diagnostic::error(codes::OUTPUT, message)
-        .help("name a place elsewhere with --out")
-        .into())
-}
-
-pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
+    failure::outside(out, "statistics are not kept in", "name a place elsewhere with --out")
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, write};
-use strait_compile::{OfTarget, Shares, TargetLoops};
+use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
 use strait_evaluate::{Accuracy, Metric, Note, Output, Proportion, Question};
@@ -24,7 +24,7 @@ use crate::{
     failure::{self, codes},
     report::{self, DataReport, Report},
     sanity::{self, Reference},
-    session::{Session, Steps},
+    session::Session,
     stop::Stop,
     table, targets,
 };
@@ -128,24 +128,14 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let evaluated =
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
     let evaluated = evaluated.transpose()?;
-    let observation = observe::statistics(
-        (canonical, bodies),
-        &ready.requests,
-        (samples, &ready.model),
-        config.calibration.cache.as_ref(),
-        session,
-    )?;
+    let observation = ready.statistics(canonical, &ready.requests, loaded, session)?;
     let constant = observe::constant_inputs(canonical, bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
     let not_numbers = nan::found(loaded, canonical, &observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
     let float = is_run.then(|| {
-        let options = PlanOptions {
-            context: session.context,
-            ..PlanOptions::default()
-        };
-        let side = Side::new(whole()?.as_ref(), &options, session)?;
+        let side = Side::new(whole()?.as_ref(), &session.means().options, session)?;
         let reference = Reference::new(&side, canonical, samples, session)?;
         let notes = evaluation
             .as_ref()
@@ -208,23 +198,11 @@ fn for_target(
     session: &Session<'_>,
 ) -> Result<(Digest, Report), Stop> {
     let ready = before.ready;
-    let (canonical, bodies, switches) = (&ready.canonical, &ready.bodies, &ready.switches.0);
-    let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
-    let steps = Steps {
-        session,
-        target: &target.spec().id,
-    };
-    let rules = (target.spec(), switches);
-    let of_target = OfTarget::new((canonical, &before.observation), rules, &steps, |module, unmet| {
-        let cache = loaded.config.calibration.cache.as_ref();
-        let data = (&ready.samples, &ready.model);
-        observe::statistics((module, bodies), unmet, data, cache, session)
-    })?;
-    let selection = selection.carried(canonical, &of_target.module);
+    let (of_target, selection) = ready.of_target(&before.observation, target.spec(), loaded, session)?;
     let job = Job {
         loaded,
+        ready,
         canonical: &of_target.module,
-        bodies,
         rules: &ready.rules,
         selection: &selection,
         observation: &of_target.observation,
@@ -232,10 +210,6 @@ fn for_target(
         origin,
         formats,
         ranges: &before.ranges,
-        record: ready.record.as_ref(),
-        switches,
-        batch: &ready.batch,
-        outputs: &ready.outputs,
     };
     let lowered = lower(&job, session)?;
     let mut remarks = Remarks::new(&before.remarks, session);
@@ -255,7 +229,7 @@ fn for_target(
         let integer = integer_side(&lowered, &loops, session)?;
         let subject = sanity::Subject {
             canonical: job.canonical,
-            bodies,
+            bodies: &ready.bodies,
             annotated: &lowered.built.annotated,
             spec: target.spec(),
             integer: &lowered.built.module,
@@ -317,7 +291,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     Deployment {
         schema: DEPLOYMENT_SCHEMA,
         reading: reading(&config.model),
-        inputs: inputs::inputs(job.canonical, job.bodies)
+        inputs: inputs::inputs(job.canonical, &job.ready.bodies)
             .into_iter()
             .map(input)
             .collect(),
@@ -512,9 +486,8 @@ fn float_notes(
 /// The integer model, ready to run.
 fn integer_side(lowered: &Lowered, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
     let options = PlanOptions {
-        context: session.context,
         loops,
-        ..PlanOptions::default()
+        ..session.means().options
     };
     Side::new(&lowered.built.module, &options, session)
 }

@@ -9,7 +9,7 @@ use strait_core::{
 };
 use strait_lower::{OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
-use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
+use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
@@ -45,12 +45,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(asked.clone())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    Diagnostics(findings.collect()).or(asked.clone())
 }
 
 /// A remark on biases that are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of 64
@@ -103,7 +98,7 @@ fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
 
 /// The target's rules that depend on final scales, except those that the configuration switches off.
 fn on_grids(job: &Job<'_>) -> RuleSet {
-    strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
+    strait_rewrite::on_grids(&job.target.spec().rules).switched(&job.ready.switches.0)
 }
 
 /// Returns a remark on the ReLU6 that are written as ReLU. The remark says for how many of them the inequality holds
@@ -111,7 +106,11 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
-    if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
+    if !has_clip
+        || on_grids(job)
+            .rules()
+            .all(|rule| rule.name() != relu6_to_relu::RULE.name())
+    {
         return Ok((None, Rewritten::default()));
     }
     let mut module = simulated(job, lowered)?;
@@ -138,11 +137,14 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
-    for rules in [on_grids(job), strait_rewrite::for_runtimes().switched(job.switches)] {
+    for rules in [
+        on_grids(job),
+        strait_rewrite::for_runtimes().switched(&job.ready.switches.0),
+    ] {
         rules.run(&mut module, main).map_err(CompileError::from)?;
     }
     strait_lower::name_outputs(&mut module, &lowered.built.annotated);
-    let (module, fixed) = match job.batch.first().map(|batch| free(job, &module, &batch.name)) {
+    let (module, fixed) = match job.ready.batch.first().map(|batch| free(job, &module, &batch.name)) {
         None => (module, None),
         Some(Ok(free)) => (free, None),
         Some(Err(fixed)) => (module, Some(fixed)),
@@ -153,7 +155,7 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
 
 /// Changes the graph so that it takes any number of samples.
 fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample> {
-    if !job.bodies.is_empty() {
+    if !job.ready.bodies.is_empty() {
         let node = module.name(module.main().name).to_owned();
         let why = "there is control flow".into();
         return Err(OneSample { node, why });
@@ -165,7 +167,7 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
 /// file can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of
 /// samples, returns nothing, and the graph is made when it is written.
 pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
-    if job.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
+    if job.ready.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
         return Ok((None, None));
     }
     let (module, fixed) = qdq(job, lowered)?;
@@ -214,7 +216,7 @@ pub(super) fn emit(
                     Some(module) => module,
                     None => qdq(job, lowered)?.0,
                 };
-                let closed = job.bodies.closed(&module);
+                let closed = job.ready.bodies.closed(&module);
                 let closed = closed.map_err(|error| Stop::Defect(error.to_string()))?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &closed)
             }
@@ -249,20 +251,20 @@ fn package(
     }
     let module = written(job, lowered).map_err(|error| TargetError::Unsupported(error.to_string()))?;
     let joined = match job.target.counts_outputs() {
-        true => job.outputs.joined(job.canonical),
+        true => job.ready.outputs.joined(job.canonical),
         false => Vec::new(),
     };
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = lowered.settings.default.observer.observer;
-    let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
+    let kept: Vec<&str> = job.ready.switches.0.kept.iter().map(String::as_str).collect();
     let emission = Emission::new(&module, &model)
         .with_rules(&rules)
         .with_observer(observer.name())
         .with_observing(observing)
         .with_joined(&joined)
-        .with_fusions(!job.switches.no_fusion, &kept);
+        .with_fusions(!job.ready.switches.0.no_fusion, &kept);
     job.target.emit_all(&emission, sink)
 }
 

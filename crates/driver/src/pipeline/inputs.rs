@@ -62,23 +62,18 @@ pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result
         .input
         .keys()
         .filter(|&key| !names().any(|name| name == key));
-    let findings: Vec<Diagnostic> = strangers
-        .map(|stranger| {
-            let path = KeyPath::of(&["input", stranger]);
-            let all = names().collect::<Vec<_>>().join(", ");
-            let finding = loaded.error(codes::RULE, &path, format!("the model has no input {stranger:?}"), "");
-            let finding = finding.note(format!("its inputs are {all}"));
-            match nearest::did_you_mean(stranger, names()).first() {
-                Some(near) => finding.help(format!("did you mean {near:?}?")),
-                None => finding,
-            }
-        })
-        .collect();
+    let findings = strangers.map(|stranger| {
+        let path = KeyPath::of(&["input", stranger]);
+        let all = names().collect::<Vec<_>>().join(", ");
+        let finding = loaded.error(codes::RULE, &path, format!("the model has no input {stranger:?}"), "");
+        let finding = finding.note(format!("its inputs are {all}"));
+        match nearest::did_you_mean(stranger, names()).first() {
+            Some(near) => finding.help(format!("did you mean {near:?}?")),
+            None => finding,
+        }
+    });
     let computed = found.iter().filter_map(|input| computed(input, loaded));
-    let findings: Vec<Diagnostic> = findings.into_iter().chain(computed).collect();
-    if !findings.is_empty() {
-        return Err(Diagnostics(findings));
-    }
+    Diagnostics(findings.chain(computed).collect()).or(())?;
     let spec = |input: &Input| {
         let spec = spec(input, preprocessing(loaded, &input.name))?;
         let stated = loaded.config.input.get(&input.name).and_then(|input| input.range);

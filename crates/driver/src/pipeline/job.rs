@@ -1,14 +1,13 @@
 //! What the phases of the compilation for one target work with.
 
-use super::outputs::Outputs;
-use crate::{config::Loaded, diagnostic::SourceText, session::Session};
+use super::ready::Ready;
+use crate::{config::Loaded, session::Session};
 use std::sync::Arc;
 use strait_compile::{
     Resolved, Task,
     rules::{Rules, Selection},
 };
-use strait_core::{Bodies, Module, Switches};
-use strait_import::FreeDimension;
+use strait_core::Module;
 use strait_quantize::Observation;
 use strait_target::{Origin, Target, spec::Format};
 use strait_verify::Ranges;
@@ -17,9 +16,10 @@ use strait_verify::Ranges;
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
+    /// What is the same for all targets.
+    pub(super) ready: &'a Ready,
+    /// The float model, as the rules of the target leave it.
     pub(super) canonical: &'a Module,
-    /// The bodies of control flow that are inlined in the main graph.
-    pub(super) bodies: &'a Bodies,
     pub(super) rules: &'a Rules,
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
@@ -30,20 +30,12 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
-    /// The record of a vendor's tool that the scales are read from, if the configuration names one instead of samples.
-    pub(super) record: Option<&'a Arc<SourceText>>,
-    /// Which rules are switched off.
-    pub(super) switches: &'a Switches,
-    /// The batch dimensions for which the configuration sets no size.
-    pub(super) batch: &'a [FreeDimension],
-    /// How many outputs each convolution of the source model has.
-    pub(super) outputs: &'a Outputs,
 }
 
 impl Job<'_> {
     /// True if there are neither samples nor a record, so that all scales come from the model.
     pub(super) fn has_nothing_measured(&self) -> bool {
-        self.record.is_none() && self.loaded.config.calibration.data.is_none()
+        self.ready.record.is_none() && self.loaded.config.calibration.data.is_none()
     }
 
     pub(super) fn id(&self) -> &str {
@@ -53,7 +45,7 @@ impl Job<'_> {
     pub(super) fn task<'a>(&'a self, resolved: &'a Resolved, session: &Session<'_>) -> Task<'a> {
         Task {
             float: self.canonical,
-            bodies: self.bodies,
+            bodies: &self.ready.bodies,
             observation: self.observation,
             target: &self.target,
             resolved,

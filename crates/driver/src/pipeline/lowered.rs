@@ -14,7 +14,7 @@ use strait_target::spec::TargetSpec;
 use crate::{
     config::{KeyPath, Loaded, types::Refused},
     diagnostic::{Diagnostic, Diagnostics},
-    failure::{self, codes},
+    failure::codes,
     session::{Session, Steps},
     stop::Stop,
 };
@@ -38,7 +38,7 @@ pub(super) fn foresee(
     let settings =
         rules::settings(&ready.canonical, &ready.rules, selection, spec).map_err(|found| loaded.told(found))?;
     let module = (&ready.canonical, &ready.bodies);
-    strait_compile::foresee(module, (spec, &settings), &session.limits).map_err(failure::compile)
+    Ok(strait_compile::foresee(module, (spec, &settings), &session.limits)?)
 }
 
 /// Compiles the model to integers for one target, and checks that the result has what the configuration asks for.
@@ -101,7 +101,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let mut settings =
         rules::settings(job.canonical, job.rules, job.selection, spec).map_err(|found| job.loaded.told(found))?;
     if job.target.counts_outputs() {
-        for (id, ties) in job.outputs.ties(job.canonical) {
+        for (id, ties) in job.ready.outputs.ties(job.canonical) {
             settings.layers.entry(id).or_default().weights.ties = Some(ties);
         }
     }
@@ -109,7 +109,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let mut grids: Vec<GivenGrid> = given
         .map(|given| given::on_node(given, job.canonical))
         .collect::<Result<_, _>>()?;
-    if let Some(record) = job.record {
+    if let Some(record) = &job.ready.record {
         grids.extend(record::grids(job, record, &mut settings)?);
     }
     Ok(Resolved {
@@ -126,7 +126,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
         CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),
-        other => failure::compile(other),
+        other => other.into(),
     }
 }
 
@@ -154,10 +154,5 @@ fn unfused(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
             _ => finding,
         }
     });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings).into())
-    }
+    Ok(Diagnostics(findings.collect()).or(())?)
 }

@@ -12,13 +12,13 @@ use strait_quantize::{
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
+    failure::{codes, unwritten},
     session::Session,
     stop::Stop,
 };
 
 use super::{
-    calibrate::{Calibrated, outside, place, unwritten},
+    calibrate::{Calibrated, outside, place},
     observe::{MOST_BYTES, file_name, keep},
 };
 

@@ -191,17 +191,8 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
             Err(error) => failure::data(error).into(),
             Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
         },
-        ObserveError::Execute(error) => failure::execute(error),
-        ObserveError::Run { index, source } => match failure::execute(source) {
-            Stop::Found(mut found) => {
-                found
-                    .0
-                    .iter_mut()
-                    .for_each(|finding| finding.notes.push(format!("at calibration sample {index}")));
-                Stop::Found(found)
-            }
-            other => other,
-        },
+        ObserveError::Execute(error) => error.into(),
+        ObserveError::Run { index, source } => Stop::from(source).note(&format!("at calibration sample {index}")),
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
     if reading.hybrid_as_float && !model.may_be_hybrid() {
         let text = "`model.hybrid` is about layers of TFLite, and the model is of another format";
         let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
-        return Err(Diagnostics(vec![finding]));
+        return Err(finding.into());
     }
     let options = ReadOptions {
         bind: reading.bind.clone(),
@@ -71,9 +71,7 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
     };
     let (module, assumed) = model.read_single(&options).map_err(named)?;
     let free = strait_import::free_dimensions(&module);
-    if !free.is_empty() {
-        return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
-    }
+    Diagnostics(free.iter().map(failure::free_dimension).collect()).or(())?;
     Ok(FloatModel {
         module,
         files: ModelFiles::new(file.display().to_string(), bytes, model.data_files()),
@@ -111,11 +109,7 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
             }
         }
     }
-    if findings.is_empty() {
-        Ok(names)
-    } else {
-        Err(Diagnostics(findings))
-    }
+    Diagnostics(findings).or(names)
 }
 
 /// Reads the float model that the configuration names.

@@ -1,23 +1,30 @@
 //! Prepares the model and the samples of a configuration, so that the model can be observed.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use strait_compile::rules::{self, Layers, RuleErrors, Rules, Selection};
+use strait_compile::{
+    OfTarget,
+    rules::{self, Layers, RuleErrors, Rules, Selection},
+};
 use strait_container::{Digest, ModelFiles, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_import::FreeDimension;
-use strait_quantize::Requests;
+use strait_quantize::{Observation, Requests};
 use strait_samples::{InputSpec, Samples};
+use strait_target::TargetSpec;
 
 use crate::{
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
-    session::Session,
+    session::{Session, Steps},
     stop::Stop,
 };
 
-use super::{inputs, model_grids, outputs::Outputs, read::read, record, switches::switches};
+use super::{inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
+
+/// The most bytes of a record. Larger files are not read.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// A model that is ready to be observed, with its samples.
 pub(super) struct Ready {
@@ -44,6 +51,48 @@ pub(super) struct Ready {
     pub(super) requests: Requests,
     /// How many outputs each convolution of the model has, before rules rewrite it.
     pub(super) outputs: Outputs,
+}
+
+impl Ready {
+    /// The requested statistics of the calibration samples, for this graph.
+    ///
+    /// # Errors
+    /// If the samples or the graph cannot be used, or the user interrupts.
+    pub(super) fn statistics(
+        &self,
+        module: &Module,
+        requests: &Requests,
+        loaded: &Loaded,
+        session: &Session<'_>,
+    ) -> Result<Observation, Stop> {
+        let cache = loaded.config.calibration.cache.as_ref();
+        let data = (&self.samples, &self.model);
+        observe::statistics((module, &self.bodies), requests, data, cache, session)
+    }
+
+    /// The model as the rules of a target leave it, and what the configuration's rules choose in it.
+    ///
+    /// # Errors
+    /// If a rule fails, or statistics that only the rewritten model needs cannot be measured.
+    pub(super) fn of_target<'a>(
+        &'a self,
+        observation: &'a Observation,
+        target: &TargetSpec,
+        loaded: &Loaded,
+        session: &Session<'_>,
+    ) -> Result<(OfTarget<'a>, Selection), Stop> {
+        let selection = self.selection.of_target(&self.rules.quantize, &target.id);
+        let steps = Steps {
+            session,
+            target: &target.id,
+        };
+        let rules = (target, &self.switches.0);
+        let own = OfTarget::new((&self.canonical, observation), rules, &steps, |module, unmet| {
+            self.statistics(module, unmet, loaded, session)
+        })?;
+        let selection = selection.carried(&self.canonical, &own.module);
+        Ok((own, selection))
+    }
 }
 
 /// Reads the model, applies the rules that are the same for all targets, and opens the samples.
@@ -93,7 +142,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
     let record = calibration
         .record
         .as_ref()
-        .map(|path| record::text(loaded, path.as_ref()));
+        .map(|path| record_text(loaded, path.as_ref()));
     let record = record.transpose()?;
     let samples = session.phase("samples", None, |_| {
         Ok(inputs::calibration(loaded, calibration.samples, &specs)?)
@@ -122,6 +171,18 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
     })
 }
 
+/// The text of a record.
+fn record_text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diagnostics> {
+    let text = strait_mapped::read(path, MOST_BYTES).map_err(|error| error.to_string());
+    let text = text.and_then(|bytes| strait_document::utf8("the record", bytes));
+    let text = text.map_err(|error| {
+        let message = format!("the record {} cannot be read: {error}", path.display());
+        loaded.error(codes::RULE, &KeyPath::of(&["calibration", "record"]), message, "")
+    })?;
+    let name = path.display().to_string();
+    Ok(Arc::new(SourceText { name, text }))
+}
+
 /// Finds the layers, operands and tensors that rules apply to, and the layers that may run on the host.
 fn selected(module: &Module, layers: &Layers, loaded: &Loaded, rules: &Rules) -> Result<Selection, Diagnostics> {
     let hosts = loaded.config.gate.host_layers.as_deref().unwrap_or_default();
@@ -139,7 +200,6 @@ fn selected(module: &Module, layers: &Layers, loaded: &Loaded, rules: &Rules) ->
 mod tests {
     use super::*;
     use crate::config;
-    use std::path::Path;
 
     #[test]
     fn layers_that_may_run_on_the_host_are_layers_of_the_model() {

@@ -8,7 +8,6 @@ mod joined;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    path::Path,
     sync::Arc,
 };
 
@@ -18,7 +17,7 @@ use strait_quantize::{Settings, annotate::Run};
 use strait_target::{Recorded, TargetError, spec::WeightPer};
 
 use crate::{
-    config::{KeyPath, Loaded},
+    config::KeyPath,
     diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText},
     failure::codes,
     stop::Stop,
@@ -27,26 +26,8 @@ use crate::{
 use super::given;
 use crate::pipeline::job::Job;
 
-/// The most bytes of a record. Larger files are not read.
-const MOST_BYTES: u64 = 64 << 20;
-
 /// Only this many findings suggest similar names, to keep the output short.
 const MOST_NEAR: usize = 20;
-
-/// The text of the record.
-///
-/// # Errors
-/// If the file cannot be read.
-pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diagnostics> {
-    let text = strait_mapped::read(path, MOST_BYTES).map_err(|error| error.to_string());
-    let text = text.and_then(|bytes| strait_document::utf8("the record", bytes));
-    let text = text.map_err(|error| {
-        let message = format!("the record {} cannot be read: {error}", path.display());
-        loaded.error(codes::RULE, &key(), message, "")
-    })?;
-    let name = path.display().to_string();
-    Ok(Arc::new(SourceText { name, text }))
-}
 
 /// The quantization that a record gives to layers of the canonical graph. Layers that the record does not name stay in
 /// float.
@@ -70,12 +51,10 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
             continue;
         }
         match taken(module, &grid) {
-            Err(found) => findings.extend(
-                found
-                    .0
-                    .into_iter()
-                    .map(|finding| placed(record, grid.at.clone(), finding)),
-            ),
+            Err(found) => {
+                let found = found.0.into_iter();
+                findings.extend(found.map(|finding| placed(record, grid.at.clone(), finding)));
+            }
             Ok(taken) => {
                 named.insert(taken.node);
                 if grid.operand == 1 && module.main().node(taken.node).is_some_and(weighs) {
@@ -88,9 +67,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     }
     // If a layer is missing, it is reported both for its input and for its weights. So duplicates are removed.
     findings.dedup();
-    if !findings.is_empty() {
-        return Err(Diagnostics(findings).into());
-    }
+    Diagnostics(findings).or(())?;
     for (id, per) in granularities {
         settings.layers.entry(id).or_default().weights.per = Some(per);
     }

@@ -11,7 +11,6 @@ use std::{
 
 use serde::Serialize;
 use serde_json::json;
-use strait_container::artifact_around;
 use strait_images::encode_png;
 use strait_samples::{InputSpec, NumberType, Samples, Scratch, Writer, escape};
 
@@ -20,8 +19,7 @@ use crate::{
         KeyPath, Loaded,
         types::{ColorOrder, Step},
     },
-    diagnostic::Diagnostic,
-    failure::{self, codes},
+    failure::{self, codes, unwritten},
     session::Session,
     stop::Stop,
     table,
@@ -112,12 +110,11 @@ struct Unfinished {
 /// If anything is wrong with the configuration, the model or the samples, if the folder cannot be written, or if the
 /// user interrupts.
 pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<'_>) -> Result<Seen, Stop> {
-    if let Some(artifact) = artifact_around(out) {
-        let message = format!("samples are not written into the artifact {}", artifact.display());
-        return Err(Diagnostic::error(codes::OUTPUT, message)
-            .help("name a folder elsewhere with --out")
-            .into());
-    }
+    failure::outside(
+        out,
+        "samples are not written into",
+        "name a folder elsewhere with --out",
+    )?;
     let mut float = session.phase("read", None, |_| read(loaded))?;
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
@@ -253,8 +250,4 @@ impl Unfinished {
         self.seen.mean = self.sum / self.count.max(1) as f64;
         Ok(self.seen)
     }
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
 }

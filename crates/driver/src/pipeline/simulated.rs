@@ -1,7 +1,6 @@
 //! Makes the simulation of an artifact from the configuration that it was made with.
 
 use std::borrow::Cow;
-use strait_compile::OfTarget;
 use strait_container::{Digest, Manifest};
 
 use strait_core::Module;
@@ -15,17 +14,12 @@ use crate::{
     dialect::expanded,
     evaluation::whole_of,
     failure::codes,
-    session::{Session, Steps},
+    session::Session,
     stop::Stop,
     targets,
 };
 
-use super::{
-    compile::settings_digest,
-    lowered::annotate,
-    observe,
-    ready::{Ready, make_ready},
-};
+use super::{compile::settings_digest, lowered::annotate, ready::make_ready};
 use crate::pipeline::job::Job;
 
 /// The float graph with rounding wherever the artifact's integer graph has codes. To make this graph, the model in
@@ -56,66 +50,32 @@ pub(crate) fn simulated(
     if ready.model.digest() != manifest.sources.model {
         return Err(other(loaded, &["model", "file"], "its model was another").into());
     }
-    let Ready {
-        canonical,
-        bodies,
-        switches: (switches, switch_file),
-        rules,
-        selection,
-        samples,
-        model,
-        record,
-        calibration,
-        requests,
-        outputs,
-        ..
-    } = ready;
-    if manifest
-        .sources
-        .data
-        .get("calibration")
-        .is_none_or(|digest| *digest != calibration)
-    {
-        return Err(other(
-            loaded,
-            &["calibration", "data"],
-            "its calibration data or its record were others",
-        )
-        .into());
+    let data = &manifest.sources.data;
+    if data.get("calibration") != Some(&ready.calibration) {
+        let why = "its calibration data or its record were others";
+        return Err(other(loaded, &["calibration", "data"], why).into());
     }
-    if manifest.sources.data.get("switches") != switch_file.as_ref() {
+    if data.get("switches") != ready.switches.1.as_ref() {
         return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
     }
-    let cache = loaded.config.calibration.cache.as_ref();
-    let observation = observe::statistics((&canonical, &bodies), &requests, (&samples, &model), cache, session)?;
-    let ranges = Ranges::default();
-    let selection = selection.of_target(&rules.quantize, id);
-    let steps = Steps { session, target: id };
-    let table = (target.spec(), &switches);
-    let of_target = OfTarget::new((&canonical, &observation), table, &steps, |module, unmet| {
-        observe::statistics((module, &bodies), unmet, (&samples, &model), cache, session)
-    })?;
-    let selection = selection.carried(&canonical, &of_target.module);
+    let observation = ready.statistics(&ready.canonical, &ready.requests, loaded, session)?;
+    let (of_target, selection) = ready.of_target(&observation, target.spec(), loaded, session)?;
     let job = Job {
         loaded,
+        ready: &ready,
         canonical: &of_target.module,
-        bodies: &bodies,
-        rules: &rules,
+        rules: &ready.rules,
         selection: &selection,
         observation: &of_target.observation,
         target,
         origin,
         formats: Vec::new(),
-        ranges: &ranges,
-        record: record.as_ref(),
-        switches: &switches,
-        batch: &[],
-        outputs: &outputs,
+        ranges: &Ranges::default(),
     };
     let annotated = annotate(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);
     let simulated = simulated.map_err(|error| Stop::Defect(error.to_string()))?;
-    whole_of(&bodies, &simulated).map(Cow::into_owned)
+    whole_of(&ready.bodies, &simulated).map(Cow::into_owned)
 }
 
 /// The error if the artifact was made with another configuration than `loaded`.

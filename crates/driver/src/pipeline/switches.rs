@@ -44,9 +44,7 @@ pub(super) fn switches(loaded: &Loaded, module: &Module) -> Result<(Switches, Op
     let key = KeyPath::of(&["rewrite", "skip_fusion_layers"]);
     let unknown = unmatched_layers(module, &key, &rewrite.skip_fusion_layers, "layer is called");
     findings.extend(loaded.told(RuleErrors(unknown)).0);
-    if !findings.is_empty() {
-        return Err(Diagnostics(findings).into());
-    }
+    Diagnostics(findings).or(())?;
     let mut off: BTreeSet<String> = rewrite.off.iter().cloned().collect();
     let mut digest = None;
     if let Some(file) = &rewrite.switch_file {

@@ -18,6 +18,7 @@ use strait_import::{
 use strait_tensorflow::{FREEZE, TensorFlow};
 
 use crate::{
+    config::{self, Loaded, Override},
     diagnostic::{Diagnostic, Diagnostics},
     model,
 };
@@ -84,12 +85,21 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
 /// Advice that lists the commands which take an artifact.
 const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
 
+/// Reads a configuration as [`config::load`] does, unless the file is really something else.
+///
+/// # Errors
+/// If the file is a model, an array or an artifact, or the configuration has errors.
+pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
+    configuration(file)?;
+    config::load(file, overrides)
+}
+
 /// Refuses a configuration that is really a model, an array or an artifact. A file that cannot be opened is not refused
 /// here, but by the code that reads it later.
 ///
 /// # Errors
 /// The error names the format of the file and the command that was probably meant.
-pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
+fn configuration(file: &Path) -> Result<(), Diagnostics> {
     let name = file.display();
     let refuse = |what: &str, help: &str| {
         let message = format!("{name} is {what}, not a configuration");

@@ -120,20 +120,17 @@ fn squares(
         .keys()
         .filter_map(|&id| Some(element_count(&float_graph.value(id)?.ty.shape)?.saturating_mul(4)));
     let kept = kept.fold(0u64, u64::saturating_add);
-    let demand = |module: &Module| Ok::<_, Stop>(Demand::new(cost(module, module.main).map_err(failure::execute)?));
+    let demand = |module: &Module| Ok::<_, Stop>(Demand::new(cost(module, module.main)?));
     session.admit(&demand(&float)?.beside(demand(model.module)?).keeping(kept), 1)?;
     let options = PlanOptions {
-        context: session.context,
         join: false,
-        ..PlanOptions::default()
+        ..session.means().options
     };
     let of_other = PlanOptions {
-        context: session.context,
-        join: false,
         loops: model.loops,
+        ..options
     };
-    let plan =
-        |module: &Module, options: &PlanOptions<'_>| Plan::new(module, module.main, options).map_err(failure::execute);
+    let plan = |module: &Module, options: &PlanOptions<'_>| Plan::new(module, module.main, options);
     let plans = [plan(&float, &options)?, plan(model.module, &of_other)?];
     let threads = Threads::new(session.threads);
     let mut spaces = plans.each_ref().map(|plan| Workspace::new(plan, &threads));

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde::Deserialize;
 use strait_core::{Module, NodeId, Placement};
-use strait_execute::{PlanOptions, Tensor};
+use strait_execute::Tensor;
 use strait_lower::{Parameters, simulate};
 use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
@@ -120,12 +120,8 @@ impl Simulated {
         let simulated = simulate(&annotated, Some(subject.spec), Parameters::Reals);
         let simulated = simulated.map_err(|error| defect(&error))?;
         let module = whole_of(subject.bodies, &simulated)?.into_owned();
-        let options = PlanOptions {
-            context: session.context,
-            ..PlanOptions::default()
-        };
         // A simulation needs more memory than the model. If it needs more than is allowed, its result is unknown.
-        let side = match Side::new(&module, &options, session) {
+        let side = match Side::new(&module, &session.means().options, session) {
             Ok(side) => side,
             Err(Stop::Found(_)) => return Ok(None),
             Err(stop) => return Err(stop),

@@ -212,7 +212,7 @@ mod tests {
         Placed::new(scores, &labels.iter().map(|&label| label == 1).collect::<Vec<_>>())
     }
 
-    /// The area by its definition: the share of all pairs that are ordered correctly.
+    /// The area by its definition: the share of the pairs that are ordered correctly.
     fn by_pairs(scores: &[f64], labels: &[u8]) -> f64 {
         let of = |wanted| {
             scores
@@ -240,8 +240,8 @@ mod tests {
         let labels = [1, 1, 1, 0, 0, 0, 0];
         let (float, integer) = ([3.0, 1.0, 5.0, 0.0, 2.0, 1.0, 4.0], [3.0, 1.0, 2.5, 0.0, 2.0, 1.5, 4.0]);
         let difference = placed(&integer, &labels).less(&placed(&float, &labels));
-        // Placements by hand: [0.75, 0.375, 1] and [0.75, 0.25, 0.75] for the samples labelled 1; [1, 2/3, 5/6, 1/3]
-        // and [1, 2/3, 2/3, 0] for those labelled 0.
+        // The placements, computed by hand, are [0.75, 0.375, 1] and [0.75, 0.25, 0.75] for the samples labelled 1, and
+        // [1, 2/3, 5/6, 1/3] and [1, 2/3, 2/3, 0] for those labelled 0.
         let (ones, zeros) = ([0.0, -0.125, -0.25], [0.0, 0.0, -1.0 / 6.0, -1.0 / 3.0]);
         let variance = |d: &[f64]| {
             let mean = d.iter().sum::<f64>() / d.len() as f64;

@@ -31,7 +31,7 @@ pub enum Layout {
     Classes,
 }
 
-/// A class in an integer output that is larger than this is treated as a mistake.
+/// The largest class that is accepted in an integer output. A larger number is treated as a mistake.
 const MOST_CLASSES: i64 = 1 << 16;
 
 /// Compares one output with the masks of the labels.
@@ -140,10 +140,7 @@ impl Meter for Miou {
         let figure = |notes: &[Note]| {
             let value = value(notes, None);
             let spread = || resample::drawn(notes.len(), |weights| self::value(notes, Some(weights)));
-            value.is_finite().then(|| Figure {
-                interval: spread().interval(value),
-                ..Figure::plain(value)
-            })
+            value.is_finite().then(|| Figure::spread(value, spread()))
         };
         let change = runs.float.and_then(|float| {
             let change = value(runs.integer, None) - value(float, None);

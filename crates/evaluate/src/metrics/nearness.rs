@@ -8,20 +8,20 @@
 //! ```
 //!
 //! Products are computed in f64 and added in the order of the output's elements. Equal outputs get an SNR of 200 dB. If
-//! two float32 outputs differ at all, their SNR is at most about 150 dB. If a concatenation makes the output, the SNR
-//! of each part is reported too, because a part with large numbers would hide the errors of the other parts.
+//! two float32 outputs differ at all, their SNR is at most about 150 dB. If the output is a concatenation, the SNR of
+//! each part is reported too, because a part with large numbers would hide the errors of the other parts.
 
 use std::borrow::Cow;
 
 use strait_execute::Tensor;
 
-use crate::seen::{EvaluatedSample, floats};
 use crate::{
     accuracy::{Change, Figure, PartFigure},
     error::EvaluateError,
     meter::{Meter, MetricFigures, Note, Runs},
     parts::ConcatenatedParts,
     resample,
+    seen::{EvaluatedSample, floats},
 };
 
 /// The SNR in decibels that stands for equal outputs.
@@ -79,36 +79,28 @@ impl Meter for Nearness {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        let pairs = |which: usize| -> Option<Vec<[f64; 2]>> {
-            let pair = |note: &Note| match note {
-                Note::Compared(pairs) | Note::InParts(pairs, _) => pairs.get(which).copied().flatten(),
+        let pairs = |part: Option<usize>, which: usize| {
+            let pair = |note: &Note| match (note, part) {
+                (Note::Compared(pairs) | Note::InParts(pairs, _), None) => pairs.get(which).copied().flatten(),
+                (Note::InParts(_, parts), Some(part)) => parts.get(part)?.get(which).copied().flatten(),
                 _ => None,
             };
             let found: Option<Vec<[f64; 2]>> = runs.integer.iter().map(pair).collect();
             found.filter(|pairs| !pairs.is_empty())
         };
-        let in_part = |part: usize, which: usize| {
-            let pair = |note: &Note| match note {
-                Note::InParts(_, parts) => parts.get(part)?.get(which).copied().flatten(),
-                _ => None,
-            };
-            let found: Option<Vec<[f64; 2]>> = runs.integer.iter().map(pair).collect();
-            let found = found.filter(|pairs| !pairs.is_empty());
-            found.map(|pairs| self.figure(&pairs))
-        };
+        let figure = |part: Option<usize>, which: usize| pairs(part, which).map(|pairs| self.figure(&pairs));
         let names = self.parts.iter().flat_map(|parts| &parts.names).enumerate();
         let parts = names.map(|(part, name)| PartFigure {
             part: name.clone(),
-            integer: in_part(part, 0),
-            simulated: in_part(part, 1),
+            integer: figure(Some(part), 0),
+            simulated: figure(Some(part), 1),
         });
         let parts = parts.collect();
-        let float = pairs(0);
         MetricFigures {
             parts,
-            integer: float.as_deref().map(|pairs| self.figure(pairs)),
-            simulated: pairs(1).map(|pairs| self.figure(&pairs)),
-            change: float.filter(|_| self.of == Of::Cosine).map(|pairs| {
+            integer: figure(None, 0),
+            simulated: figure(None, 1),
+            change: pairs(None, 0).filter(|_| self.of == Of::Cosine).map(|pairs| {
                 let cosines: Vec<f64> = pairs.iter().map(|[cosine, _]| *cosine).collect();
                 Change::of_means(&vec![1.0; cosines.len()], &cosines)
             }),
@@ -126,8 +118,8 @@ impl Nearness {
         }
     }
 
-    /// The numbers to keep of one sample. For `cosine`: the cosine. For `snr`: the power of the signal, and the power
-    /// of the error.
+    /// What is kept of one sample. For `cosine`, this is the cosine. For `snr`, it is the power of the signal and the
+    /// power of the error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
@@ -169,10 +161,7 @@ impl Nearness {
             Of::Snr => {
                 let value = decibels(pairs, None);
                 let spread = resample::drawn(pairs.len(), |weights| decibels(pairs, Some(weights)));
-                Figure {
-                    interval: spread.interval(value),
-                    ..Figure::plain(value)
-                }
+                Figure::spread(value, spread)
             }
         }
     }
@@ -254,8 +243,8 @@ mod tests {
         assert_eq!(ratio(0.0, 1.0), -MOST_DECIBELS);
     }
 
-    /// One part has values in the hundreds that are off by 1. The other has values in the tenths that are lost
-    /// completely.
+    /// The numbers in one part are in the hundreds, and each has an error of 1. The numbers in the other part are in
+    /// the tenths, and their errors are as large as the numbers.
     #[test]
     fn a_part_that_is_lost_is_seen_beside_one_in_large_numbers() {
         let meter = Nearness {

@@ -57,18 +57,12 @@ impl Meter for Own {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // The first note has the figure, and the other notes have the numbers of the samples.
+        // The first note has the figure. Each other note has the number of one sample.
         let parts = |notes: &[Note]| {
             let numbers = numbers(notes);
             numbers.split_first().map(|(&figure, each)| (figure, each.to_vec()))
         };
-        let figure = |(value, each): &(f64, Vec<f64>)| {
-            let interval = Spread::of_mean(each).1.interval(*value);
-            Figure {
-                interval,
-                ..Figure::plain(*value)
-            }
-        };
+        let figure = |(value, each): &(f64, Vec<f64>)| Figure::spread(*value, Spread::of_mean(each).1);
         let (integer, float) = (parts(runs.integer), runs.float.and_then(parts));
         let change = integer
             .as_ref()

@@ -4,17 +4,18 @@ use super::volume;
 use crate::prelude::*;
 use crate::window;
 use strait_core::Dim;
-use strait_kernels::Conv;
 use strait_kernels::float::conv;
-
-struct FloatConv(Conv);
 
 impl Executable for op::Conv {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         if volume::applies(site) {
             return volume::prepare_conv(self, site);
         }
-        Ok(Box::new(FloatConv(window::conv(self, site)?)))
+        let layer = window::conv(self, site)?;
+        Ok(reading(3, move |io| {
+            let (x, weights, bias) = (io.input(0)?, io.input(1)?, io.optional(2)?);
+            Ok(conv(io.context, &layer, x, weights, bias, io.output()?)?)
+        }))
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
@@ -78,11 +79,4 @@ fn padded_bytes(op: &op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u
     let channels = x.shape.get(1).and_then(|dim| dim.fixed()).unwrap_or(1);
     // A word has two bytes. The codes that the words are made from may be copied as well.
     times(times(channels, plane), if words { 4 } else { 1 })
-}
-
-impl Step for FloatConv {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let (x, weights, bias) = (io.input(0)?, io.input(1)?, io.optional(2)?);
-        Ok(conv(io.context, &self.0, x, weights, bias, io.output()?)?)
-    }
 }

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn cubic_weights_are_those_of_the_formula_and_add_up_to_one() {
-        // The weights for x = ¼ and a = −¾, computed by hand, in 256ths.
+        // The weights at the position ¼ with a = −¾, computed by hand, in 256ths.
         let expected = [-27.0 / 256.0, 225.0 / 256.0, 67.0 / 256.0, -9.0 / 256.0];
         assert_eq!(cubic(-0.75, 0.25), expected);
         assert_eq!(cubic(-0.75, 0.0), [0.0, 1.0, 0.0, 0.0]);

@@ -3,23 +3,17 @@
 use super::volume;
 use crate::prelude::*;
 use crate::window;
-use strait_kernels::Pool;
 use strait_kernels::float::max_pool;
-
-struct MaxPool(Pool);
 
 impl Executable for op::MaxPool {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         if volume::applies(site) {
             return volume::prepare_max(self, site);
         }
-        Ok(Box::new(MaxPool(window::pool(
-            site,
-            &self.size,
-            &self.stride,
-            &self.dilation,
-            &self.pad,
-        )?)))
+        let pool = window::pool(site, &self.size, &self.stride, &self.dilation, &self.pad)?;
+        Ok(reading(1, move |io| {
+            Ok(max_pool(io.context, &pool, io.input(0)?, io.output()?)?)
+        }))
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
@@ -40,11 +34,5 @@ impl Executable for op::MaxPool {
             }
             _ => Scratch::run(taps),
         }
-    }
-}
-
-impl Step for MaxPool {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        Ok(max_pool(io.context, &self.0, io.input(0)?, io.output()?)?)
     }
 }

@@ -235,7 +235,7 @@ impl Recurrent {
                 for (((f, c), i), g) in f.iter_mut().zip(&*c).zip(&*i).zip(&*g) {
                     *f = *f * c + i * g;
                 }
-                cut_off(f, self.op.cell_clip.0);
+                cut_off(f, self.op.cell_clip);
                 peep(o, f, 1);
                 functions[0].apply(context, o, copy)?;
                 // The caller expects the new state in the first part (`i`), and the new cell state in the second part

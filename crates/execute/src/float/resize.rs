@@ -40,7 +40,7 @@ pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -
 fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
     // The filter never covers more than twice as many elements as the operand has.
-    if op.antialias.0 {
+    if op.antialias {
         scale.min(1.0).max(1.0 / from.max(1) as f32)
     } else {
         1.0
@@ -49,7 +49,7 @@ fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
 
 /// The weight of a neighbour at this distance, before the weights of a position are scaled so that their sum is one.
 fn weight(op: &op::Resize, distance: f32) -> f32 {
-    let (a, x) = (op.cubic.0, distance.abs());
+    let (a, x) = (op.cubic, distance.abs());
     match op.mode {
         ResizeMode::Nearest => 1.0,
         ResizeMode::Linear => (1.0 - x).max(0.0),
@@ -62,7 +62,7 @@ fn weight(op: &op::Resize, distance: f32) -> f32 {
 /// Appends to `taps` the neighbours of the result position that maps to the coordinate `at`.
 fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut Vec<(usize, f32)>) {
     let last = extents[0].saturating_sub(1);
-    let plain = !op.antialias.0;
+    let plain = !op.antialias;
     match op.mode {
         ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
         // If a coordinate is outside of the operand, both neighbours are the border element, whether the op excludes
@@ -81,12 +81,12 @@ fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut V
             for index in 0..count {
                 let place = first + index as f32;
                 let inside = (0.0..=last as f32).contains(&place);
-                let taken = inside || !op.exclude_outside.0;
+                let taken = inside || !op.exclude_outside;
                 let weight = if taken { weight(op, (place - at) * scale) } else { 0.0 };
                 taps.push((place.clamp(0.0, last as f32) as usize, weight));
             }
             let sum: f32 = taps[start..].iter().map(|(_, weight)| weight).sum();
-            if (op.antialias.0 || op.exclude_outside.0) && sum != 0.0 {
+            if (op.antialias || op.exclude_outside) && sum != 0.0 {
                 taps[start..].iter_mut().for_each(|(_, weight)| *weight /= sum);
             }
         }
@@ -105,7 +105,7 @@ impl Executable for op::Resize {
         let rank = dims.len();
         for axis in 0..rank {
             let (from, to) = (dims[axis], result.dims[axis]);
-            let whole = !crops || (self.region.0.get(axis), self.region.0.get(rank + axis)) == (Some(&0.0), Some(&1.0));
+            let whole = !crops || (self.region.get(axis), self.region.get(rank + axis)) == (Some(&0.0), Some(&1.0));
             if from == to && self.scales.get(axis).is_none_or(|&s| s == 1.0) && whole {
                 continue;
             }
@@ -124,7 +124,7 @@ impl Executable for op::Resize {
             });
             dims[axis] = to;
         }
-        let beside = self.region.0.last().copied().unwrap_or(0.0);
+        let beside = self.region.last().copied().unwrap_or(0.0);
         Ok(Box::new(Resize { axes, beside }))
     }
 

@@ -10,20 +10,15 @@ pub(crate) fn applies(site: &NodeSlots<'_>) -> bool {
     site.optional(0).is_some_and(|x| x.dims.len() == 5)
 }
 
-struct VolumeConv(Layers);
-
 pub(crate) fn prepare_conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(VolumeConv(Layers::new(op, site)?)))
-}
-
-impl Step for VolumeConv {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+    let layers = Layers::new(op, site)?;
+    Ok(reading(3, move |io| {
         let (x, weight, bias) = (io.input::<f32>(0)?, io.input::<f32>(1)?, io.optional(2)?);
         let context = io.context;
-        self.0.each(&[0.0], x, io.output()?, |read, result| {
-            Ok(conv(context, &self.0.layer, read, weight, bias, result)?)
+        layers.each(&[0.0], x, io.output()?, |read, result| {
+            Ok(conv(context, &layers.layer, read, weight, bias, result)?)
         })
-    }
+    }))
 }
 
 /// The taps along one axis for one position of the result: the coordinate of the first tap inside of the operand, the

@@ -4,22 +4,14 @@ use super::by_number;
 use crate::layout::{around, axis};
 use crate::prelude::*;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::op::Extreme;
-
-struct ArgReduce<T> {
-    op: op::ArgReduce,
-    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
-    extents: [usize; 3],
-    elements: PhantomData<T>,
-}
 
 impl Executable for op::ArgReduce {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         let x = site.input(0)?;
         let extents = around(&x.dims, axis(self.axis, x.dims.len())?);
         let op = self.clone();
-        by_number!(site, x.elem, T => Ok(Box::new(ArgReduce::<T> { op, extents, elements: PhantomData })))
+        by_number!(site, x.elem, T => Ok(reading(1, move |io| run::<T>(&op, extents, io))))
     }
 
     fn takes_any_type(&self) -> bool {
@@ -31,40 +23,40 @@ impl Executable for op::ArgReduce {
     }
 }
 
-impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {
-    /// True if the element `new` replaces `old`, the best element before `new`.
-    #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
-    fn replaces(&self, new: T, old: T) -> bool {
-        if new != new || old != old {
-            return new != new && (old == old || self.op.last);
-        }
-        let further = match self.op.extreme {
-            Extreme::Maximum => new > old,
-            Extreme::Minimum => new < old,
-        };
-        further || self.op.last && new == old
+/// True if the element `new` replaces `old`, the best element before `new`.
+#[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
+fn replaces<T: PartialOrd + Copy>(op: &op::ArgReduce, new: T, old: T) -> bool {
+    if new != new || old != old {
+        return new != new && (old == old || op.last);
     }
+    let further = match op.extreme {
+        Extreme::Maximum => new > old,
+        Extreme::Minimum => new < old,
+    };
+    further || op.last && new == old
 }
 
-impl<T: Pod + PartialOrd + Send + Sync> Step for ArgReduce<T> {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let x = io.input::<T>(0)?;
-        let [_, extent, inner] = self.extents;
-        let block = (extent * inner).max(1);
-        for (x, out) in x
-            .chunks_exact(block)
-            .zip(io.output::<i64>()?.chunks_exact_mut(inner.max(1)))
-        {
-            out.fill(0);
-            let mut best = x[..inner].to_vec();
-            for (position, row) in x.chunks_exact(inner.max(1)).enumerate().skip(1) {
-                for ((out, best), &x) in out.iter_mut().zip(&mut best).zip(row) {
-                    if self.replaces(x, *best) {
-                        (*out, *best) = (position as i64, x);
-                    }
+/// `extents` has the product of the extents before the axis, the extent of the axis, and the product of those after it.
+fn run<T: Pod + PartialOrd>(
+    op: &op::ArgReduce,
+    [_, extent, inner]: [usize; 3],
+    io: &mut Io<'_>,
+) -> Result<(), StepError> {
+    let x = io.input::<T>(0)?;
+    let block = (extent * inner).max(1);
+    for (x, out) in x
+        .chunks_exact(block)
+        .zip(io.output::<i64>()?.chunks_exact_mut(inner.max(1)))
+    {
+        out.fill(0);
+        let mut best = x[..inner].to_vec();
+        for (position, row) in x.chunks_exact(inner.max(1)).enumerate().skip(1) {
+            for ((out, best), &x) in out.iter_mut().zip(&mut best).zip(row) {
+                if replaces(op, x, *best) {
+                    (*out, *best) = (position as i64, x);
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }

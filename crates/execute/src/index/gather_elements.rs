@@ -4,23 +4,22 @@
 use super::places;
 use crate::layout::{axis, by_width};
 use crate::prelude::*;
-use crate::tensor::Dims;
-
-struct GatherElements {
-    elem: Elem,
-    dims: Dims,
-    picked: Dims,
-    axis: usize,
-}
 
 impl Executable for op::GatherElements {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         let (x, indices) = (site.input(0)?, site.input(1)?);
-        Ok(Box::new(GatherElements {
-            elem: x.elem,
-            dims: x.dims.clone(),
-            picked: indices.dims.clone(),
-            axis: axis(self.axis, x.dims.len())?,
+        let (elem, dims, picked) = (x.elem, x.dims.clone(), indices.dims.clone());
+        let axis = axis(self.axis, dims.len())?;
+        Ok(reading(2, move |io| {
+            let indices = io.input::<i64>(1)?;
+            by_width!(elem, T => {
+                let x = io.input::<T>(0)?;
+                let places = places(&dims, &picked, axis, indices);
+                for (out, place) in io.output::<T>()?.iter_mut().zip(places) {
+                    *out = x[place?];
+                }
+            });
+            Ok(())
         }))
     }
 
@@ -30,19 +29,5 @@ impl Executable for op::GatherElements {
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
         Scratch::run(times(x.shape.len() as u64, 4 * WORD))
-    }
-}
-
-impl Step for GatherElements {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let indices = io.input::<i64>(1)?;
-        by_width!(self.elem, T => {
-            let x = io.input::<T>(0)?;
-            let places = places(&self.dims, &self.picked, self.axis, indices);
-            for (out, place) in io.output::<T>()?.iter_mut().zip(places) {
-                *out = x[place?];
-            }
-        });
-        Ok(())
     }
 }

@@ -5,15 +5,6 @@ use crate::layout::by_width;
 use crate::prelude::*;
 use crate::tensor::Dims;
 
-struct GatherNd {
-    elem: Elem,
-    /// Number of batch entries. The coordinates of an entry pick slices of the same entry.
-    batch: usize,
-    /// The extents of those axes that the coordinates index.
-    named: Dims,
-    slice: usize,
-}
-
 impl Executable for op::GatherNd {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         let (x, indices) = (site.input(0)?, site.input(1)?);
@@ -25,11 +16,35 @@ impl Executable for op::GatherNd {
                 x.dims.len()
             )));
         }
-        Ok(Box::new(GatherNd {
-            elem: x.elem,
-            batch: x.dims[..batch].iter().product(),
-            named: x.dims[batch..named].into(),
-            slice: x.dims[named..].iter().product(),
+        let elem = x.elem;
+        let slice: usize = x.dims[named..].iter().product();
+        // The extents of those axes that the coordinates index.
+        let named: Dims = x.dims[batch..named].into();
+        // Number of batch entries. The coordinates of an entry pick slices of the same entry.
+        let batch: usize = x.dims[..batch].iter().product();
+        Ok(reading(2, move |io| {
+            let indices = io.input::<i64>(1)?;
+            let (each, picks) = (named.iter().product::<usize>() * slice, indices.len() / batch.max(1));
+            by_width!(elem, T => {
+                let x = io.input::<T>(0)?;
+                let out = io.output::<T>()?;
+                if named.is_empty() {
+                    // With an empty list of coordinates, each entry is a copy of the whole tensor.
+                    let copies = out.len() / x.len().max(1);
+                    for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
+                        to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));
+                    }
+                    return Ok(());
+                }
+                let mut out = out.chunks_exact_mut(slice.max(1));
+                for (index, indices) in indices.chunks_exact(picks.max(1)).enumerate() {
+                    for (place, out) in slices(&named, slice, indices).zip(&mut out) {
+                        let from = index * each + place?;
+                        out.copy_from_slice(&x[from..from + slice]);
+                    }
+                }
+            });
+            Ok(())
         }))
     }
 
@@ -39,35 +54,5 @@ impl Executable for op::GatherNd {
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
         Scratch::run(times(x.shape.len() as u64, 4 * WORD))
-    }
-}
-
-impl Step for GatherNd {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let indices = io.input::<i64>(1)?;
-        let (each, picks) = (
-            self.named.iter().product::<usize>() * self.slice,
-            indices.len() / self.batch.max(1),
-        );
-        by_width!(self.elem, T => {
-            let x = io.input::<T>(0)?;
-            let out = io.output::<T>()?;
-            if self.named.is_empty() {
-                // With an empty list of coordinates, each entry is a copy of the whole tensor.
-                let copies = out.len() / x.len().max(1);
-                for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
-                    to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));
-                }
-                return Ok(());
-            }
-            let mut out = out.chunks_exact_mut(self.slice.max(1));
-            for (index, indices) in indices.chunks_exact(picks.max(1)).enumerate() {
-                for (place, out) in slices(&self.named, self.slice, indices).zip(&mut out) {
-                    let from = index * each + place?;
-                    out.copy_from_slice(&x[from..from + self.slice]);
-                }
-            }
-        });
-        Ok(())
     }
 }

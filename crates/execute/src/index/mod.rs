@@ -8,6 +8,7 @@ pub(crate) mod gather_nd;
 pub(crate) mod scatter;
 pub(crate) mod top_k;
 
+use crate::layout::{position, strides};
 use crate::prelude::*;
 use std::cmp::Ordering;
 
@@ -35,28 +36,6 @@ macro_rules! by_number {
     };
 }
 pub(crate) use by_number;
-
-/// Converts an index to a position from the front. A negative index counts from the end.
-fn position(index: i64, extent: usize) -> Result<usize, StepError> {
-    let counted = if index < 0 {
-        index.saturating_add(extent as i64)
-    } else {
-        index
-    };
-    usize::try_from(counted)
-        .ok()
-        .filter(|&position| position < extent)
-        .ok_or_else(|| StepError::Model(format!("index {index} is outside an axis of {extent} positions")))
-}
-
-/// For each axis of a row-major tensor: the distance between neighbouring elements.
-fn strides(dims: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; dims.len()];
-    for axis in (1..dims.len()).rev() {
-        strides[axis - 1] = strides[axis] * dims[axis];
-    }
-    strides
-}
 
 /// Compares two numbers. NaN is larger than any other number, and equal to NaN.
 fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {

@@ -1,11 +1,10 @@
 //! Scatter ops: write or combine updates into a tensor.
 
-use super::{by_number, places, slices};
+use super::{by_number, slices};
 use crate::layout::{axis, by_width};
 use crate::prelude::*;
 use crate::tensor::Dims;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::op::{Combination, ScatterBy};
 
 /// The elements to which the updates are written.
@@ -14,13 +13,6 @@ struct Places {
     indices: Dims,
     by: ScatterBy,
     axis: usize,
-}
-
-/// Scatters updates. A function computes each new element from the existing element and the update.
-struct Scatter<T, F> {
-    places: Places,
-    combine: F,
-    elements: PhantomData<T>,
 }
 
 impl Executable for op::Scatter {
@@ -94,19 +86,12 @@ fn smaller<T: PartialOrd>(old: T, new: T) -> T {
     if old == old && replaces { new } else { old }
 }
 
+/// Scatters updates. `combine` computes each new element from the existing element and the update.
 fn step<T: Pod + Send + Sync>(
     places: Places,
     combine: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(Scatter {
-        places,
-        combine,
-        elements: PhantomData,
-    }))
-}
-
-impl<T: Pod + Send + Sync, F: Fn(T, T) -> T + Send + Sync> Step for Scatter<T, F> {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+    Ok(reading(3, move |io| {
         let (x, indices, updates) = (io.input::<T>(0)?, io.input::<i64>(1)?, io.input::<T>(2)?);
         let out = io.output::<T>()?;
         out.copy_from_slice(x);
@@ -115,16 +100,16 @@ impl<T: Pod + Send + Sync, F: Fn(T, T) -> T + Send + Sync> Step for Scatter<T, F
             indices: extents,
             by,
             axis,
-        } = &self.places;
+        } = &places;
         let mut put = |place: usize, updates: &[T]| {
             let there = &mut out[place..place + updates.len()];
             there
                 .iter_mut()
                 .zip(updates)
-                .for_each(|(old, &new)| *old = (self.combine)(*old, new));
+                .for_each(|(old, &new)| *old = combine(*old, new));
         };
         if *by == ScatterBy::Element {
-            for (place, update) in places(dims, extents, *axis, indices).zip(updates.chunks_exact(1)) {
+            for (place, update) in super::places(dims, extents, *axis, indices).zip(updates.chunks_exact(1)) {
                 put(place?, update);
             }
             return Ok(());
@@ -139,5 +124,5 @@ impl<T: Pod + Send + Sync, F: Fn(T, T) -> T + Send + Sync> Step for Scatter<T, F
             put(place?, updates);
         }
         Ok(())
-    }
+    }))
 }

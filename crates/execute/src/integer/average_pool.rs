@@ -3,16 +3,7 @@
 use super::operands::{Prepared, codes};
 use crate::prelude::*;
 use crate::window;
-use strait_kernels::Pool;
 use strait_kernels::integer::average_pool;
-use strait_requantize::IntType;
-
-struct AveragePool {
-    pool: Pool,
-    element: IntType,
-    count_padding: bool,
-    zero_point: i32,
-}
 
 /// Prepares a mean over windows. Without `op` it is a global pool, whose window is the whole image.
 pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Prepared {
@@ -28,28 +19,19 @@ pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Pre
     let Ok(zero_point) = i32::try_from(x.zero_point()) else {
         return Ok(None);
     };
-    Ok(Some(Box::new(AveragePool {
-        pool,
-        element,
-        count_padding: op.is_some_and(|op| op.count_include_pad),
-        zero_point,
-    })))
-}
-
-impl Step for AveragePool {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let x = io.input(0)?;
-        let context = io.context;
-        let (pool, element) = (&self.pool, self.element);
+    let count_padding = op.is_some_and(|op| op.count_include_pad);
+    Ok(Some(reading(1, move |io| {
+        let (context, x) = (io.context, io.input(0)?);
+        let out = io.output()?;
         Ok(average_pool(
             context,
-            pool,
+            &pool,
             element,
-            self.count_padding,
-            self.zero_point,
+            count_padding,
+            zero_point,
             None,
             x,
-            io.output()?,
+            out,
         )?)
-    }
+    })))
 }

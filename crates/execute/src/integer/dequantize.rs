@@ -6,13 +6,6 @@ use crate::reference::{Grid, Grids, dequantize};
 use strait_kernels::mixed::{self, CodeSlice};
 use strait_requantize::IntType;
 
-struct Dequantize {
-    kernel: mixed::Dequantize,
-    /// Outer extents, channels, inner extents.
-    extents: [usize; 3],
-    from: IntType,
-}
-
 impl Executable for op::Dequantize {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         unsupported(site)
@@ -30,37 +23,27 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let from = x.elem.int_type();
     let grids = Grids::of(x)?;
-    Ok(Some(Box::new(Dequantize {
-        kernel: mixed::Dequantize::new(&grids.per(Grid::dequantization))?,
-        extents: grids.extents(x.count()),
-        from: from.ok_or_else(|| StepError::Model(format!("{} has no codes", x.elem)))?,
-    })))
-}
-
-/// Dequantizes i64 accumulators by the reference definition.
-pub(crate) fn wide(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(Wide(Grids::of(site.input(0)?)?)))
-}
-
-struct Wide(Grids);
-
-impl Step for Wide {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let reals = dequantize(&self.0, io.input(0)?);
-        io.output::<f32>()?.copy_from_slice(&reals);
-        Ok(())
-    }
-}
-
-impl Step for Dequantize {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let codes = match self.from {
+    let kernel = mixed::Dequantize::new(&grids.per(Grid::dequantization))?;
+    let extents = grids.extents(x.count());
+    let from = from.ok_or_else(|| StepError::Model(format!("{} has no codes", x.elem)))?;
+    Ok(Some(reading(1, move |io| {
+        let codes = match from {
             IntType::I8 | IntType::I4 => CodeSlice::I8(io.input(0)?),
             IntType::U8 | IntType::U4 => CodeSlice::U8(io.input(0)?),
             IntType::I16 => CodeSlice::I16(io.input(0)?),
             IntType::U16 => CodeSlice::U16(io.input(0)?),
             IntType::I32 => CodeSlice::I32(io.input(0)?),
         };
-        Ok(self.kernel.run(io.context, self.extents, codes, io.output()?)?)
-    }
+        Ok(kernel.run(io.context, extents, codes, io.output()?)?)
+    })))
+}
+
+/// Dequantizes i64 accumulators by the reference definition.
+pub(crate) fn wide(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let grids = Grids::of(site.input(0)?)?;
+    Ok(reading(1, move |io| {
+        let reals = dequantize(&grids, io.input(0)?);
+        io.output::<f32>()?.copy_from_slice(&reals);
+        Ok(())
+    }))
 }

@@ -2,13 +2,7 @@
 
 use super::operands::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::prelude::*;
-use strait_kernels::integer::{GemmWeights, Loops};
-
-struct Gemm {
-    weights: GemmWeights,
-    rows: usize,
-    loops: Box<dyn Loops>,
-}
+use strait_kernels::integer::GemmWeights;
 
 pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
     if (op.alpha, op.beta) != (1.0, 1.0) {
@@ -35,20 +29,10 @@ pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
     let Some(bias) = bias.repeated(columns) else {
         return Ok(None);
     };
-    Ok(Some(Box::new(Gemm {
-        weights: GemmWeights::new(element, [depth, columns], weights.weights(), strides, bias.bias())?,
-        rows: a.dims.iter().rev().skip(1).product(),
-        loops: site.loops()?,
+    let weights = GemmWeights::new(element, [depth, columns], weights.weights(), strides, bias.bias())?;
+    let rows = a.dims.iter().rev().skip(1).product();
+    let loops = site.loops()?;
+    Ok(Some(reading(1, move |io| {
+        Ok(loops.gemm(io.context, &weights, rows, io.input(0)?, io.output()?)?)
     })))
-}
-
-impl Step for Gemm {
-    fn reads(&self, operand: usize) -> bool {
-        operand == 0
-    }
-
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let a = io.input(0)?;
-        Ok(self.loops.gemm(io.context, &self.weights, self.rows, a, io.output()?)?)
-    }
 }

@@ -4,10 +4,6 @@ use super::operands::{Prepared, codes};
 use crate::prelude::*;
 use strait_kernels::integer::IntegerLayerNorm;
 
-struct LayerNormalization {
-    kernel: IntegerLayerNorm,
-}
-
 pub(crate) fn prepare(op: &op::IntegerLayerNormalization, site: &NodeSlots<'_>) -> Prepared {
     let norm = op.norm().map_err(|error| StepError::Model(error.to_string()))?;
     let (x, gains) = (site.input(0)?, site.input(1)?);
@@ -20,15 +16,7 @@ pub(crate) fn prepare(op: &op::IntegerLayerNormalization, site: &NodeSlots<'_>) 
         Some(None) => return Ok(None),
     };
     let kernel = IntegerLayerNorm::new(&norm, from, gains.values()?.into_owned(), biases)?;
-    Ok(Some(Box::new(LayerNormalization { kernel })))
-}
-
-impl Step for LayerNormalization {
-    fn reads(&self, operand: usize) -> bool {
-        operand == 0
-    }
-
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        Ok(self.kernel.run(io.context, io.input(0)?, io.output()?)?)
-    }
+    Ok(Some(reading(1, move |io| {
+        Ok(kernel.run(io.context, io.input(0)?, io.output()?)?)
+    })))
 }

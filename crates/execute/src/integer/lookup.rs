@@ -7,9 +7,10 @@ use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
 /// A lookup in a table. The table has one entry for each code of the operand, beginning with the smallest code.
-pub(crate) struct Lookup {
-    pub(crate) element: IntType,
-    pub(crate) table: Vec<u8>,
+pub(crate) fn step(element: IntType, table: Vec<u8>) -> Box<dyn Step> {
+    reading(1, move |io| {
+        Ok(lookup(io.context, element, &table, io.input(0)?, io.output()?)?)
+    })
 }
 
 impl Executable for op::Interpolate {
@@ -28,10 +29,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Some(table), None) = (codes(x), table.constant, &site.fused) else {
         return Ok(None);
     };
-    Ok(Some(Box::new(Lookup {
-        element,
-        table: table.unpacked().to_vec(),
-    })))
+    Ok(Some(step(element, table.unpacked().to_vec())))
 }
 
 /// Prepares an interpolation with constant points, expanded to a table with one entry for each code.
@@ -44,24 +42,5 @@ pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepare
     let Some(entries) = entries else { return Ok(None) };
     let mut bytes = vec![0; entries.len() * table.elem.size()];
     write(table.elem, &entries, &mut bytes)?;
-    Ok(Some(Box::new(Lookup {
-        element: lines.elements,
-        table: bytes,
-    })))
-}
-
-impl Step for Lookup {
-    fn reads(&self, operand: usize) -> bool {
-        operand == 0
-    }
-
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        Ok(lookup(
-            io.context,
-            self.element,
-            &self.table,
-            io.input(0)?,
-            io.output()?,
-        )?)
-    }
+    Ok(Some(step(lines.elements, bytes)))
 }

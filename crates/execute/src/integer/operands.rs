@@ -22,23 +22,7 @@ impl NodeSlots<'_> {
 
 /// The integer type of a slot with codes of 8 bits.
 pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
-    match slot.elem {
-        Elem::I8 => Some(IntType::I8),
-        Elem::U8 => Some(IntType::U8),
-        Elem::I4
-        | Elem::U4
-        | Elem::I16
-        | Elem::U16
-        | Elem::I32
-        | Elem::I64
-        | Elem::F32
-        | Elem::F16
-        | Elem::F64
-        | Elem::BF16
-        | Elem::U32
-        | Elem::U64
-        | Elem::Bool => None,
-    }
+    slot.elem.int_type().filter(|codes| codes.bits() == 8)
 }
 
 /// The integer type of a slot with codes of at most 16 bits.

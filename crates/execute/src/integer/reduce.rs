@@ -1,6 +1,6 @@
 //! Sums and maxima over neighbouring axes. They are computed by a pool whose window covers these axes completely.
 
-use super::max_pool::MaxPool;
+use super::max_pool;
 use super::operands::{Prepared, carrier, codes};
 use super::sum_pool::SumPool;
 use crate::float::reduce::runs;
@@ -33,7 +33,7 @@ pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Prepared {
             channels: Axis::Rows,
             loops: site.loops()?,
         })),
-        Reduction::Max if site.fused.is_none() => Some(Box::new(MaxPool { pool, element })),
+        Reduction::Max if site.fused.is_none() => Some(max_pool::step(pool, element)),
         Reduction::Max | Reduction::Min | Reduction::Mean | Reduction::Product => None,
     })
 }

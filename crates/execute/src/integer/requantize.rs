@@ -5,16 +5,6 @@ use super::picked;
 use crate::layout::around;
 use crate::prelude::*;
 use strait_core::Fused;
-use strait_kernels::integer::Loops;
-use strait_requantize::IntType;
-
-struct Requantize {
-    /// The type of the accumulators; `None` for i64.
-    element: Option<IntType>,
-    /// Outer extents, channels, inner extents.
-    extents: [usize; 3],
-    loops: Box<dyn Loops>,
-}
 
 impl Executable for op::Requantize {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -39,6 +29,7 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
         Some(_) => return Ok(None),
     };
     let x = site.input(0)?;
+    // Accumulators without such a type are i64.
     let element = x.elem.int_type();
     let Ok(picked) = site.picked(x.dims.len()) else {
         return Ok(None);
@@ -54,30 +45,12 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
             (form, [outer, positions, &[]].map(|dims| dims.iter().product()))
         }
     };
-    Ok(Some(Box::new(Requantize {
-        element,
-        extents,
-        loops: site.options.loops.loops_for(&form, clamp)?,
-    })))
-}
-
-impl Step for Requantize {
-    fn reads(&self, operand: usize) -> bool {
-        operand == 0
-    }
-
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let (context, extents) = (io.context, self.extents);
-        match self.element {
-            Some(element) => {
-                let x = io.input(0)?;
-                self.loops.requantize(context, extents, element, x, io.output()?)?;
-            }
-            None => {
-                let x = io.input(0)?;
-                self.loops.requantize_wide(context, extents, x, io.output()?)?;
-            }
+    let loops = site.options.loops.loops_for(&form, clamp)?;
+    Ok(Some(reading(1, move |io| {
+        match element {
+            Some(element) => loops.requantize(io.context, extents, element, io.input(0)?, io.output()?)?,
+            None => loops.requantize_wide(io.context, extents, io.input(0)?, io.output()?)?,
         }
         Ok(())
-    }
+    })))
 }

@@ -1,6 +1,6 @@
 //! (x − zero)·2^bits: by a table of 256 accumulators, or element by element.
 
-use super::lookup::Lookup;
+use super::lookup;
 use super::operands::{Prepared, carrier, eight_bits};
 use crate::elementwise::for_each_piece;
 use crate::prelude::*;
@@ -24,17 +24,14 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
     // Each entry fits in the accumulator type, because the op only allows such shifts.
     let entry = |code: i32| (i64::from(code) - zero) << op.bits;
     Ok(match (eight_bits(x), carrier) {
-        (Some(element), Carrier::I32) => Some(Box::new(Lookup {
-            element,
-            table: element
-                .range()
-                .flat_map(|code| (entry(code) as i32).to_ne_bytes())
-                .collect(),
-        })),
-        (Some(element), Carrier::I64) => Some(Box::new(Lookup {
-            element,
-            table: element.range().flat_map(|code| entry(code).to_ne_bytes()).collect(),
-        })),
+        (Some(element), Carrier::I32) => {
+            let entries = element.range().flat_map(|code| (entry(code) as i32).to_ne_bytes());
+            Some(lookup::step(element, entries.collect()))
+        }
+        (Some(element), Carrier::I64) => {
+            let entries = element.range().flat_map(|code| entry(code).to_ne_bytes());
+            Some(lookup::step(element, entries.collect()))
+        }
         (None, carrier) => Some(Box::new(Shift {
             from: x.elem,
             zero,

@@ -2,7 +2,7 @@
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use super::table;
-use crate::integer::lookup::Lookup;
+use crate::integer::lookup;
 use crate::integer::operands::eight_bits;
 use crate::reference::write;
 use strait_core::NodeId;
@@ -39,7 +39,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
         node: id,
         inputs: [Some(base)].into_iter().collect(),
         output,
-        step: Box::new(Lookup { element, table }),
+        step: lookup::step(element, table),
     };
     Ok(Some((join, nodes)))
 }

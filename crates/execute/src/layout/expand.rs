@@ -1,38 +1,15 @@
 //! Repeats a tensor along axes.
 
-use super::{by_width, strided};
+use super::{copies, strided};
 use crate::prelude::*;
-use crate::tensor::Dims;
-
-/// Repeats a tensor. The fields are the extents of the result, and the strides of these axes in the operand and in the
-/// result.
-struct Expand {
-    elem: Elem,
-    result: Dims,
-    strides: [Dims; 2],
-}
 
 impl Executable for op::Expand {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         let (x, result) = (site.input(0)?, site.output()?.dims.clone());
-        Ok(Box::new(Expand {
-            elem: x.elem,
-            strides: [strided::repeated(&x.dims, &result)?, strided::strides(&result)],
-            result,
-        }))
+        Ok(copies::along(x.elem, strided::repeated(&x.dims, &result)?, result))
     }
 
     fn takes_any_type(&self) -> bool {
         true
-    }
-}
-
-impl Step for Expand {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        by_width!(self.elem, T => {
-            let input = io.input::<T>(0)?;
-            strided::copy(&self.result, (input, 0, &self.strides[0]), (io.output::<T>()?, 0, &self.strides[1]));
-        });
-        Ok(())
     }
 }

@@ -11,9 +11,10 @@ pub(crate) mod slice;
 pub(crate) mod split;
 pub(crate) mod transpose;
 
+mod copies;
 mod strided;
 
-pub(crate) use strided::{around, axis};
+pub(crate) use strided::{around, axis, position, strides};
 
 use crate::prelude::*;
 use strait_core::Op;

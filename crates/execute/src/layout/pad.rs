@@ -1,54 +1,17 @@
 //! Padding and cropping.
 
-use super::{by_width, strided};
+use super::{by_width, copies, strided};
 use crate::prelude::*;
+use crate::site::Slot;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
 use strait_core::op::PadMode;
-
-/// Pads with a constant: fills the result with it, then copies the part that operand and result have in common.
-struct Constant {
-    elem: Elem,
-    /// The extents of the common part.
-    overlap: Dims,
-    /// The index at which the common part begins: in the operand, and in the result.
-    starts: [usize; 2],
-    /// The strides of the operand, and of the result.
-    strides: [Dims; 2],
-    /// The bytes of one element of the padding.
-    value: SmallVec<[u8; 8]>,
-}
-
-/// Pads with elements of the operand. There is a list of positions for each axis.
-struct Mirror {
-    elem: Elem,
-    dims: Dims,
-    picks: Vec<Option<strided::Picks>>,
-}
 
 impl Executable for op::Pad {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
         let (x, result) = (site.input(0)?, site.output()?);
         if self.mode == PadMode::Constant {
-            let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
-            let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
-            for (axis, &begin) in self.amounts[..x.dims.len()].iter().enumerate() {
-                // The range of positions that result and operand have in common. A negative pad at the beginning crops
-                // the operand.
-                let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
-                let first = begin.clamp(0, wide);
-                let end = own.saturating_add(begin).clamp(first, wide);
-                overlap.push((end - first) as usize);
-                starts[0] += first.saturating_sub(begin).clamp(0, own) as usize * strides[0][axis];
-                starts[1] += first as usize * strides[1][axis];
-            }
-            return Ok(Box::new(Constant {
-                elem: x.elem,
-                overlap,
-                starts,
-                strides,
-                value: element(x.elem, self.value)?,
-            }));
+            return filled(self, x, result);
         }
         let picks = (0..x.dims.len()).map(|axis| {
             let (extent, begin) = (x.dims[axis] as i64, self.amounts[axis]);
@@ -68,11 +31,7 @@ impl Executable for op::Pad {
             }
             Ok(changed.then(|| (0..result.dims[axis]).map(position).collect()))
         });
-        Ok(Box::new(Mirror {
-            elem: x.elem,
-            dims: x.dims.clone(),
-            picks: picks.collect::<Result<_, _>>()?,
-        }))
+        Ok(copies::picked(x, picks.collect::<Result<_, _>>()?))
     }
 
     fn takes_any_type(&self) -> bool {
@@ -85,6 +44,34 @@ impl Executable for op::Pad {
             PadMode::Reflect | PadMode::Edge => Scratch::held(times(sum_from(y, 0), WORD)),
         }
     }
+}
+
+/// Pads with a constant: fills the result with it, then copies the part that operand and result have in common.
+fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>, StepError> {
+    // The strides of the operand and of the result, the extents of the common part, and the index at which it begins in
+    // either.
+    let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
+    let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
+    for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
+        // The range of positions that result and operand have in common. A negative pad at the beginning crops
+        // the operand.
+        let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
+        let first = begin.clamp(0, wide);
+        let end = own.saturating_add(begin).clamp(first, wide);
+        overlap.push((end - first) as usize);
+        starts[0] += first.saturating_sub(begin).clamp(0, own) as usize * strides[0][axis];
+        starts[1] += first as usize * strides[1][axis];
+    }
+    let (elem, value) = (x.elem, element(x.elem, op.value)?);
+    Ok(reading(1, move |io| {
+        by_width!(elem, T => {
+            let value: T = bytemuck::pod_read_unaligned(&value);
+            let (input, out) = (io.input::<T>(0)?, io.output::<T>()?);
+            out.fill(value);
+            strided::copy(&overlap, (input, starts[0], &strides[0]), (out, starts[1], &strides[1]));
+        });
+        Ok(())
+    }))
 }
 
 /// The bytes of one element. The value is a float even for integers; an f32 can represent every code of up to 16 bits.
@@ -106,26 +93,4 @@ fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
         Elem::F16 | Elem::BF16 => return Err(StepError::Unsupported(format!("padding of {elem}"))),
     };
     Ok(bytes.into())
-}
-
-impl Step for Constant {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        by_width!(self.elem, T => {
-            let value: T = bytemuck::pod_read_unaligned(&self.value);
-            let (input, out) = (io.input::<T>(0)?, io.output::<T>()?);
-            out.fill(value);
-            let [from, to] = self.starts;
-            strided::copy(&self.overlap, (input, from, &self.strides[0]), (out, to, &self.strides[1]));
-        });
-        Ok(())
-    }
-}
-
-impl Step for Mirror {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        by_width!(self.elem, T => {
-            let input = io.input::<T>(0)?;
-            strided::pick(&self.dims, &self.picks, input, io.output::<T>()?)
-        })
-    }
 }

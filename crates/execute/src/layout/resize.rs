@@ -1,15 +1,8 @@
 //! Resizing to the nearest element. Coordinates are computed in f32, as in ONNX Runtime.
 
-use super::{by_width, strided};
+use super::copies;
 use crate::prelude::*;
-use crate::tensor::Dims;
 use strait_core::op::{Coordinate, Nearest};
-
-struct Resize {
-    elem: Elem,
-    dims: Dims,
-    picks: Vec<Option<strided::Picks>>,
-}
 
 pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
@@ -21,11 +14,7 @@ pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn S
         };
         (from != to || op.scales.get(axis).is_some_and(|&s| s != 1.0)).then(|| (0..to).map(pick).collect())
     });
-    Ok(Box::new(Resize {
-        elem: x.elem,
-        dims: x.dims.clone(),
-        picks: picks.collect(),
-    }))
+    Ok(copies::picked(x, picks.collect()))
 }
 
 /// The element to which a coordinate is rounded, on an axis with `from` elements.
@@ -58,11 +47,8 @@ pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i
     let scale = op.scales.get(axis).copied().unwrap_or(extent / from);
     let to = made(scale, [from, extent]);
     let region = |end: usize| {
-        op.region
-            .0
-            .get(end * (op.region.0.len() / 2) + axis)
-            .copied()
-            .unwrap_or(0.0)
+        let at = end * (op.region.len() / 2) + axis;
+        op.region.get(at).copied().unwrap_or(0.0)
     };
     match op.coordinate {
         Coordinate::PytorchHalfPixel if to <= 1.0 => 0.0,
@@ -73,14 +59,5 @@ pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i
         Coordinate::Asymmetric => x / scale,
         Coordinate::Crop if to == 1.0 => (region(0) + region(1)) * (from - 1.0) / 2.0,
         Coordinate::Crop => (region(0) + x * (region(1) - region(0)) / (to - 1.0)) * (from - 1.0),
-    }
-}
-
-impl Step for Resize {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        by_width!(self.elem, T => {
-            let input = io.input::<T>(0)?;
-            strided::pick(&self.dims, &self.picks, input, io.output::<T>()?)
-        })
     }
 }

@@ -1,15 +1,8 @@
 //! Strided slice.
 
-use super::{by_width, strided};
+use super::copies;
 use crate::prelude::*;
-use crate::tensor::Dims;
 use strait_core::Dim;
-
-struct Slice {
-    elem: Elem,
-    dims: Dims,
-    picks: Vec<Option<strided::Picks>>,
-}
 
 impl Executable for op::Slice {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -20,11 +13,7 @@ impl Executable for op::Slice {
             let position = |i: u64| start as i64 + i as i64 * step;
             picks[axis] = Some((0..count).map(|i| position(i) as usize).collect());
         }
-        Ok(Box::new(Slice {
-            elem: x.elem,
-            dims: x.dims.clone(),
-            picks,
-        }))
+        Ok(copies::picked(x, picks))
     }
 
     fn takes_any_type(&self) -> bool {
@@ -33,14 +22,5 @@ impl Executable for op::Slice {
 
     fn scratch(&self, _: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
         Scratch::held(times(sum_from(y, 0), WORD))
-    }
-}
-
-impl Step for Slice {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        by_width!(self.elem, T => {
-            let input = io.input::<T>(0)?;
-            strided::pick(&self.dims, &self.picks, input, io.output::<T>()?)
-        })
     }
 }

@@ -5,7 +5,7 @@ use crate::tensor::Dims;
 use smallvec::SmallVec;
 
 /// The distances, in elements, between neighbours along each axis of a row-major tensor with these extents.
-pub(super) fn strides(dims: &[usize]) -> Dims {
+pub(crate) fn strides(dims: &[usize]) -> Dims {
     let mut strides: Dims = (dims.iter().rev())
         .scan(1, |next, &extent| Some(std::mem::replace(next, *next * extent)))
         .collect();
@@ -105,6 +105,19 @@ pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, StepError> {
         .ok()
         .filter(|&a| a < rank)
         .ok_or_else(|| StepError::Model(format!("axis {axis} is outside rank {rank}")))
+}
+
+/// Converts an index to a position from the front. A negative index counts from the end.
+pub(crate) fn position(index: i64, extent: usize) -> Result<usize, StepError> {
+    let counted = if index < 0 {
+        index.saturating_add(extent as i64)
+    } else {
+        index
+    };
+    usize::try_from(counted)
+        .ok()
+        .filter(|&position| position < extent)
+        .ok_or_else(|| StepError::Model(format!("index {index} is outside an axis of {extent} positions")))
 }
 
 /// For each position along one axis of the result: the position in the operand to copy from.

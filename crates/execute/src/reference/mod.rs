@@ -23,6 +23,7 @@ use crate::inputs;
 use crate::late;
 use crate::layout;
 use crate::options::PlanOptions;
+use crate::plan::ordered;
 use crate::prepare::prepare;
 use crate::site::{NodeSlots, slot};
 use crate::step::{Input, Io};
@@ -40,8 +41,7 @@ pub fn run(
     inputs: &[TensorView<'_>],
     observe: &mut dyn FnMut(ValueId, TensorView<'_>),
 ) -> Result<Vec<Tensor>, ExecuteError> {
-    let missing = |what: String| ExecuteError::Ours(format!("there is no {what}"));
-    let graph = module.graph(graph).ok_or_else(|| missing(format!("{graph}")))?;
+    let (graph, order) = ordered(module, graph)?;
     let options = PlanOptions {
         context: Context::with_isa(Isa::Scalar),
         join: false,
@@ -73,11 +73,6 @@ pub fn run(
             values[id.index()] = Some(tensor.map_err(|error| ExecuteError::Ours(error.to_string()))?);
         }
     }
-    let order = graph.topological_order().map_err(|node| ExecuteError::Cycle {
-        node: graph
-            .node(node)
-            .map_or_else(String::new, |n| module.name(n.name).into()),
-    })?;
     for id in order {
         if let Some(node) = graph.node(id).filter(|node| late::applies(graph, node)) {
             let operand = |v: &Option<ValueId>| v.and_then(|v| values[v.index()].as_ref()).map(Tensor::view);
@@ -107,7 +102,11 @@ pub fn run(
             values[value.index()] = Some(result);
         }
     }
-    let output = |&value: &ValueId| values[value.index()].clone().ok_or_else(|| missing(format!("{value}")));
+    let output = |&value: &ValueId| {
+        values[value.index()]
+            .clone()
+            .ok_or_else(|| ExecuteError::Ours(format!("there is no {value}")))
+    };
     graph.outputs().iter().map(output).collect()
 }
 

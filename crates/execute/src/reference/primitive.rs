@@ -119,30 +119,15 @@ impl Primitive {
                 elementwise::binary(x, operand(1)?, |a, b| (a - a_zero) * (b - b_zero))?
             }
             Op::SumPool(op) => {
-                let window = Window {
-                    size: &op.size,
-                    stride: &op.stride,
-                    pad: &op.pad,
-                    dilation: &op.dilation,
-                };
+                let window = Window::new([&op.size, &op.stride, &op.pad, &op.dilation]);
                 windows::sum_pool(&window, x, dims, op.pad_value.into())?
             }
             Op::AveragePool(op) => {
-                let window = Window {
-                    size: &op.size,
-                    stride: &op.stride,
-                    pad: &op.pad,
-                    dilation: &op.dilation,
-                };
+                let window = Window::new([&op.size, &op.stride, &op.pad, &op.dilation]);
                 windows::average_pool(&window, x, dims, op.count_include_pad)?
             }
             Op::MaxPool(op) => {
-                let window = Window {
-                    size: &op.size,
-                    stride: &op.stride,
-                    pad: &op.pad,
-                    dilation: &op.dilation,
-                };
+                let window = Window::new([&op.size, &op.stride, &op.pad, &op.dilation]);
                 wide(windows::max_pool(&window, x, dims, self.lowest())?)
             }
             Op::GlobalAveragePool(_) => windows::global_average_pool(x),

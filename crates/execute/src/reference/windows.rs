@@ -9,13 +9,22 @@ use strait_requantize::function::resampled;
 
 /// A sliding window over the spatial axes.
 pub(super) struct Window<'a> {
-    pub(super) size: &'a [u32],
-    pub(super) stride: &'a [u32],
-    pub(super) pad: &'a [u32],
-    pub(super) dilation: &'a [u32],
+    size: &'a [u32],
+    stride: &'a [u32],
+    pad: &'a [u32],
+    dilation: &'a [u32],
 }
 
-impl Window<'_> {
+impl<'a> Window<'a> {
+    pub(super) fn new([size, stride, pad, dilation]: [&'a [u32]; 4]) -> Window<'a> {
+        Window {
+            size,
+            stride,
+            pad,
+            dilation,
+        }
+    }
+
     /// The number of taps of one window. It saturates.
     fn taps(&self) -> u128 {
         let each = self.size.iter().map(|&extent| u128::from(extent));

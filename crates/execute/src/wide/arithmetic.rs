@@ -3,42 +3,21 @@
 use crate::elementwise::Broadcast;
 use crate::prelude::*;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::Op;
 use strait_core::op::BinaryFunction;
-
-struct Two<T, F> {
-    broadcast: Broadcast,
-    function: F,
-    /// True if a zero in the second operand is an error.
-    divides: bool,
-    elements: PhantomData<T>,
-}
-
-impl<T, F> Step for Two<T, F>
-where
-    T: Pod + Send + Sync + PartialEq,
-    F: Fn(T, T) -> T + Send + Sync,
-{
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let (a, b) = (io.input::<T>(0)?, io.input::<T>(1)?);
-        if self.divides && b.contains(&T::zeroed()) {
-            return Err(StepError::Model("an integer is divided by 0".into()));
-        }
-        self.broadcast.apply_to(a, b, io.output()?, &self.function)
-    }
-}
 
 fn step<T, F>(site: &NodeSlots<'_>, divides: bool, function: F) -> Result<Box<dyn Step>, StepError>
 where
     T: Pod + Send + Sync + PartialEq,
     F: Fn(T, T) -> T + Send + Sync + 'static,
 {
-    Ok(Box::new(Two {
-        broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
-        function,
-        divides,
-        elements: PhantomData::<T>,
+    let broadcast = Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?;
+    Ok(reading(2, move |io| {
+        let (a, b) = (io.input::<T>(0)?, io.input::<T>(1)?);
+        if divides && b.contains(&T::zeroed()) {
+            return Err(StepError::Model("an integer is divided by 0".into()));
+        }
+        broadcast.apply_to(a, b, io.output()?, &function)
     }))
 }
 

@@ -3,14 +3,7 @@
 use crate::elementwise::Broadcast;
 use crate::prelude::*;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::op::Relation;
-
-struct Compare<T> {
-    broadcast: Broadcast,
-    relation: Relation,
-    elements: PhantomData<T>,
-}
 
 impl Executable for op::Compare {
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -24,10 +17,15 @@ pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dy
         relation: Relation,
         site: &NodeSlots<'_>,
     ) -> Result<Box<dyn Step>, StepError> {
-        Ok(Box::new(Compare::<T> {
-            broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
-            relation,
-            elements: PhantomData,
+        let broadcast = Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?;
+        Ok(reading(2, move |io| {
+            let (a, b) = (io.input::<T>(0)?, io.input::<T>(1)?);
+            let out = io.output::<u8>()?;
+            match relation {
+                Relation::Equal => broadcast.apply_to(a, b, out, |a, b| u8::from(a == b)),
+                Relation::Less => broadcast.apply_to(a, b, out, |a, b| u8::from(a < b)),
+                Relation::LessOrEqual => broadcast.apply_to(a, b, out, |a, b| u8::from(a <= b)),
+            }
         }))
     }
     match site.input(0)?.elem {
@@ -39,17 +37,5 @@ pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dy
         Elem::I16 => step::<i16>(relation, site),
         Elem::U16 => step::<u16>(relation, site),
         _ => unsupported(site),
-    }
-}
-
-impl<T: Pod + Send + Sync + PartialOrd> Step for Compare<T> {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let (a, b) = (io.input::<T>(0)?, io.input::<T>(1)?);
-        let out = io.output::<u8>()?;
-        match self.relation {
-            Relation::Equal => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a == b)),
-            Relation::Less => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a < b)),
-            Relation::LessOrEqual => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a <= b)),
-        }
     }
 }

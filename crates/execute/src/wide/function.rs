@@ -2,28 +2,15 @@
 
 use crate::prelude::*;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::op::Function;
 
-struct One<T, F> {
-    function: F,
-    elements: PhantomData<T>,
-}
-
-impl<T: Pod + Send + Sync, F: Fn(T) -> T + Send + Sync> Step for One<T, F> {
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+fn step<T: Pod + Send + Sync>(function: impl Fn(T) -> T + Send + Sync + 'static) -> Result<Box<dyn Step>, StepError> {
+    Ok(reading(1, move |io| {
         let input = io.input::<T>(0)?;
         for (out, &x) in io.output::<T>()?.iter_mut().zip(input) {
-            *out = (self.function)(x);
+            *out = function(x);
         }
         Ok(())
-    }
-}
-
-fn step<T: Pod + Send + Sync>(function: impl Fn(T) -> T + Send + Sync + 'static) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(One {
-        function,
-        elements: PhantomData,
     }))
 }
 

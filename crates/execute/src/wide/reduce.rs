@@ -3,67 +3,13 @@
 use crate::float::reduce::runs;
 use crate::prelude::*;
 use bytemuck::Pod;
-use std::marker::PhantomData;
 use strait_core::op::Reduction;
-
-struct Reduce<T, F, E> {
-    /// The extents `[outer, reduced, inner]` of each call. There is one call for each group of neighbouring axes,
-    /// starting with the last group.
-    calls: Vec<[usize; 3]>,
-    /// The result of reducing no elements.
-    first: T,
-    /// Combines a partial result with the next element.
-    join: F,
-    /// Converts the reduced value to the result.
-    end: E,
-    elements: PhantomData<T>,
-}
-
-impl<T, F, E> Step for Reduce<T, F, E>
-where
-    T: Pod + Send + Sync,
-    F: Fn(T, T) -> T + Send + Sync,
-    E: Fn(T) -> T + Send + Sync,
-{
-    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let mut values = io.input::<T>(0)?.to_vec();
-        for &[outer, extent, inner] in &self.calls {
-            let mut next = vec![self.first; outer * inner];
-            if inner > 0 && extent > 0 {
-                for (out, block) in next.chunks_exact_mut(inner).zip(values.chunks_exact(extent * inner)) {
-                    for row in block.chunks_exact(inner) {
-                        out.iter_mut().zip(row).for_each(|(o, &x)| *o = (self.join)(*o, x));
-                    }
-                }
-            }
-            values = next;
-        }
-        for (out, &value) in io.output::<T>()?.iter_mut().zip(&values) {
-            *out = (self.end)(value);
-        }
-        Ok(())
-    }
-}
 
 pub(super) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let dims = &site.input(0)?.dims;
     let axes = op.reduced(dims.len())?;
     let calls = runs(dims, &axes);
     let count: usize = axes.iter().map(|&axis| dims[axis]).product();
-    fn step<T: Pod + Send + Sync>(
-        calls: Vec<[usize; 3]>,
-        first: T,
-        join: fn(T, T) -> T,
-        end: impl Fn(T) -> T + Send + Sync + 'static,
-    ) -> Result<Box<dyn Step>, StepError> {
-        Ok(Box::new(Reduce {
-            calls,
-            first,
-            join,
-            end,
-            elements: PhantomData,
-        }))
-    }
     match (site.input(0)?.elem, op.reduction) {
         (Elem::F64, Reduction::Sum) => step(calls, 0.0f64, |a, b| a + b, |x| x),
         (Elem::F64, Reduction::Mean) => step(calls, 0.0f64, |a, b| a + b, move |x| x / count as f64),
@@ -89,4 +35,33 @@ pub(super) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn S
         (Elem::Bool, Reduction::Min) => step(calls, 1u8, u8::min, |x| x),
         _ => unsupported(site),
     }
+}
+
+/// A reduction. `calls` has the extents `[outer, reduced, inner]` of each call. There is one call for each group of
+/// neighbouring axes, starting with the last group. `first` is the result of reducing no elements, `join` combines a
+/// partial result with the next element, and `end` converts the reduced value to the result.
+fn step<T: Pod + Send + Sync>(
+    calls: Vec<[usize; 3]>,
+    first: T,
+    join: fn(T, T) -> T,
+    end: impl Fn(T) -> T + Send + Sync + 'static,
+) -> Result<Box<dyn Step>, StepError> {
+    Ok(reading(1, move |io| {
+        let mut values = io.input::<T>(0)?.to_vec();
+        for &[outer, extent, inner] in &calls {
+            let mut next = vec![first; outer * inner];
+            if inner > 0 && extent > 0 {
+                for (out, block) in next.chunks_exact_mut(inner).zip(values.chunks_exact(extent * inner)) {
+                    for row in block.chunks_exact(inner) {
+                        out.iter_mut().zip(row).for_each(|(o, &x)| *o = join(*o, x));
+                    }
+                }
+            }
+            values = next;
+        }
+        for (out, &value) in io.output::<T>()?.iter_mut().zip(&values) {
+            *out = end(value);
+        }
+        Ok(())
+    }))
 }

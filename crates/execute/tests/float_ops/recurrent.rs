@@ -2,7 +2,7 @@
 
 use super::close;
 use super::common::{Builder, run};
-use strait_core::op::{Activation, Activations, Bound, Cell, Direction, Recurrent};
+use strait_core::op::{Activation, Activations, Cell, Direction, Recurrent};
 use strait_core::{Elem, Op, Stage};
 use strait_execute::Tensor;
 
@@ -69,7 +69,7 @@ fn linear(cell: Cell, direction: Direction) -> Recurrent {
         beta: vec![0.0; count],
         clip: f32::INFINITY,
         coupled: false,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     }
 }
 
@@ -144,7 +144,7 @@ fn an_lstm_goes_on_as_its_formulas_say() {
         [vec![30.0, -269.0], vec![-269.0], vec![-269.0]]
     );
     let bounded = Recurrent {
-        cell_clip: Bound(8.0),
+        cell_clip: 8.0,
         ..plain.clone()
     };
     // c = min(2·5, 8), h = 3·8; then i = 1 + 24, c = min(2·8 + 25, 8), h = 1·8.

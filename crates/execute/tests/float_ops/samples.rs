@@ -3,9 +3,7 @@
 use super::close;
 use super::common::float_op;
 use smallvec::smallvec;
-use strait_core::op::{
-    self, Border, Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Sampling, Switch,
-};
+use strait_core::op::{self, Border, Coordinate, Nearest, Resize, ResizeMode, Sampling};
 
 type Operand<'a> = (&'a [u64], &'a [f32]);
 
@@ -29,14 +27,11 @@ fn cubic_resampling_weighs_four_neighbours() {
     // Beside the operand its border goes on, or nothing is there.
     close(&found[..1], &[weigh(late, [1.0, 1.0, 1.0, 2.0])]);
     let without = Resize {
-        exclude_outside: Switch(true),
+        exclude_outside: true,
         ..doubled.clone()
     };
     close(&line(without)[..1], &[(225.0 - 27.0 * 2.0) / (225.0 - 27.0)]);
-    let softer = Resize {
-        cubic: CubicCoefficient(-0.5),
-        ..doubled
-    };
+    let softer = Resize { cubic: -0.5, ..doubled };
     // −½ at a half: (−1 9 9 −1)/16.
     let halves = Resize {
         scales: vec![0.5],
@@ -52,7 +47,7 @@ fn cubic_resampling_weighs_four_neighbours() {
 fn antialiasing_takes_all_that_a_position_covers() {
     let halved = Resize {
         scales: vec![0.5],
-        antialias: Switch(true),
+        antialias: true,
         ..Resize::to_sizes(ResizeMode::Linear, Coordinate::HalfPixel, &[])
     };
     // Around ½ with a triangle of width 2: ¾ for both neighbours, ¼ for the next ones.
@@ -65,7 +60,7 @@ fn antialiasing_takes_all_that_a_position_covers() {
         ..halved
     };
     let plain = Resize {
-        antialias: Switch(false),
+        antialias: false,
         ..doubled.clone()
     };
     close(&line(doubled), &line(plain));
@@ -74,7 +69,7 @@ fn antialiasing_takes_all_that_a_position_covers() {
 #[test]
 fn a_region_is_cropped_and_beside_it_is_another_number() {
     let crop = Resize {
-        region: Region(vec![0.0, 2.0, -5.0]),
+        region: vec![0.0, 2.0, -5.0],
         ..Resize::to_sizes(ResizeMode::Linear, Coordinate::Crop, &[3])
     };
     // 0, 3 and 6 of the positions from 0 to 3.
@@ -82,14 +77,14 @@ fn a_region_is_cropped_and_beside_it_is_another_number() {
     let nearest = Resize {
         mode: ResizeMode::Nearest,
         nearest: Nearest::Floor,
-        region: Region(vec![0.5, 1.0, -5.0]),
+        region: vec![0.5, 1.0, -5.0],
         ..crop.clone()
     };
     // 1.5, 2.25 and 3.
     assert_eq!(line(nearest), [2.0, 4.0, 8.0]);
     let one = Resize {
         sizes: smallvec![1],
-        region: Region(vec![0.0, 1.0, 0.0]),
+        region: vec![0.0, 1.0, 0.0],
         ..crop
     };
     assert_eq!(line(one), [3.0]);

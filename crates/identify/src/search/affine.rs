@@ -12,6 +12,12 @@ pub(super) struct Interval {
 }
 
 impl Interval {
+    /// The interval of a single factor.
+    pub(super) fn point(factor: i128) -> Interval {
+        let (low, high) = (factor, factor);
+        Interval { low, high }
+    }
+
     /// The factors m in the interval for which x·m meets a bound. If there are no such factors, the result is empty,
     /// with `low` above `high`.
     pub(super) fn cut(self, x: i64, limit: Limit) -> Interval {
@@ -84,7 +90,7 @@ fn ceil(number: i128, divisor: i128) -> i128 {
 
 /// The smallest shift with which a factor of 1 meets all bounds.
 pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
-    let one = Interval { low: 1, high: 1 };
+    let one = Interval::point(1);
     let meets = |&shift: &u8| narrow(edges, one, |edge| edge.product(0, once(rounding, shift))).is_some();
     (0..=MAX_SHIFT).find(meets).map(Scalar::shift)
 }

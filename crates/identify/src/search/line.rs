@@ -192,11 +192,9 @@ impl Channel<'_> {
         };
         let cell = best(&votes.cells(), |_| true);
         let constant = cell.and_then(|cell| i64::try_from(cell.interval.middle()).ok());
+        let constant = constant.unwrap_or(scalar.constant);
         Voted {
-            parameters: Scalar {
-                constant: constant.unwrap_or(scalar.constant),
-                ..scalar
-            },
+            parameters: Scalar { constant, ..scalar },
             votes: cell.map_or(0, |cell| cell.votes),
         }
     }

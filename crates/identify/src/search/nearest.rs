@@ -52,13 +52,8 @@ pub(super) fn of(
             floats(values, ends, &real::inside(zero), widths)
         }),
         Family::Double => each(of, &of.zeros, widths, Parameters::Doubles, |values, zero| {
-            let cell = cell(values, ends, &real::double(zero));
-            vec![cell.and_then(|(patterns, votes)| {
-                Some(Voted {
-                    parameters: real::parts(patterns)?,
-                    votes,
-                })
-            })]
+            let cell = best(&patterns(values, ends, &real::double(zero)).cells(), |_| true);
+            vec![cell.and_then(|cell| Some(cell.voted(real::parts(real::ends(cell.interval))?)))]
         }),
     }
 }
@@ -114,7 +109,7 @@ fn products<'v>(
 }
 
 fn shift(values: &[RecordedValue], ends: [i32; 2], rounding: Rounding) -> Voted<Scalar> {
-    let one = Interval { low: 1, high: 1 };
+    let one = Interval::point(1);
     let votes = |values: &[RecordedValue], shift| products(values, ends, 0, one, &once(rounding, shift)).count(1);
     let sample: Vec<RecordedValue> = sampled(values, 256).copied().collect();
     let mut shifts: Vec<u8> = (0..=MAX_SHIFT).collect();
@@ -142,22 +137,15 @@ fn factors(
     let cells = votes.cells();
     let of_width = |&bits: &u8| {
         let cell = best(&cells, |interval| interval.has_number_of(bits));
-        let inside = cell.and_then(|cell| {
-            Some(Voted {
-                parameters: affine::within(cell.interval, bits)?,
-                votes: cell.votes,
-            })
-        });
+        let inside = cell.and_then(|cell| Some(cell.voted(affine::within(cell.interval, bits)?)));
         // The numbers of this many bits that are tried are the one at the best factor and those on both sides of it.
         let middle = best(&cells, |_| true)?.interval.middle();
         let unit = (middle >> bits).max(1);
         let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {
             let parameters = affine::rounded(factor.max(1), bits)?;
             let key = i128::from(parameters.factor) << (MAX_SHIFT - parameters.shift);
-            Some(Voted {
-                parameters,
-                votes: votes.count(key),
-            })
+            let votes = votes.count(key);
+            Some(Voted { parameters, votes })
         });
         inside.or_else(|| beside.max_by_key(|voted| voted.votes))
     };
@@ -178,10 +166,7 @@ fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<
         let least = twice(shift);
         let cells = products(values, ends, zero, doubling::ALL, &least).cells();
         let cell = best(&cells, |_| true)?;
-        Some(Voted {
-            parameters: doubling::scalar(cell.interval, shift),
-            votes: cell.votes,
-        })
+        Some(cell.voted(doubling::scalar(cell.interval, shift)))
     };
     let legal = shifts.filter_map(|shift| u8::try_from(shift).ok().filter(|shift| (1..=MAX_SHIFT).contains(shift)));
     legal.filter_map(of).max_by_key(|voted| voted.votes)
@@ -197,23 +182,11 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
         values,
         all: real::as_integers(of.all),
         of: move |value: &RecordedValue, within: Interval| {
-            // Patterns have 64 bits, so no bits are lost in the casts.
-            let within = [within.low as u64, within.high as u64];
             let mut bounds = bounds(value, ends)?.into_iter().flatten();
-            let left = bounds.try_fold(within, |left, edge| of.cut(left, &edge))?;
+            let left = bounds.try_fold(real::ends(within), |left, edge| of.cut(left, &edge))?;
             Some(real::as_integers(left))
         },
     }
-}
-
-/// The interval of bit patterns that the most values vote for.
-fn cell<R: Fn(u64, i64) -> i64>(
-    values: &[RecordedValue],
-    ends: [i32; 2],
-    of: &real::Patterns<R>,
-) -> Option<([u64; 2], u64)> {
-    let cell = best(&patterns(values, ends, of).cells(), |_| true)?;
-    Some(([cell.interval.low as u64, cell.interval.high as u64], cell.votes))
 }
 
 fn floats<R: Fn(u64, i64) -> i64>(
@@ -224,22 +197,14 @@ fn floats<R: Fn(u64, i64) -> i64>(
 ) -> Vec<Option<Voted<f32>>> {
     let votes = patterns(values, ends, of);
     let cells = votes.cells();
-    let ends = |interval: Interval| [interval.low as u64, interval.high as u64];
     let of_width = |&bits: &u8| {
-        let cell = best(&cells, |interval| real::cut(ends(interval), bits).is_some());
-        let inside = cell.and_then(|cell| {
-            Some(Voted {
-                parameters: real::cut(ends(cell.interval), bits)?,
-                votes: cell.votes,
-            })
-        });
+        let cell = best(&cells, |interval| real::cut(real::ends(interval), bits).is_some());
+        let inside = cell.and_then(|cell| Some(cell.voted(real::cut(real::ends(cell.interval), bits)?)));
         let middle = best(&cells, |_| true)?.interval.middle() as u64;
         let beside = [middle, middle.saturating_add(1 << 24u8.saturating_sub(bits))].map(|pattern| {
             let parameters = real::nearest(pattern, bits);
-            Voted {
-                parameters,
-                votes: votes.count(parameters.to_bits().into()),
-            }
+            let votes = votes.count(parameters.to_bits().into());
+            Voted { parameters, votes }
         });
         inside.or_else(|| beside.into_iter().max_by_key(|voted| voted.votes))
     };

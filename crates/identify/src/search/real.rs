@@ -103,9 +103,12 @@ pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
 }
 
 /// Converts an interval of bit patterns to an interval of integers.
-pub(super) fn as_integers([low, high]: [u64; 2]) -> Interval {
-    Interval {
-        low: low.into(),
-        high: high.into(),
-    }
+pub(super) fn as_integers(patterns: [u64; 2]) -> Interval {
+    let [low, high] = patterns.map(i128::from);
+    Interval { low, high }
+}
+
+/// The inverse of [`as_integers`]. Patterns have 64 bits, so no bits are lost in the casts.
+pub(super) fn ends(interval: Interval) -> [u64; 2] {
+    [interval.low as u64, interval.high as u64]
 }

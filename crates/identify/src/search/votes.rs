@@ -21,6 +21,14 @@ pub(super) struct Cell {
     pub(super) votes: u64,
 }
 
+impl Cell {
+    /// The parameters of this cell, which get its votes.
+    pub(super) fn voted<T>(self, parameters: T) -> Voted<T> {
+        let votes = self.votes;
+        Voted { parameters, votes }
+    }
+}
+
 /// The number of values in the sample that is used to find out where the best cells are.
 const SAMPLE: usize = 2048;
 
@@ -51,6 +59,10 @@ impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
     }
 
     fn cells_of<'v>(&self, values: impl Iterator<Item = &'v RecordedValue>, window: Interval) -> Vec<Cell> {
+        let cell = |low, high, votes: i64| Cell {
+            interval: Interval { low, high },
+            votes: votes.unsigned_abs(),
+        };
         let mut votes: i64 = 0;
         let mut changes: Vec<(i128, i64)> = Vec::new();
         for value in values {
@@ -70,28 +82,17 @@ impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
         let mut low = window.low;
         for same in changes.chunk_by(|a, b| a.0 == b.0) {
             let at = same.first().map_or(low, |change| change.0);
-            let interval = Interval { low, high: at - 1 };
-            cells.push(Cell {
-                interval,
-                votes: votes.unsigned_abs(),
-            });
+            cells.push(cell(low, at - 1, votes));
             votes += same.iter().map(|change| change.1).sum::<i64>();
             low = at;
         }
-        let interval = Interval { low, high: window.high };
-        cells.push(Cell {
-            interval,
-            votes: votes.unsigned_abs(),
-        });
+        cells.push(cell(low, window.high, votes));
         cells
     }
 
     /// Number of outputs that are produced if the parameter is `parameter`.
     pub(super) fn count(&self, parameter: i128) -> u64 {
-        let one = Interval {
-            low: parameter,
-            high: parameter,
-        };
+        let one = Interval::point(parameter);
         let given = self.values.iter().filter(|value| (self.of)(value, one).is_some());
         given.map(|value| u64::from(value.times)).sum()
     }

@@ -135,18 +135,11 @@ impl RecordedLayer {
     /// Index of an output in the file's array, one number for each axis.
     pub fn place(&self, at: u32) -> Vec<usize> {
         let mut rest = at as usize;
-        let mut place: Vec<usize> = self
-            .shape
-            .iter()
-            .rev()
-            .map(|&extent| {
-                let extent = extent.max(1);
-                let here = rest % extent;
-                rest /= extent;
-                here
-            })
-            .collect();
-        place.reverse();
+        let mut place = vec![0; self.shape.len()];
+        for (here, &extent) in place.iter_mut().zip(&self.shape).rev() {
+            *here = rest % extent.max(1);
+            rest /= extent.max(1);
+        }
         place
     }
 

@@ -48,35 +48,28 @@ impl Vectors {
     /// type than they should.
     pub fn read(path: &Path) -> Result<Vectors, VectorsError> {
         let file = path.display().to_string();
-        let arrays = read_arrays(path, MOST_BYTES).map_err(|error| VectorsError {
-            array: None,
-            right: error
-                .help
-                .first()
-                .cloned()
-                .unwrap_or_else(|| "an archive as numpy.savez writes it".into()),
-            wrong: without(&file, &error.sentence()),
+        let refused = |array: Option<&str>, wrong: String, right: String| VectorsError {
             file: file.clone(),
+            array: array.map(str::to_owned),
+            wrong,
+            right,
+        };
+        let arrays = read_arrays(path, MOST_BYTES).map_err(|error| {
+            let right = error.help.first().cloned();
+            let right = right.unwrap_or_else(|| "an archive as numpy.savez writes it".into());
+            refused(None, without(&file, &error.sentence()), right)
         })?;
         let mut layers: BTreeMap<&str, BTreeMap<&str, &Array>> = BTreeMap::new();
         for (name, array) in &arrays {
             let Some((layer, field)) = name.rsplit_once('/').filter(|(layer, _)| !layer.is_empty()) else {
-                return Err(VectorsError {
-                    file,
-                    array: Some(name.clone()),
-                    wrong: "it belongs to no layer".into(),
-                    right: "arrays are called LAYER/FIELD, `conv1/output` for instance".into(),
-                });
+                let right = "arrays are called LAYER/FIELD, `conv1/output` for instance";
+                return Err(refused(Some(name), "it belongs to no layer".into(), right.into()));
             };
             layers.entry(layer).or_default().insert(field, array);
         }
         if layers.is_empty() || layers.len() > MOST_LAYERS {
-            return Err(VectorsError {
-                file,
-                array: None,
-                wrong: format!("it has {} layers", layers.len()),
-                right: format!("a file has 1 to {MOST_LAYERS} layers"),
-            });
+            let wrong = format!("it has {} layers", layers.len());
+            return Err(refused(None, wrong, format!("a file has 1 to {MOST_LAYERS} layers")));
         }
         let read = |(name, arrays): (&str, _)| layer(&Fields::new(&file, name, arrays)?);
         let layers = layers.into_iter().map(read).collect::<Result<_, _>>()?;
@@ -86,13 +79,11 @@ impl Vectors {
 
 /// Removes the file's name from the beginning of a sentence about the file or about an array in it.
 fn without(file: &str, sentence: &str) -> String {
-    match sentence.strip_prefix(file) {
-        Some(rest) => match rest.strip_prefix(", ") {
-            Some(of_array) => of_array.to_owned(),
-            None => format!("it{rest}"),
-        },
-        None => sentence.to_owned(),
-    }
+    let Some(rest) = sentence.strip_prefix(file) else {
+        return sentence.to_owned();
+    };
+    rest.strip_prefix(", ")
+        .map_or_else(|| format!("it{rest}"), str::to_owned)
 }
 
 fn layer(fields: &Fields<'_>) -> Result<RecordedLayer, VectorsError> {

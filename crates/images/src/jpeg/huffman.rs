@@ -7,8 +7,9 @@ const FAST: u32 = 9;
 
 /// A Huffman table.
 pub(super) struct Huffman {
-    /// For each value of the next [`FAST`] bits: the symbol whose code begins there, and above the symbol's bits the
-    /// length of the code. 0 if the code is longer than [`FAST`] bits.
+    /// A lookup table, indexed by the next [`FAST`] bits. The low bits of an entry are the symbol whose code these bits
+    /// begin with, and the bits above are the length of this code. The entry is 0 if the code is longer than [`FAST`]
+    /// bits.
     fast: [u16; 1 << FAST],
     /// For each length of a code: the first code that is longer, shifted to 16 bits.
     ends: [u32; 18],

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn blocks_that_overlap_add_up_and_what_is_outside_is_left_out() {
-        // Two blocks of three taps, two apart: they share position 2.
+        // Two blocks of three taps that begin two positions apart, so that both contain position 2.
         let columns = [1.0, 2.0, 10.0, 20.0, 100.0, 200.0];
         let mut out = [0.0; 5];
         col2im(&row(2, 3, 2, 0, 5), &columns, Some(&[0.5]), &mut out).unwrap();

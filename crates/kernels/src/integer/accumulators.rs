@@ -1,10 +1,6 @@
 //! Loops that return accumulators without requantizing them.
 
-use super::{
-    finish::Finish,
-    loops::Loops,
-    sums::{Carrier, Sums},
-};
+use super::{loops::Loops, sums::Sums};
 use crate::context::Context;
 use crate::error::KernelError;
 use crate::integer::output_tile::OutputTile;
@@ -17,16 +13,9 @@ pub fn accumulators() -> Box<dyn Loops> {
 
 struct Accumulators;
 
-impl Finish for Accumulators {
+impl Loops for Accumulators {
     fn out(&self) -> IntType {
         IntType::I32
-    }
-
-    fn width(&self, carrier: Carrier) -> usize {
-        match carrier {
-            Carrier::I32 => size_of::<i32>(),
-            Carrier::I64 => size_of::<i64>(),
-        }
     }
 
     fn keeps(&self) -> bool {
@@ -38,8 +27,12 @@ impl Finish for Accumulators {
     }
 
     fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
+        let width = match sums {
+            Sums::I32(_) => size_of::<i32>(),
+            Sums::I64(_) => size_of::<i64>(),
+        };
         for row in 0..place.rows {
-            let (from, width) = (row * stride, self.width(sums.carrier()));
+            let from = row * stride;
             // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
             let to = unsafe { place.bytes(width, row, 0, place.columns) };
             match sums {

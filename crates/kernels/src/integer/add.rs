@@ -2,9 +2,8 @@
 
 use super::{
     bytes::flip,
-    elementwise::{Broadcast, Combine, Operand, binary, check_operands, each_piece},
-    finish::Finish,
-    loops::Addend,
+    elementwise::{Broadcast, Operand, binary, check_operands, each_piece},
+    loops::{Addend, Loops},
     sums::{Carrier, Sums},
     tiles::PIECE,
 };
@@ -65,55 +64,42 @@ impl Addend<'_> {
     }
 }
 
-/// Adds the entries of two tables: `tables[0][a] + tables[1][b]`.
-#[derive(Clone, Copy)]
-struct Tables<'a> {
-    tables: [&'a [i32; 256]; 2],
-    flips: [u8; 2],
-}
-
-impl Combine for Tables<'_> {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
-        self.tables[0][a].wrapping_add(self.tables[1][b])
-    }
-}
-
-pub(crate) fn add(
-    finish: &dyn Finish,
-    cx: &Context,
-    shape: &Broadcast,
-    elements: [IntType; 2],
-    addends: [Addend<'_>; 2],
-    operands: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    if let [Addend::Table(a), Addend::Table(b)] = addends {
-        let tables = Tables {
-            tables: [a, b],
-            flips: elements.map(flip),
-        };
-        return binary(finish, cx, shape, elements, operands, out, tables);
-    }
-    check_operands(shape, elements, operands)?;
-    for (addend, element) in addends.iter().zip(elements) {
-        addend.check(element)?;
-    }
-    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
-        let mut sums = [[0; PIECE]; 2];
-        for (o, sums) in sums.iter_mut().enumerate() {
-            let operand = Operand {
-                element: elements[o],
-                data: operands[o],
-                stride: strides[o],
-            };
-            addends[o].accumulators(cx, &operand, from[o], &mut sums[..place.columns])?;
+impl dyn Loops + '_ {
+    /// The elementwise sum of codes of up to 16 bits, in 32 bits. `addends` says how an accumulator is computed from
+    /// the code of each operand; the two accumulators are added.
+    pub fn add(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        addends: [Addend<'_>; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        if let [Addend::Table(a), Addend::Table(b)] = addends {
+            let [flip_a, flip_b] = elements.map(flip);
+            let sum = move |x: u8, y: u8| a[usize::from(x ^ flip_a)].wrapping_add(b[usize::from(y ^ flip_b)]);
+            return binary(self, cx, shape, elements, operands, out, sum);
         }
-        let [mut sums, others] = sums;
-        cx.run(AddJob(&mut sums, &others));
-        finish.finish(*cx, Sums::I32(&sums), place.columns, place)
-    })
+        check_operands(shape, elements, operands)?;
+        for (addend, element) in addends.iter().zip(elements) {
+            addend.check(element)?;
+        }
+        each_piece(self, shape, Carrier::I32, out, |from, strides, place| {
+            let mut sums = [[0; PIECE]; 2];
+            for (o, sums) in sums.iter_mut().enumerate() {
+                let operand = Operand {
+                    element: elements[o],
+                    data: operands[o],
+                    stride: strides[o],
+                };
+                addends[o].accumulators(cx, &operand, from[o], &mut sums[..place.columns])?;
+            }
+            let [mut sums, others] = sums;
+            cx.run(AddJob(&mut sums, &others));
+            self.finish(*cx, Sums::I32(&sums), place.columns, place)
+        })
+    }
 }
 
 /// Subtracts a zero point from codes and shifts the differences left.

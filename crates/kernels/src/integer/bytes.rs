@@ -73,71 +73,45 @@ pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), 
 /// Clamps elements in place. Both bounds are codes of the type.
 #[inline(always)]
 pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
+    /// Replaces each element, which has `N` bytes.
+    #[inline(always)]
+    fn each<const N: usize>(data: &mut [u8], clamped: impl Fn([u8; N]) -> [u8; N]) {
+        for bytes in data.as_chunks_mut().0 {
+            *bytes = clamped(*bytes);
+        }
+    }
     // The caller guarantees that both bounds are codes of the type, so the casts lose nothing.
     match element {
-        IntType::I8 | IntType::I4 => {
-            for byte in data {
-                *byte = byte.cast_signed().min(high as i8).max(low as i8).cast_unsigned();
-            }
-        }
-        IntType::U8 | IntType::U4 => {
-            for byte in data {
-                *byte = (*byte).min(high as u8).max(low as u8);
-            }
-        }
-        IntType::I16 => {
-            for bytes in data.as_chunks_mut().0 {
-                *bytes = i16::from_ne_bytes(*bytes)
-                    .min(high as i16)
-                    .max(low as i16)
-                    .to_ne_bytes();
-            }
-        }
-        IntType::U16 => {
-            for bytes in data.as_chunks_mut().0 {
-                *bytes = u16::from_ne_bytes(*bytes)
-                    .min(high as u16)
-                    .max(low as u16)
-                    .to_ne_bytes();
-            }
-        }
-        IntType::I32 => {
-            for bytes in data.as_chunks_mut().0 {
-                *bytes = i32::from_ne_bytes(*bytes).min(high).max(low).to_ne_bytes();
-            }
-        }
+        IntType::I8 | IntType::I4 => each(data, |x| {
+            i8::from_ne_bytes(x).min(high as i8).max(low as i8).to_ne_bytes()
+        }),
+        IntType::U8 | IntType::U4 => each(data, |[x]| [x.min(high as u8).max(low as u8)]),
+        IntType::I16 => each(data, |x| {
+            i16::from_ne_bytes(x).min(high as i16).max(low as i16).to_ne_bytes()
+        }),
+        IntType::U16 => each(data, |x| {
+            u16::from_ne_bytes(x).min(high as u16).max(low as u16).to_ne_bytes()
+        }),
+        IntType::I32 => each(data, |x| i32::from_ne_bytes(x).min(high).max(low).to_ne_bytes()),
     }
 }
 
 /// Widens elements to i32. The shorter of the two slices determines how many.
 #[inline(always)]
 pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
+    /// Computes each number from an element, which has `N` bytes.
+    #[inline(always)]
+    fn each<const N: usize>(data: &[u8], out: &mut [i32], wide: impl Fn([u8; N]) -> i32) {
+        for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
+            *to = wide(bytes);
+        }
+    }
     match element {
-        IntType::I8 | IntType::I4 => {
-            for (to, &byte) in out.iter_mut().zip(data) {
-                *to = i32::from(byte.cast_signed());
-            }
-        }
-        IntType::U8 | IntType::U4 => {
-            for (to, &byte) in out.iter_mut().zip(data) {
-                *to = i32::from(byte);
-            }
-        }
-        IntType::I16 => {
-            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
-                *to = i32::from(i16::from_ne_bytes(bytes));
-            }
-        }
-        IntType::U16 => {
-            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
-                *to = i32::from(u16::from_ne_bytes(bytes));
-            }
-        }
-        IntType::I32 => {
-            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
-                *to = i32::from_ne_bytes(bytes);
-            }
-        }
+        IntType::I8 | IntType::I4 => each(data, out, |x| i8::from_ne_bytes(x).into()),
+        IntType::U8 | IntType::U4 => each(data, out, |[x]| x.into()),
+        IntType::I16 => each(data, out, |x| i16::from_ne_bytes(x).into()),
+        IntType::U16 => each(data, out, |x| u16::from_ne_bytes(x).into()),
+        IntType::I32 => each(data, out, i32::from_ne_bytes),
     }
 }
 

@@ -4,8 +4,8 @@
 use super::{
     bytes::{flip, width},
     depthwise,
-    finish::{Finish, check_channels},
     lane::Lane,
+    loops::Loops,
     planes::Starts,
     product::{COLUMNS, STRIP, Strip, StripStarts},
 };
@@ -25,58 +25,62 @@ const STRIP_BYTES: usize = 192 << 10;
 /// The largest number of panels of a task. It is a multiple of three, the number of panels of a register tile.
 const STRIP_PANELS: usize = STRIP / COLUMNS;
 
-pub(crate) fn conv(
-    finish: &dyn Finish,
-    cx: &Context,
-    weights: &ConvWeights,
-    batch: usize,
-    input: &[u8],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let ConvWeights { conv, ref layout, .. } = *weights;
-    let images = crate::window::Images { batch, ..conv.input };
-    check_channels(finish, conv.out_channels)?;
-    let bytes = images
-        .elements()
-        .and_then(|elements| product(&[elements, width(weights.element)]));
-    expect_len("the input", input.len(), bytes)?;
-    let out_image = product(&[conv.out_channels, layout.positions()]);
-    let out_image = out_image.ok_or_else(|| KernelError::Size("the output of a convolution".into()))?;
-    expect_len(
-        "the output",
-        out.len(),
-        product(&[batch, out_image, finish.width(weights.planes.carrier)]),
-    )?;
-    if out.is_empty() {
-        return Ok(());
-    }
-    if is_depthwise(&conv, layout) {
-        return match weights.planes.words {
-            true => depthwise::depthwise::<i16>(finish, cx, weights, input, out),
-            false => depthwise::depthwise::<u8>(finish, cx, weights, input, out),
-        };
-    }
+impl dyn Loops + '_ {
+    /// A convolution. The accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, and `out` is
+    /// `[batch, out_channels, rows, columns]`.
+    pub fn conv(
+        &self,
+        cx: &Context,
+        weights: &ConvWeights,
+        batch: usize,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let ConvWeights { conv, ref layout, .. } = *weights;
+        let images = crate::window::Images { batch, ..conv.input };
+        self.check_channels(conv.out_channels)?;
+        let bytes = images
+            .elements()
+            .and_then(|elements| product(&[elements, width(weights.element)]));
+        expect_len("the input", input.len(), bytes)?;
+        let out_image = product(&[conv.out_channels, layout.positions()]);
+        let out_image = out_image.ok_or_else(|| KernelError::Size("the output of a convolution".into()))?;
+        expect_len(
+            "the output",
+            out.len(),
+            product(&[batch, out_image, self.width(weights.planes.carrier)]),
+        )?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        if is_depthwise(&conv, layout) {
+            return match weights.planes.words {
+                true => depthwise::depthwise::<i16>(self, cx, weights, input, out),
+                false => depthwise::depthwise::<u8>(self, cx, weights, input, out),
+            };
+        }
 
-    let strips = Strips {
-        finish,
-        cx,
-        weights,
-        out: &Shared::new(out),
-        out_image,
-    };
-    if weights.planes.words {
-        strips.padded::<i16>(input)
-    } else if layout.in_place {
-        let mut images = input.chunks_exact(conv.input.image()).enumerate();
-        images.try_for_each(|(b, image)| strips.run(b, image))
-    } else {
-        strips.padded::<u8>(input)
+        let strips = Strips {
+            loops: self,
+            cx,
+            weights,
+            out: &Shared::new(out),
+            out_image,
+        };
+        if weights.planes.words {
+            strips.padded::<i16>(input)
+        } else if layout.in_place {
+            let mut images = input.chunks_exact(conv.input.image()).enumerate();
+            images.try_for_each(|(b, image)| strips.run(b, image))
+        } else {
+            strips.padded::<u8>(input)
+        }
     }
 }
 
 /// The work of a convolution. It is divided into strips of output positions, for each group and image.
 struct Strips<'a, 'b> {
-    finish: &'a dyn Finish,
+    loops: &'a dyn Loops,
     cx: &'a Context,
     weights: &'a ConvWeights,
     out: &'a Shared<'b, u8>,
@@ -146,7 +150,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let &Strips {
-            finish, weights, out, ..
+            loops, weights, out, ..
         } = self.strips;
         let ConvWeights {
             conv,
@@ -208,7 +212,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
                 first_channel,
             },
         };
-        strip.run::<S, T::Products>(finish)
+        strip.run::<S, T::Products>(loops)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::{
     bytes::width,
-    finish::{Finish, narrow},
     lane::Lane,
+    loops::Loops,
     planes::Starts,
     sums::{Carrier, Room},
 };
@@ -27,7 +27,7 @@ const LANES: usize = 16;
 
 /// Computes the convolution. The caller has checked that the slices fit `weights`, and that none of them is empty.
 pub(super) fn depthwise<T: Lane>(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     cx: &Context,
     weights: &ConvWeights,
     input: &[u8],
@@ -69,8 +69,8 @@ pub(super) fn depthwise<T: Lane>(
                     first_channel: output,
                 };
                 match &sums {
-                    Room::I32(sums) => narrow(finish, *cx, carrier, sums, rows * width, &place)?,
-                    Room::I64(_) => finish.finish(*cx, sums.sums(), rows * width, &place)?,
+                    Room::I32(sums) => loops.finish_narrow(*cx, carrier, sums, rows * width, &place)?,
+                    Room::I64(_) => loops.finish(*cx, sums.sums(), rows * width, &place)?,
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
-    finish::{Finish, check_channels},
+    loops::Loops,
     sums::{Carrier, Room, Sums},
     tiles::{Array, PIECE},
 };
@@ -77,8 +77,15 @@ impl Broadcast {
         self.elements[2]
     }
 
+    /// The last axis of the result: its extent, and for each operand the distance to the next element, which is 0 if the
+    /// operand is repeated.
+    pub fn last(&self) -> (usize, [usize; 2]) {
+        let last = self.axes.last();
+        last.map_or((1, [0; 2]), |axis| (axis.extent, axis.strides))
+    }
+
     /// Where a row of the result starts in each operand. `index` numbers the rows over all axes but the last.
-    fn row(&self, mut index: usize) -> [usize; 2] {
+    pub fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
             let at = index % axis.extent;
@@ -93,27 +100,29 @@ impl Broadcast {
 pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
 /// Computes an accumulator from each pair of codes of two 8-bit operands with `combine`, and passes the accumulators to
-/// `finish`.
+/// `loops`.
 pub(super) fn binary(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     cx: &Context,
     shape: &Broadcast,
     elements: [IntType; 2],
     operands: [&[u8]; 2],
     out: &mut [u8],
-    combine: impl Combine,
+    combine: impl Fn(u8, u8) -> i32 + Copy + Sync,
 ) -> Result<(), KernelError> {
     for (o, what) in OPERANDS.into_iter().enumerate() {
         check_8_bits(what, elements[o])?;
         expect_len(what, operands[o].len(), Some(shape.elements[o]))?;
     }
-    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
-        let pairs = Pairs {
+    each_piece(loops, shape, Carrier::I32, out, |from, strides, place| {
+        let mut accumulators = [0; PIECE];
+        cx.run(Pairs {
             operands: [0, 1].map(|o| &operands[o][from[o]..]),
             strides,
             combine,
-        };
-        fill_and_finish(finish, cx, &pairs, place)
+            accumulators: &mut accumulators[..place.columns],
+        });
+        loops.finish(*cx, Sums::I32(&accumulators), place.columns, place)
     })
 }
 
@@ -134,32 +143,38 @@ pub(super) fn check_operands(
 /// Runs `task` on pieces of the result. The task gets the position of the first element in each operand, the distances
 /// to the next elements, and where the results are written.
 pub(super) fn each_piece(
-    finish: &dyn Finish,
+    loops: &dyn Loops,
     shape: &Broadcast,
     carrier: Carrier,
     out: &mut [u8],
     task: impl Fn([usize; 2], [usize; 2], &OutputTile<'_>) -> Result<(), KernelError> + Sync,
 ) -> Result<(), KernelError> {
-    check_channels(finish, 1)?;
+    loops.check_channels(1)?;
     expect_len(
         "the output",
         out.len(),
-        product(&[shape.elements(), finish.width(carrier)]),
+        product(&[shape.elements(), loops.width(carrier)]),
     )?;
     if out.is_empty() {
         return Ok(());
     }
     // There is at least one axis; see the field.
-    let Some(&BroadcastAxis { extent, strides }) = shape.axes.last() else {
-        return Ok(());
-    };
+    let (extent, strides) = shape.last();
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;
     let out = Shared::new(out);
     try_for_each(rows * pieces, shape.elements(), &|index| {
         let (row, first) = (index / pieces, index % pieces * PIECE);
         let starts = shape.row(row);
-        let place = line(&out, row * extent + first, PIECE.min(extent - first), Axis::Rows, 0);
+        let place = OutputTile {
+            out: &out,
+            at: row * extent + first,
+            row_stride: 0,
+            rows: 1,
+            columns: PIECE.min(extent - first),
+            axis: Axis::Rows,
+            first_channel: 0,
+        };
         task([0, 1].map(|o| starts[o] + first * strides[o]), strides, &place)
     })
 }
@@ -224,115 +239,56 @@ impl Job for Products<'_> {
     }
 }
 
-/// A tile that has a single row.
-fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> OutputTile<'a> {
-    OutputTile {
-        out,
-        at,
-        row_stride: 0,
-        rows: 1,
-        columns,
-        axis,
-        first_channel,
-    }
-}
-
-/// How an accumulator is computed from the codes of two elements.
-pub(super) trait Combine: Copy + Send + Sync {
-    fn combine(self, a: u8, b: u8) -> i32;
-}
-
-/// Computes `(a − zeros[0])·(b − zeros[1])`, with x − zero = (x ^ flip) + offset for each operand.
-#[derive(Clone, Copy)]
-struct Product {
-    flips: [u8; 2],
-    offsets: [i32; 2],
-}
-
-impl Combine for Product {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let a = i32::from(a ^ self.flips[0]).wrapping_add(self.offsets[0]);
-        let b = i32::from(b ^ self.flips[1]).wrapping_add(self.offsets[1]);
-        a.wrapping_mul(b)
-    }
-}
-
-/// What computes the accumulators of a row.
-trait Source: Sync {
-    /// Computes the accumulators of a whole row.
-    fn fill(&self, accumulators: &mut [i32]);
-}
-
-/// Computes accumulators from two operands.
+/// Computes the accumulators of a row from two operands.
 struct Pairs<'a, C> {
     operands: [&'a [u8]; 2],
     strides: [usize; 2],
     combine: C,
+    accumulators: &'a mut [i32],
 }
 
-impl<C: Combine> Source for Pairs<'_, C> {
+impl<C: Fn(u8, u8) -> i32> Job for Pairs<'_, C> {
+    type Output = ();
+
     #[inline(always)]
-    fn fill(&self, accumulators: &mut [i32]) {
-        // A copy in a local variable. No store to an accumulator can change it, so the loops read it only once.
-        let combine = self.combine;
-        let [a, b] = self.operands;
-        match self.strides {
+    fn run<S: Simd>(self) {
+        // `combine` is a local variable with all it needs. No store to an accumulator can change it, so the loops read
+        // it only once.
+        let Pairs {
+            operands: [a, b],
+            strides,
+            combine,
+            accumulators,
+        } = self;
+        match strides {
             [1, 1] => {
                 for ((to, &a), &b) in accumulators.iter_mut().zip(a).zip(b) {
-                    *to = combine.combine(a, b);
+                    *to = combine(a, b);
                 }
             }
             [strides_a, strides_b] => {
                 for (i, to) in accumulators.iter_mut().enumerate() {
-                    *to = combine.combine(a[i * strides_a], b[i * strides_b]);
+                    *to = combine(a[i * strides_a], b[i * strides_b]);
                 }
             }
         }
     }
 }
 
-/// Widens the elements of one array to accumulators.
-struct Elements<'a> {
+/// Widens the elements of an array to accumulators.
+struct Widen<'a> {
     element: IntType,
     data: &'a [u8],
-}
-
-impl Source for Elements<'_> {
-    #[inline(always)]
-    fn fill(&self, accumulators: &mut [i32]) {
-        widen(self.element, self.data, accumulators);
-    }
-}
-
-/// A job that computes the accumulators of a row.
-struct Fill<'a, A> {
-    source: &'a A,
     accumulators: &'a mut [i32],
 }
 
-impl<A: Source> Job for Fill<'_, A> {
+impl Job for Widen<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        self.source.fill(self.accumulators);
+        widen(self.element, self.data, self.accumulators);
     }
-}
-
-/// Computes and finishes one row, or several rows that follow each other without a gap.
-fn fill_and_finish(
-    finish: &dyn Finish,
-    cx: &Context,
-    source: &impl Source,
-    place: &OutputTile<'_>,
-) -> Result<(), KernelError> {
-    let mut accumulators = [0; PIECE];
-    cx.run(Fill {
-        source,
-        accumulators: &mut accumulators[..place.rows * place.columns],
-    });
-    finish.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
 /// Views the elements as accumulators, without copying. `None` if they are not i32, or not aligned like i32.
@@ -347,81 +303,89 @@ fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     }
 }
 
-pub(crate) fn multiply(
-    finish: &dyn Finish,
-    cx: &Context,
-    shape: &Broadcast,
-    elements: [IntType; 2],
-    zeros: [i32; 2],
-    carrier: Carrier,
-    operands: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
-        check_operands(shape, elements, operands)?;
-        return each_piece(finish, shape, carrier, out, |from, strides, place| {
-            let mut sums = Room::new(carrier);
-            let operand = |o: usize| Operand {
-                element: elements[o],
-                data: operands[o],
-                stride: strides[o],
-            };
-            cx.run(Products {
-                operands: [operand(0), operand(1)],
-                from,
-                zeros,
-                sums: &mut sums,
-                count: place.columns,
+impl dyn Loops + '_ {
+    /// The elementwise product of elements of 8 or 16 bits. The accumulator is `(a − zeros[0])·(b − zeros[1])`.
+    pub fn multiply(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        zeros: [i32; 2],
+        carrier: Carrier,
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
+            check_operands(shape, elements, operands)?;
+            return each_piece(self, shape, carrier, out, |from, strides, place| {
+                let mut sums = Room::new(carrier);
+                let operand = |o: usize| Operand {
+                    element: elements[o],
+                    data: operands[o],
+                    stride: strides[o],
+                };
+                cx.run(Products {
+                    operands: [operand(0), operand(1)],
+                    from,
+                    zeros,
+                    sums: &mut sums,
+                    count: place.columns,
+                });
+                self.finish(*cx, sums.sums(), place.columns, place)
             });
-            finish.finish(*cx, sums.sums(), place.columns, place)
-        });
-    }
-    let flips = elements.map(flip);
-    // x = (x ^ flip) + the smallest code of the type
-    let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
-    binary(finish, cx, shape, elements, operands, out, Product { flips, offsets })
-}
-
-pub(crate) fn requantize(
-    finish: &dyn Finish,
-    cx: &Context,
-    extents: [usize; 3],
-    element: IntType,
-    input: &[u8],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let array = Array::new(extents, finish.channels())?;
-    let from = width(element);
-    expect_len("the input", input.len(), product(&[array.elements(), from]))?;
-    expect_len(
-        "the output",
-        out.len(),
-        product(&[array.elements(), width(finish.out())]),
-    )?;
-    let accumulators = accumulators(element, input);
-    let piece = if accumulators.is_some() { finish.piece() } else { PIECE };
-    array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
-        Some(accumulators) => finish.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
-        None => {
-            let data = &input[start * from..];
-            fill_and_finish(finish, cx, &Elements { element, data }, place)
         }
-    })
-}
+        let flips = elements.map(flip);
+        // x = (x ^ flip) + the smallest code of the type
+        let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
+        let factor = move |o: usize, code: u8| i32::from(code ^ flips[o]).wrapping_add(offsets[o]);
+        let product = move |a, b| factor(0, a).wrapping_mul(factor(1, b));
+        binary(self, cx, shape, elements, operands, out, product)
+    }
 
-pub(crate) fn requantize_wide(
-    finish: &dyn Finish,
-    cx: &Context,
-    extents: [usize; 3],
-    accumulators: &[i64],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let array = Array::new(extents, finish.channels())?;
-    expect_len("the input", accumulators.len(), Some(array.elements()))?;
-    let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
-    expect_len("the output", out.len(), bytes)?;
-    // Accumulators of 64 bits have twice as many bytes, so a tile has half as many elements.
-    array.for_each_tile(finish.piece() / 2, &Shared::new(out), |start, place| {
-        finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
-    })
+    /// Requantizes an array `[outer, channels, inner]`. Its elements, of type `element`, are the accumulators.
+    pub fn requantize(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        element: IntType,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels())?;
+        let from = width(element);
+        expect_len("the input", input.len(), product(&[array.elements(), from]))?;
+        expect_len("the output", out.len(), product(&[array.elements(), width(self.out())]))?;
+        let accumulators = accumulators(element, input);
+        let piece = if accumulators.is_some() { self.piece() } else { PIECE };
+        array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
+            Some(accumulators) => self.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
+            None => {
+                let mut accumulators = [0; PIECE];
+                cx.run(Widen {
+                    element,
+                    data: &input[start * from..],
+                    accumulators: &mut accumulators[..place.rows * place.columns],
+                });
+                self.finish(*cx, Sums::I32(&accumulators), place.columns, place)
+            }
+        })
+    }
+
+    /// Requantizes an array `[outer, channels, inner]` of 64-bit accumulators.
+    pub fn requantize_wide(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels())?;
+        expect_len("the input", accumulators.len(), Some(array.elements()))?;
+        let bytes = product(&[array.elements(), self.width(Carrier::I64)]);
+        expect_len("the output", out.len(), bytes)?;
+        // Accumulators of 64 bits have twice as many bytes, so a tile has half as many elements.
+        array.for_each_tile(self.piece() / 2, &Shared::new(out), |start, place| {
+            self.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
+        })
+    }
 }

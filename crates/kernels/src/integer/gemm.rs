@@ -2,8 +2,8 @@
 
 use super::{
     bytes::{check_codes, flip, width},
-    finish::{Finish, check_channels},
     lane::{word, word_offset},
+    loops::Loops,
     planes::{Bias, Planes, Starts, Weights},
     product::{Bytes, COLUMNS, STRIP, Strip, StripStarts, Words},
     sums::Carrier,
@@ -217,7 +217,7 @@ const TASK_PANELS: usize = STRIP / COLUMNS;
 
 /// A product whose panels are already packed. Each task packs the rows that it computes.
 struct Product<'a> {
-    finish: &'a dyn Finish,
+    loops: &'a dyn Loops,
     m: usize,
     n: usize,
     k: usize,
@@ -261,7 +261,7 @@ impl Job for ProductTask<'_, '_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let Product {
-            finish,
+            loops,
             m,
             n,
             k,
@@ -315,122 +315,130 @@ impl Job for ProductTask<'_, '_> {
             },
         };
         match planes.words {
-            true => strip.run::<S, Words>(finish),
-            false => strip.run::<S, Bytes<false>>(finish),
+            true => strip.run::<S, Words>(loops),
+            false => strip.run::<S, Bytes<false>>(loops),
         }
     }
 }
 
-pub(crate) fn gemm(
-    finish: &dyn Finish,
-    cx: &Context,
-    weights: &GemmWeights,
-    m: usize,
-    a: &[u8],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let GemmWeights {
-        element,
-        k,
-        n,
-        ref panels,
-    } = *weights;
-    let Planes {
-        words, carrier, lift, ..
-    } = panels.planes;
-    check_channels(finish, n)?;
-    expect_len("the activation", a.len(), product(&[m, k, width(element)]))?;
-    expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
-    let (flip, row_bytes) = (flip(element), k * width(element));
-    let row = |r: usize, to: &mut [u8]| {
-        let codes = &a[r * row_bytes..(r + 1) * row_bytes];
-        if words {
-            let codes = codes.chunks_exact(width(element));
-            let to = to.as_chunks_mut().0.iter_mut();
-            to.zip(codes)
-                .for_each(|(to, code)| *to = word(element, code).to_ne_bytes());
-        } else {
-            to.iter_mut().zip(codes).for_each(|(to, &b)| *to = b ^ flip);
+impl dyn Loops + '_ {
+    /// A product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, and `out`
+    /// is `[rows, n]`. Channels run along `n`.
+    pub fn gemm(
+        &self,
+        cx: &Context,
+        weights: &GemmWeights,
+        m: usize,
+        a: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let GemmWeights {
+            element,
+            k,
+            n,
+            ref panels,
+        } = *weights;
+        let Planes {
+            words, carrier, lift, ..
+        } = panels.planes;
+        self.check_channels(n)?;
+        expect_len("the activation", a.len(), product(&[m, k, width(element)]))?;
+        expect_len("the product", out.len(), product(&[m, n, self.width(carrier)]))?;
+        let (flip, row_bytes) = (flip(element), k * width(element));
+        let row = |r: usize, to: &mut [u8]| {
+            let codes = &a[r * row_bytes..(r + 1) * row_bytes];
+            if words {
+                let codes = codes.chunks_exact(width(element));
+                let to = to.as_chunks_mut().0.iter_mut();
+                to.zip(codes)
+                    .for_each(|(to, code)| *to = word(element, code).to_ne_bytes());
+            } else {
+                to.iter_mut().zip(codes).for_each(|(to, &b)| *to = b ^ flip);
+            }
+        };
+        Product {
+            loops: self,
+            m,
+            n,
+            k,
+            panels,
+            row: &row,
+            row_factor: lift.into(),
         }
-    };
-    Product {
-        finish,
-        m,
-        n,
-        k,
-        panels,
-        row: &row,
-        row_factor: lift.into(),
+        .run(cx, out)
     }
-    .run(cx, out)
 }
 
 /// Computes `Σ (a − za)(b − zb)`. Let a' and b' be the numbers that stand for a and b in products (as bytes, those for
 /// a are unsigned), and let za' and zb' be the zero points after the same change. The result is Σ a'b' − zb'·Σ a' −
 /// za'·Σ b' + k·za'·zb'.
-pub(crate) fn matmul(
-    finish: &dyn Finish,
-    cx: &Context,
-    [m, n, k]: [usize; 3],
-    a: Activation<'_>,
-    b: Activation<'_>,
-    carrier: Carrier,
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    check_channels(finish, n)?;
-    for (what, operand, extents) in [("the left operand", &a, [m, k]), ("the right operand", &b, [k, n])] {
-        check_codes(what, operand.element)?;
-        check_view(
-            what,
-            operand.data.len() / width(operand.element),
-            extents,
-            operand.strides,
-        )?;
-    }
-    expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
-    let words = width(a.element).max(width(b.element)) > 1;
-    // As bytes, the numbers b' are signed.
-    let flip_b = flip(b.element) ^ 0x80;
-    let (ends, offset_b) = match words {
-        true => (b.ends(), word_offset(b.element)),
-        false => ([i8::MIN.into(), i8::MAX.into()], i64::from(flip_b)),
-    };
-    let planes = Planes::for_words(words, a.element, ends, carrier)?;
-    // Each step may wrap, but the whole sum is right modulo 2^32 or 2^64.
-    let zero_a = i64::from(a.zero_point) - planes.offset(a.element);
-    let zero_b = i64::from(b.zero_point) - offset_b;
-    let constant = (k as i64).wrapping_mul(zero_a).wrapping_mul(zero_b);
-    let start = |_, sum: i64| constant.wrapping_sub(zero_a.wrapping_mul(sum));
-    let panels = match words {
-        true => Panels::new(planes, [k, n], |k, n| b.word(k, n).into(), start)?,
-        false => Panels::new(
-            planes,
-            [k, n],
-            |k, n| (b.byte(k, n) ^ flip_b).cast_signed().into(),
-            start,
-        )?,
-    };
-    let flip_a = flip(a.element);
-    let row = |r: usize, to: &mut [u8]| match words {
-        true => {
-            let to = to.as_chunks_mut().0.iter_mut().enumerate();
-            to.for_each(|(k, to)| *to = a.word(r, k).to_ne_bytes());
+impl dyn Loops + '_ {
+    /// A product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`,
+    /// where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
+    pub fn matmul(
+        &self,
+        cx: &Context,
+        [m, n, k]: [usize; 3],
+        a: Activation<'_>,
+        b: Activation<'_>,
+        carrier: Carrier,
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.check_channels(n)?;
+        for (what, operand, extents) in [("the left operand", &a, [m, k]), ("the right operand", &b, [k, n])] {
+            check_codes(what, operand.element)?;
+            check_view(
+                what,
+                operand.data.len() / width(operand.element),
+                extents,
+                operand.strides,
+            )?;
         }
-        false => to
-            .iter_mut()
-            .enumerate()
-            .for_each(|(k, to)| *to = a.byte(r, k) ^ flip_a),
-    };
-    Product {
-        finish,
-        m,
-        n,
-        k,
-        panels: &panels,
-        row: &row,
-        row_factor: zero_b.wrapping_neg(),
+        expect_len("the product", out.len(), product(&[m, n, self.width(carrier)]))?;
+        let words = width(a.element).max(width(b.element)) > 1;
+        // As bytes, the numbers b' are signed.
+        let flip_b = flip(b.element) ^ 0x80;
+        let (ends, offset_b) = match words {
+            true => (b.ends(), word_offset(b.element)),
+            false => ([i8::MIN.into(), i8::MAX.into()], i64::from(flip_b)),
+        };
+        let planes = Planes::for_words(words, a.element, ends, carrier)?;
+        // Each step may wrap, but the whole sum is right modulo 2^32 or 2^64.
+        let zero_a = i64::from(a.zero_point) - planes.offset(a.element);
+        let zero_b = i64::from(b.zero_point) - offset_b;
+        let constant = (k as i64).wrapping_mul(zero_a).wrapping_mul(zero_b);
+        let start = |_, sum: i64| constant.wrapping_sub(zero_a.wrapping_mul(sum));
+        let panels = match words {
+            true => Panels::new(planes, [k, n], |k, n| b.word(k, n).into(), start)?,
+            false => Panels::new(
+                planes,
+                [k, n],
+                |k, n| (b.byte(k, n) ^ flip_b).cast_signed().into(),
+                start,
+            )?,
+        };
+        let flip_a = flip(a.element);
+        let row = |r: usize, to: &mut [u8]| match words {
+            true => {
+                let to = to.as_chunks_mut().0.iter_mut().enumerate();
+                to.for_each(|(k, to)| *to = a.word(r, k).to_ne_bytes());
+            }
+            false => to
+                .iter_mut()
+                .enumerate()
+                .for_each(|(k, to)| *to = a.byte(r, k) ^ flip_a),
+        };
+        Product {
+            loops: self,
+            m,
+            n,
+            k,
+            panels: &panels,
+            row: &row,
+            row_factor: zero_b.wrapping_neg(),
+        }
+        .run(cx, out)
     }
-    .run(cx, out)
 }
 
 #[cfg(test)]
@@ -439,7 +447,7 @@ mod tests {
     use super::*;
     use crate::{Conv, Images, Window};
 
-    /// The weights include the smallest and the largest value of their type.
+    /// The weights include the smallest and the largest number of their type.
     #[test]
     fn packed_weights_have_the_size_that_is_told() {
         let (eight, sixteen) = ([i8::MIN.into(), i8::MAX.into()], [i16::MIN.into(), i16::MAX.into()]);
@@ -470,7 +478,7 @@ mod tests {
             let gemm = GemmWeights::new(element, [k, n], weights, [n, 1], bias).unwrap().panels;
             let found = gemm.bytes.len() + bytes(&gemm.starts);
             let told = GemmWeights::packed_bytes([k, n], element, ends, carrier);
-            // The number that a sum starts from takes half as many bytes if all sums are known to fit in 32 bits.
+            // If all sums are known to fit into 32 bits, a start has half as many bytes.
             let fits = |told: Result<usize, KernelError>, found| {
                 (found..=found + 4 * n.next_multiple_of(COLUMNS)).contains(&told.unwrap())
             };

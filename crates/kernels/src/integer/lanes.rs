@@ -20,88 +20,42 @@ pub(crate) fn by_lane<T: Copy, C>(
         let elements = &elements[row * stride..row * stride + place.columns];
         // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
         let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
+        let row = (place, row, constants);
+        // The result is a code of the type, so the casts lose nothing.
         match out {
             IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4 => {
-                row_by_lane::<[u8; 1], T, C>(bounds, elements, place, row, to, constants, &lane);
+                row_by_lane(bounds, elements, row, to, &lane, |code| [code as u8]);
             }
             IntType::I16 | IntType::U16 => {
-                row_by_lane::<[u8; 2], T, C>(bounds, elements, place, row, to, constants, &lane);
+                row_by_lane(bounds, elements, row, to, &lane, |code| (code as i16).to_ne_bytes());
             }
-            IntType::I32 => {
-                row_by_lane::<[u8; 4], T, C>(bounds, elements, place, row, to, constants, &lane);
-            }
+            IntType::I32 => row_by_lane(bounds, elements, row, to, &lane, i32::to_ne_bytes),
         }
     }
 }
 
-/// Computes and writes one row of codes, as elements of type `N`.
+/// Computes and writes one row of codes, as elements of `N` bytes.
 #[inline(always)]
-pub(crate) fn row_by_lane<N: Narrow, T: Copy, C>(
+fn row_by_lane<const N: usize, T: Copy, C>(
     [low, high]: [i32; 2],
     elements: &[T],
-    place: &OutputTile<'_>,
-    row: usize,
+    (place, row, constants): (&OutputTile<'_>, usize, &PerChannel<C>),
     out: &mut [u8],
-    constants: &PerChannel<C>,
     lane: &impl Fn(&C, T) -> i32,
+    bytes: impl Fn(i32) -> [u8; N],
 ) {
-    let out = N::elements(out);
+    let out = out.as_chunks_mut().0;
     match (place.axis, constants) {
         (Axis::Columns, PerChannel::Channels(constants)) => {
             for ((to, &x), constants) in out.iter_mut().zip(elements).zip(&constants[place.first_channel..]) {
-                *to = N::narrow(lane(constants, x).min(high).max(low));
+                *to = bytes(lane(constants, x).min(high).max(low));
             }
         }
         (_, constants) => {
             let constants = constants.get(place.first_channel + row);
             for (to, &x) in out.iter_mut().zip(elements) {
-                *to = N::narrow(lane(constants, x).min(high).max(low));
+                *to = bytes(lane(constants, x).min(high).max(low));
             }
         }
-    }
-}
-
-/// An element of the results, as bytes.
-pub(crate) trait Narrow: Sized {
-    /// The bytes of a value, which must be in the range of the type.
-    fn narrow(value: i32) -> Self;
-    /// Views bytes as elements, without copying.
-    fn elements(bytes: &mut [u8]) -> &mut [Self];
-}
-
-impl Narrow for [u8; 1] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        [value as u8]
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
-    }
-}
-
-impl Narrow for [u8; 2] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        // The low half of a value has the same bits for i16 and u16.
-        (value as i16).to_ne_bytes()
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
-    }
-}
-
-impl Narrow for [u8; 4] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        value.to_ne_bytes()
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
     }
 }

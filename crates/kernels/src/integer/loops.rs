@@ -1,123 +1,90 @@
-//! The trait [`Loops`], by which kernels run the requantization of a target. A target implements it, or uses one of the
-//! implementations in this crate.
+//! The trait [`Loops`], by which kernels run the requantization of a target.
 
 use super::{
-    elementwise::Broadcast,
-    gemm::{Activation, GemmWeights},
-    sums::Carrier,
+    bytes::width,
+    sums::{Carrier, Sums},
+    tiles::LONG_PIECE,
 };
 use crate::context::Context;
-use crate::integer::conv_weights::ConvWeights;
-use crate::integer::output_tile::Axis;
-use crate::{error::KernelError, window::Pool};
+use crate::error::KernelError;
+use crate::integer::output_tile::OutputTile;
 use strait_requantize::IntType;
 
 /// All loops of one layer, with its requantization. They are prepared once, when the plan is made.
+///
+/// The loops are the methods of `dyn Loops`. They are compiled once for all requantizations, and call
+/// [`finish`](Loops::finish) for each tile of accumulators. A target uses [`InRegisters`](super::InRegisters) or
+/// [`ThroughTile`](super::ThroughTile), which implement this trait. Code outside of this crate can only wrap one of
+/// them, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
 /// carried in 32 or in 64 bits. The packed weights decide which or, if there are none, the argument `carrier`. If the
 /// requantization has parameters per channel, there have to be as many as the loop's output has channels. Elementwise
 /// loops of two operands have one channel.
 ///
-/// # Errors
-/// [`KernelError::Shape`] if slices, extents and channels do not fit together; [`KernelError::Tile`] if a batch kernel
-/// of the target fails.
+/// Each loop fails with [`KernelError::Shape`] if slices, extents and channels do not fit together, and with
+/// [`KernelError::Tile`] if a batch kernel of the target fails.
 pub trait Loops: Send + Sync {
     /// The element type of the results. If the results are the accumulators, it is I32, even for accumulators of 64
     /// bits.
     fn out(&self) -> IntType;
 
-    /// A convolution. The accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, and `out` is
-    /// `[batch, out_channels, rows, columns]`.
-    fn conv(
-        &self,
-        cx: &Context,
-        weights: &ConvWeights,
-        batch: usize,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
+    /// True if the results are the accumulators themselves. They are then as wide as the accumulators.
+    fn keeps(&self) -> bool {
+        false
+    }
 
-    /// A matrix product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`,
-    /// and `out` is `[rows, n]`. Channels run along `n`.
-    fn gemm(
-        &self,
-        cx: &Context,
-        weights: &GemmWeights,
-        rows: usize,
-        a: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
+    /// Number of channels that have parameters; `None` if one set of parameters serves any number of channels.
+    fn channels(&self) -> Option<usize>;
 
-    /// A matrix product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] −
-    /// zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
-    fn matmul(
+    /// Number of elements that a tile should have if its accumulators are already in memory.
+    fn piece(&self) -> usize {
+        LONG_PIECE
+    }
+
+    /// Turns the accumulators of a tile into results, on the instruction set of `cx`. Row `r` of the tile starts at
+    /// accumulator `r·stride`. The tile is small enough for the first-level cache, unless [`Loops::piece`] asks for
+    /// larger tiles.
+    ///
+    /// # Errors
+    /// [`KernelError::Tile`] if a batch kernel of the target fails.
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError>;
+}
+
+impl dyn Loops + '_ {
+    /// Number of bytes of a result, if the accumulators have this type.
+    pub(crate) fn width(&self, carrier: Carrier) -> usize {
+        match carrier {
+            Carrier::I64 if self.keeps() => size_of::<i64>(),
+            Carrier::I32 | Carrier::I64 => width(self.out()),
+        }
+    }
+
+    /// Checks that the parameters are for `wanted` channels, or for any number.
+    pub(crate) fn check_channels(&self, wanted: usize) -> Result<(), KernelError> {
+        match self.channels() {
+            Some(found) if found != wanted => Err(KernelError::Shape(format!(
+                "the requantization has {found} channels, the output {wanted}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Finishes accumulators of 32 bits. They are widened first if the results have to be accumulators of 64 bits.
+    pub(crate) fn finish_narrow(
         &self,
-        cx: &Context,
-        extents: [usize; 3],
-        a: Activation<'_>,
-        b: Activation<'_>,
+        cx: Context,
         carrier: Carrier,
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
-
-    /// The sums of windows, for elements of type `element`, of 8 or 16 bits. Elements of the padding, and beyond the
-    /// padding, count as `pad_value`. The channels are either the channels of the image ([`Axis::Rows`]) or the
-    /// positions of an output plane in row-major order ([`Axis::Columns`]).
-    fn sum_pool(
-        &self,
-        cx: &Context,
-        pool: &Pool,
-        channels: Axis,
-        element: IntType,
-        pad_value: i32,
-        carrier: Carrier,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
-
-    /// The elementwise sum of codes of up to 16 bits, in 32 bits. `addends` says how an accumulator is computed from
-    /// the code of each operand; the two accumulators are added.
-    fn add(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        addends: [Addend<'_>; 2],
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
-
-    /// The elementwise product of elements of 8 or 16 bits. The accumulator is `(a − zeros[0])·(b − zeros[1])`.
-    fn multiply(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        zeros: [i32; 2],
-        carrier: Carrier,
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
-
-    /// Requantizes an array `[outer, channels, inner]`. Its elements, of type `element`, are the accumulators.
-    fn requantize(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        element: IntType,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
-
-    /// Requantizes an array `[outer, channels, inner]` of 64-bit accumulators.
-    fn requantize_wide(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        accumulators: &[i64],
-        out: &mut [u8],
-    ) -> Result<(), KernelError>;
+        accumulators: &[i32],
+        stride: usize,
+        place: &OutputTile<'_>,
+    ) -> Result<(), KernelError> {
+        if carrier == Carrier::I64 && self.keeps() {
+            let wide: Vec<i64> = accumulators.iter().map(|&x| x.into()).collect();
+            return self.finish(cx, Sums::I64(&wide), stride, place);
+        }
+        self.finish(cx, Sums::I32(accumulators), stride, place)
+    }
 }
 
 /// How an accumulator on the common grid is computed from a code of one operand.

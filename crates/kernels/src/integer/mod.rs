@@ -6,7 +6,7 @@
 //!
 //! # How a target adds its requantization
 //! [`Loops`] stands for all loops of one layer with its requantization. A loop computes a tile of accumulators, at most
-//! 32 KB, and passes the tile to a [`Finish`], of which there are two:
+//! 32 KB, and passes the tile to [`Loops::finish`]. Two types implement it:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
 //!   one pass. For accumulators of 64 bits, all forms share one function. The host's epilogues are in [`epilogue`].
 //!   [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the same on whole
@@ -36,7 +36,7 @@
 //!
 //! let narrowing = Narrowing { shift: 2.into(), rounding: Rounding::Floor, out: IntType::I8 };
 //! let form = form::ArithFolded { narrowing }.into();
-//! let loops = InRegisters::new(Floor { shifts: PerChannel::Tensor(2) }, &form, Some([0, 127]));
+//! let loops: &dyn Loops = &InRegisters::new(Floor { shifts: PerChannel::Tensor(2) }, &form, Some([0, 127]));
 //! let accumulators: Vec<u8> = [-9_i32, 9, 1000].iter().flat_map(|x| x.to_ne_bytes()).collect();
 //! let mut out = [0; 3];
 //! loops.requantize(&Context::detect(), [1, 1, 3], IntType::I32, &accumulators, &mut out)?;
@@ -57,14 +57,13 @@ mod conv_weights;
 mod depthwise;
 mod elementwise;
 pub mod epilogue;
-pub(crate) mod finish;
 mod gemm;
+pub(crate) mod in_registers;
 mod lane;
 pub(crate) mod lanes;
 mod layer_norm;
 mod lookup;
 mod loops;
-mod loops_of_finish;
 mod output_tile;
 mod planes;
 mod pool;
@@ -80,8 +79,8 @@ pub use batch::Batch;
 pub use conv_weights::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};
-pub use finish::{Finish, InRegisters};
 pub use gemm::{Activation, GemmWeights};
+pub use in_registers::InRegisters;
 pub use layer_norm::IntegerLayerNorm;
 pub use lookup::{clamp, lookup};
 

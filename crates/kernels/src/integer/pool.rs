@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{Code, check_code, check_codes, origin, width},
-    finish::{Finish, check_channels},
+    loops::Loops,
     sums::{Carrier, Room},
 };
 use crate::context::Context;
@@ -188,44 +188,46 @@ impl Mean {
     }
 }
 
-pub(crate) fn sum_pool(
-    finish: &dyn Finish,
-    cx: &Context,
-    pool: &Pool,
-    axis: Axis,
-    element: IntType,
-    pad_value: i32,
-    carrier: Carrier,
-    input: &[u8],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    check(pool, element, input.len(), out.len(), finish.width(carrier))?;
-    check_code("the pad value", element, pad_value)?;
-    check_channels(
-        finish,
-        match axis {
+impl dyn Loops + '_ {
+    /// The sums of windows, for elements of type `element`, of 8 or 16 bits. Elements of the padding, and beyond the
+    /// padding, count as `pad_value`. The channels are either the channels of the image ([`Axis::Rows`]) or the
+    /// positions of an output plane in row-major order ([`Axis::Columns`]).
+    pub fn sum_pool(
+        &self,
+        cx: &Context,
+        pool: &Pool,
+        axis: Axis,
+        element: IntType,
+        pad_value: i32,
+        carrier: Carrier,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        check(pool, element, input.len(), out.len(), self.width(carrier))?;
+        check_code("the pad value", element, pad_value)?;
+        self.check_channels(match axis {
             Axis::Rows => pool.input.channels,
             Axis::Columns => pool.out_plane(),
-        },
-    )?;
-    let sums = Sum {
-        finish,
-        cx,
-        pool,
-        axis,
-        pad_value,
-        carrier,
-    };
-    match (out.is_empty(), width(element)) {
-        (true, _) => Ok(()),
-        (_, 1) => sums.run::<[u8; 1]>(element, input, out),
-        _ => sums.run::<[u8; 2]>(element, input, out),
+        })?;
+        let sums = Sum {
+            loops: self,
+            cx,
+            pool,
+            axis,
+            pad_value,
+            carrier,
+        };
+        match (out.is_empty(), width(element)) {
+            (true, _) => Ok(()),
+            (_, 1) => sums.run::<[u8; 1]>(element, input, out),
+            _ => sums.run::<[u8; 2]>(element, input, out),
+        }
     }
 }
 
 /// A pool that sums each window and requantizes the sum.
 struct Sum<'a> {
-    finish: &'a dyn Finish,
+    loops: &'a dyn Loops,
     cx: &'a Context,
     pool: &'a Pool,
     axis: Axis,
@@ -236,7 +238,7 @@ struct Sum<'a> {
 impl Sum<'_> {
     fn run<T: Code>(&self, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
         let &Sum {
-            finish,
+            loops,
             cx,
             pool,
             axis,
@@ -290,7 +292,7 @@ impl Sum<'_> {
                     first_channel,
                     ..place
                 };
-                finish.finish(*cx, sums.sums(), columns, &place)?;
+                loops.finish(*cx, sums.sums(), columns, &place)?;
             }
             Ok(())
         })

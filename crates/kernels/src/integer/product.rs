@@ -12,7 +12,7 @@
 //! difference.
 
 use super::{
-    finish::{Finish, narrow},
+    loops::Loops,
     sums::{Carrier, Sums},
 };
 use crate::context::Context;
@@ -112,7 +112,7 @@ struct Sums32([[i32; STRIP]; ROWS]);
 impl Strip<'_> {
     /// Computes the strip: first all panels for a few rows, then all panels for the next rows.
     #[inline(always)]
-    pub(crate) fn run<S: Simd, P: Products>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
+    pub(crate) fn run<S: Simd, P: Products>(&self, loops: &dyn Loops) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
         // The 64-bit sums of the same rows. They are only needed if sums are wide.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
@@ -170,17 +170,17 @@ impl Strip<'_> {
             let place = self.place.rows(row, height);
             match (self.starts, self.carrier) {
                 (StripStarts::Narrow { .. }, carrier) => {
-                    narrow(finish, cx, carrier, sums.0.as_flattened(), STRIP, &place)?;
+                    loops.finish_narrow(cx, carrier, sums.0.as_flattened(), STRIP, &place)?;
                 }
                 (StripStarts::Wide { .. }, Carrier::I64) => {
-                    finish.finish(cx, Sums::I64(wide.as_flattened()), STRIP, &place)?;
+                    loops.finish(cx, Sums::I64(wide.as_flattened()), STRIP, &place)?;
                 }
                 (StripStarts::Wide { .. }, Carrier::I32) => {
                     for (to, from) in sums.0.iter_mut().zip(&wide) {
                         // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
                         to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
                     }
-                    finish.finish(cx, Sums::I32(sums.0.as_flattened()), STRIP, &place)?;
+                    loops.finish(cx, Sums::I32(sums.0.as_flattened()), STRIP, &place)?;
                 }
             }
             row += height;

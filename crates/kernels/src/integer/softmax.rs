@@ -114,7 +114,7 @@ impl IntegerSoftmax {
 mod tests {
     use super::*;
 
-    /// Computes each row by the definition in `strait-requantize`.
+    /// Computes each row by the definition of the function.
     fn defined(softmax: &Softmax, [outer, axis, inner]: [usize; 3], codes: &[i32]) -> Vec<i32> {
         let rows = softmax.rows().unwrap();
         let mut out = vec![0; codes.len()];

@@ -19,16 +19,6 @@ pub enum Sums<'a> {
     I64(&'a [i64]),
 }
 
-impl Sums<'_> {
-    /// The integer type that these accumulators have.
-    pub fn carrier(&self) -> Carrier {
-        match self {
-            Sums::I32(_) => Carrier::I32,
-            Sums::I64(_) => Carrier::I64,
-        }
-    }
-}
-
 /// A buffer for the accumulators of a tile, of 32 or of 64 bits.
 pub(crate) enum Room<const N: usize> {
     /// A buffer for accumulators of 32 bits.

@@ -3,7 +3,7 @@
 use super::{
     bytes::{clamp, width},
     epilogue::bounds,
-    finish::Finish,
+    loops::Loops,
     sums::Sums,
     tiles::LONG_PIECE,
 };
@@ -47,14 +47,13 @@ impl Tile {
         accumulators: &[T],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
         let width = width(form.out());
         for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
             let channel = self.channel(at).min(form.channels().unwrap_or(1).saturating_sub(1));
             let (low, high) = form.domain(channel).into_inner();
             let code = form
                 .eval(channel, x.into().min(high).max(low))
-                .map_err(|e| refused(&e))?;
+                .map_err(|e| KernelError::Requantization(e.to_string()))?;
             to.copy_from_slice(&code.to_ne_bytes()[..width]);
         }
         Ok(())
@@ -108,12 +107,12 @@ impl<K: TileKernel> ThroughTile<K> {
     /// # Errors
     /// [`KernelError::Requantization`] if the form or the clamp is not legal.
     pub fn new(kernel: K, form: Requantization, clamp: Option<[i32; 2]>) -> Result<ThroughTile<K>, KernelError> {
-        form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
+        form.check()?;
         Ok(ThroughTile { kernel, form, clamp })
     }
 }
 
-impl<K: TileKernel> Finish for ThroughTile<K> {
+impl<K: TileKernel> Loops for ThroughTile<K> {
     fn out(&self) -> IntType {
         self.form.out()
     }

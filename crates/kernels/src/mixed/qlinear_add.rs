@@ -27,7 +27,7 @@ impl QLinearAdd {
     /// # Errors
     /// [`KernelError::Requantization`] if the parameters are not legal, or if results have more than 8 bits.
     pub fn new(form: mixed::QLinearAdd) -> Result<QLinearAdd, KernelError> {
-        form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
+        form.check()?;
         if form.out.bits() > 8 {
             return Err(KernelError::Requantization(format!(
                 "QLinearAdd has codes of 8 bits, not {}",

@@ -6,9 +6,10 @@
 
 use super::Samples;
 use super::rules::rule;
-use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, position};
+use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN};
 use smallvec::SmallVec;
 use strait_core::op::Reshape;
+use strait_core::shape::axis_of;
 use strait_core::{Dim, Op, TensorType};
 
 /// The type of a value for one sample, with an extra axis in front for the batch.
@@ -71,7 +72,7 @@ pub(super) fn behind(
 /// It is not known how to change this op.
 fn lifted(op: &Op, ranks: [usize; 2]) -> Ruled<Op> {
     let mut op = op.clone();
-    let behind = |axis: &mut i64, rank: usize| match position(*axis, rank) {
+    let behind = |axis: &mut i64, rank: usize| match axis_of(*axis, rank) {
         Some(at) => *axis = at as i64 + 1,
         None => *axis += rank as i64 + 1,
     };

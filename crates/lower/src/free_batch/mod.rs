@@ -322,7 +322,7 @@ impl<'a> Freeing<'a> {
         let operands: Vec<_> = operands.iter().copied().map(Some).collect();
         let main = self.out.main_mut();
         let id = main.add_node(name, op, &operands, vec![(name, ty, None)]);
-        let made = main.node(id).and_then(|node| node.outputs.first().copied());
+        let made = main.node(id).and_then(|node| node.result());
         made.ok_or_else(|| "a step has no result".into())
     }
 }

@@ -1,6 +1,7 @@
 //! A node of the graph for one sample, and the node that replaces it for several samples.
 
 use super::Samples;
+use strait_core::shape::axis_of;
 use strait_core::{Op, QuantParams, TensorType};
 
 /// A node, with the types that its operands and results have for one sample.
@@ -99,7 +100,7 @@ impl At<'_> {
 
     /// Like [`At::same`], but with an error if the op computes along the axis of the samples.
     pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
-        match position(axis, self.rank(0)) == Some(samples.axis) {
+        match axis_of(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),
             false => self.same(samples),
         }
@@ -113,12 +114,6 @@ impl At<'_> {
             _ => Err(MIXED.into()),
         }
     }
-}
-
-/// The position of an axis. Negative axes count from the end.
-pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
-    let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
-    usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
 /// The rule for ops whose operands broadcast. Axes are counted from the last one.

@@ -4,9 +4,10 @@
 //! If it is not known whether this holds for an op, the op is refused.
 
 use super::{Samples, shapes};
-use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
+use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise};
 use strait_core::Op;
 use strait_core::op::{Gather, Reduce, Slice};
+use strait_core::shape::axis_of;
 
 /// How the node changes for several samples.
 ///
@@ -91,7 +92,7 @@ fn grid(at: &At<'_>) -> Ruled<Rule> {
 
 fn normalization(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     let samples = at.only(0)?;
-    match position(axis, at.rank(0)) {
+    match axis_of(axis, at.rank(0)) {
         Some(axis) if samples.axis < axis => elementwise(at),
         _ => Err(MIXED.into()),
     }
@@ -132,7 +133,7 @@ fn reduce(at: &At<'_>, op: &Reduce) -> Ruled<Rule> {
 
 fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
     let samples = at.only(0)?;
-    let axes: Vec<usize> = axes.iter().filter_map(|&axis| position(axis, at.rank(0))).collect();
+    let axes: Vec<usize> = axes.iter().filter_map(|&axis| axis_of(axis, at.rank(0))).collect();
     if axes.contains(&samples.axis) {
         return Err(MIXED.into());
     }
@@ -167,14 +168,14 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
 /// The rule for Slice. The slice must not leave out any part of the batch axis.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
-    match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {
+    match op.axes.iter().any(|&axis| axis_of(axis, rank) == Some(samples.axis)) {
         true => Err(MIXED.into()),
         false => at.same(samples),
     }
 }
 
 fn gather(at: &At<'_>, op: &Gather) -> Ruled<Rule> {
-    let along = position(op.axis, at.rank(0)).ok_or(UNKNOWN)?;
+    let along = axis_of(op.axis, at.rank(0)).ok_or(UNKNOWN)?;
     match [0, 1].map(|position| at.samples.get(position).copied().flatten()) {
         [None, Some(samples)] => at.same(Samples {
             axis: along + samples.axis,

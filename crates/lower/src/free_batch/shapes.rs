@@ -1,10 +1,11 @@
 //! Rules for ops that give the same elements another shape, and for ops that repeat or resample them.
 
 use super::Samples;
-use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
+use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise};
 use smallvec::SmallVec;
 use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
+use strait_core::shape::axis_of;
 
 /// Finds the axis of the result that the samples lie along: the elements in front of it are as many as those in front
 /// of the samples' axis in the operand.
@@ -86,7 +87,7 @@ pub(super) fn squeeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
     let extents = At::extents(at.operands[0].ok_or(UNKNOWN)?)?;
     let axes: Vec<usize> = match axes.is_empty() {
         true => (0..extents.len()).filter(|&axis| extents[axis] == 1).collect(),
-        false => axes.iter().filter_map(|&axis| position(axis, extents.len())).collect(),
+        false => axes.iter().filter_map(|&axis| axis_of(axis, extents.len())).collect(),
     };
     if axes.contains(&samples.axis) {
         return Err("it takes the axis of the batch away".into());
@@ -98,7 +99,7 @@ pub(super) fn squeeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
 
 pub(super) fn unsqueeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.result()?.shape.len());
-    let new: Vec<usize> = axes.iter().filter_map(|&axis| position(axis, rank)).collect();
+    let new: Vec<usize> = axes.iter().filter_map(|&axis| axis_of(axis, rank)).collect();
     let mut old = (0..rank).filter(|axis| !new.contains(axis));
     let axis = old.nth(samples.axis).ok_or(UNKNOWN)?;
     at.same(Samples { axis, ..samples })

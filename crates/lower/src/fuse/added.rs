@@ -35,12 +35,12 @@ impl<'a> Added<'a> {
             if !(products && plain && along && op.form.out() == IntType::I32) {
                 return None;
             }
-            let (mut codes, mut zero, mut between) = (last.inputs.first().copied().flatten()?, 0, vec![at]);
+            let (mut codes, mut zero, mut between) = (last.input(0)?, 0, vec![at]);
             if let Some((at, centre)) = only(codes)
                 && let Op::ShiftLeft(op) = &centre.op
                 && (op.bits, op.accumulator, &centre.fused) == (0, Carrier::I32, &None)
             {
-                (codes, zero) = (centre.inputs.first().copied().flatten()?, op.zero);
+                (codes, zero) = (centre.input(0)?, op.zero);
                 between.push(at);
             }
             let found = graph.value(codes)?;

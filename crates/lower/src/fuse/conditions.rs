@@ -2,7 +2,8 @@
 
 use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
-use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
+use strait_core::shape::axis_of;
+use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId, refused};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
@@ -18,10 +19,8 @@ impl RequantizationSite<'_> {
         }
         let wanted = row.ops.join(", ");
         let wide = self.name_of(self.wide);
-        Err(Reason::new(
-            ReasonCode::Producer,
-            format!("it is for {wanted}, and {wide} is made by {term}"),
-        ))
+        let text = format!("it is for {wanted}, and {wide} is made by {term}");
+        refused(ReasonCode::Producer, text)
     }
 
     /// Checks all conditions of the row at this site. The conditions on the form are checked later.
@@ -29,20 +28,14 @@ impl RequantizationSite<'_> {
         let when = &row.when;
         for (key, wanted) in &when.option {
             if options.get(key) != Some(wanted) {
-                return Err(Reason::new(
-                    ReasonCode::Option,
-                    format!("the option {key} has another value"),
-                ));
+                return refused(ReasonCode::Option, format!("the option {key} has another value"));
             }
         }
         let elem = |value: ValueId| self.graph.value(value).map(|v| v.ty.elem);
         let is = |what: &str, wanted: Option<Integer>, found: Option<Elem>| match wanted {
             Some(wanted) if found != Some(IntType::from(wanted).into()) => {
                 let found = found.filter(|elem| elem.is_integer()).map_or("no integer", Elem::name);
-                Err(Reason::new(
-                    ReasonCode::Type,
-                    format!("{what} is {found}, not {}", wanted.name()),
-                ))
+                refused(ReasonCode::Type, format!("{what} is {found}, not {}", wanted.name()))
             }
             _ => Ok(()),
         };
@@ -54,7 +47,7 @@ impl RequantizationSite<'_> {
                 .filter(|elem| elem.is_integer())
                 .map_or("no integer", Elem::name);
             let text = format!("the result of the producer is {found}, not {wanted}");
-            return Err(Reason::new(ReasonCode::Type, text));
+            return refused(ReasonCode::Type, text);
         }
         let to = self
             .requantizations(self.links.len())
@@ -65,17 +58,15 @@ impl RequantizationSite<'_> {
         let (Producer::Node(_, node), Some(reads)) = (self.producer, self.reads(row.with.is_some())) else {
             return Ok(());
         };
-        let operand = reads.inputs.first().copied().flatten();
+        let operand = reads.input(0);
         is("the producer's operand", when.input, operand.and_then(elem))?;
         // This check applies to every row: a fused node can compute only one requantization, so it would lose the one
         // that it already has.
         if let Some(fused) = node.fused.as_deref()
             && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
         {
-            return Err(Reason::new(
-                ReasonCode::AlreadyFused,
-                "the producer has a requantization of its own, which is not the identity",
-            ));
+            let text = "the producer has a requantization of its own, which is not the identity";
+            return refused(ReasonCode::AlreadyFused, text);
         }
         self.only_reader()
     }
@@ -93,20 +84,13 @@ impl RequantizationSite<'_> {
             .filter_map(|reader| self.graph.node(reader.node));
         for reader in readers {
             let Op::Concat(concat) = &reader.op else { continue };
-            // Negative axes count from the end.
-            let from_end = concat.axis.min(0).unsigned_abs() as usize;
-            let axis = if concat.axis < 0 {
-                dims.len().checked_sub(from_end)
-            } else {
-                usize::try_from(concat.axis).ok()
-            };
-            let extent = axis.and_then(|axis| dims.get(axis)).copied().unwrap_or(0);
+            let extent = axis_of(concat.axis, dims.len()).map_or(0, |axis| dims[axis]);
             if extent % u64::from(multiple.max(1)) != 0 {
                 let text = format!(
                     "{} reads it, and {extent} channels are no multiple of {multiple}",
                     self.module.name(reader.name)
                 );
-                return Err(Reason::new(ReasonCode::ConcatAlignment, text));
+                return refused(ReasonCode::ConcatAlignment, text);
             }
         }
         Ok(())
@@ -127,7 +111,7 @@ impl RequantizationSite<'_> {
             return Ok(());
         }
         let text = format!("the accumulator has {} readers: {}", readers.len(), readers.join(", "));
-        Err(Reason::new(ReasonCode::Consumers, text))
+        refused(ReasonCode::Consumers, text)
     }
 
     /// The reason why the certificate only has to compare the steps behind the producer: the accumulators that the
@@ -140,13 +124,13 @@ impl RequantizationSite<'_> {
                        requantized by a form for each divisor, which is exact";
         match node.op.term().kind() {
             Kind::Selects => Ok(Argument::Commutes),
-            Kind::Divides => Err(Reason::new(ReasonCode::Divides, divides)),
+            Kind::Divides => refused(ReasonCode::Divides, divides),
             Kind::Accumulates => Ok(Argument::SameAccumulator),
             _ if node.op.term() == Term::ShiftLeft => Ok(Argument::SameAccumulator),
-            _ => Err(Reason::new(
+            _ => refused(
                 ReasonCode::Accumulator,
                 format!("the result of {} is no accumulator", node.op.term()),
-            )),
+            ),
         }
     }
 
@@ -171,17 +155,17 @@ impl RequantizationSite<'_> {
         let mut all = fused.into_iter().chain(links.map(|(_, channels)| Some(channels)));
         match all.find(|channels| own.is_none() || *channels != own) {
             None => Ok(()),
-            Some(Some(Channels::Picked(_))) => Err(Reason::new(
+            Some(Some(Channels::Picked(_))) => refused(
                 ReasonCode::PickedChannels,
                 format!(
                     "an operand picks the channels of its parameters by position, and a fused {} has no place for one",
                     node.op.term()
                 ),
-            )),
-            Some(_) => Err(Reason::new(
+            ),
+            Some(_) => refused(
                 ReasonCode::ChannelAxis,
                 "its parameters run along another axis than the producer's channels",
-            )),
+            ),
         }
     }
 
@@ -203,7 +187,7 @@ impl RequantizationSite<'_> {
         let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
         if before.channels().is_some() && self.picks(links).is_some() {
             let text = "the zero points of its accumulators run along an axis, and its parameters along none";
-            return Err(Reason::new(ReasonCode::ZeroPoint, text));
+            return refused(ReasonCode::ZeroPoint, text);
         }
         let mut common = None;
         for channel in 0..channels.or(before.channels()).unwrap_or(1) {
@@ -213,7 +197,7 @@ impl RequantizationSite<'_> {
             let first = *common.get_or_insert(code);
             if first != code {
                 let text = format!("zero becomes {first} in the first channel and {code} in channel {channel}");
-                return Err(Reason::new(ReasonCode::ZeroPoint, text));
+                return refused(ReasonCode::ZeroPoint, text);
             }
             if let Some((&given, name)) = after
                 .and_then(|zeros| zeros.get(channel))
@@ -221,7 +205,7 @@ impl RequantizationSite<'_> {
                 && given != code
             {
                 let text = format!("zero, {zero}, becomes {code}, but {name} has it at {given}");
-                return Err(Reason::new(ReasonCode::ZeroPoint, text));
+                return refused(ReasonCode::ZeroPoint, text);
             }
         }
         Ok(())
@@ -248,7 +232,7 @@ impl RequantizationSite<'_> {
             if empty != lowest {
                 let text =
                     format!("a window may be empty, which is {empty} behind the pool and {lowest} in front of it");
-                return Err(Reason::new(ReasonCode::EmptyWindow, text));
+                return refused(ReasonCode::EmptyWindow, text);
             }
         }
         Ok(())

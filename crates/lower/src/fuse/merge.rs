@@ -50,7 +50,7 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
         return None;
     }
     readers.sort_unstable_by_key(|(id, _)| *id);
-    let result = |node: &Node| node.outputs.first().copied();
+    let result = |node: &Node| node.result();
     let grid = |node: &Node| graph.value(result(node)?).map(|v| v.quant.clone());
     let (_, first) = readers[0];
     let same = |(_, node): &(NodeId, &Node)| {

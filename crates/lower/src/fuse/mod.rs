@@ -21,7 +21,7 @@ use crate::interval::KnownBounds;
 use plan::Planned;
 use site::{Producer, RequantizationSite};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId, refused};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Target, TargetSpec};
@@ -519,6 +519,6 @@ fn accepts(
 ) -> Result<(), Reason> {
     match spec.form.get(name) {
         Some(row) => row.accepts(form, clamp),
-        None => Err(Reason::new(ReasonCode::NoForm, format!("the table has no form {name}"))),
+        None => refused(ReasonCode::NoForm, format!("the table has no form {name}")),
     }
 }

@@ -3,7 +3,7 @@
 use super::accepts;
 use super::site::{Producer, RequantizationSite, does};
 use crate::lowering::integers;
-use strait_core::{Elem, Op, Reason, ReasonCode, TensorData};
+use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, refused};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
 use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twice};
 use strait_target::TargetSpec;
@@ -194,10 +194,7 @@ fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Resul
             continue;
         };
         if before.clamp.is_some() && !does(row, &Verb::RequantizeClamp) {
-            return Err(Reason::new(
-                ReasonCode::Clamp,
-                "a clamp stands in front of the requantization",
-            ));
+            return refused(ReasonCode::Clamp, "a clamp stands in front of the requantization");
         }
         joined = Some(if before.form.is_identity() && before.form.out() == IntType::I32 {
             let moved = before.clamp.map(|ends| moved(site, ends, &step.form)).transpose()?;
@@ -243,14 +240,11 @@ fn moved(
     match behind.map_err(|error| Reason::new(ReasonCode::Undecided, error.to_string()))? {
         Behind::Redundant => Ok(None),
         Behind::Clamp(ends) => Ok(Some(ends)),
-        Behind::PerChannel { channel } => Err(Reason::new(
+        Behind::PerChannel { channel } => refused(
             ReasonCode::Clamp,
             format!("requantized, the clamp differs from channel to channel, first in channel {channel}"),
-        )),
-        Behind::NotAClamp => Err(Reason::new(
-            ReasonCode::Clamp,
-            "it does not move behind the requantization",
-        )),
+        ),
+        Behind::NotAClamp => refused(ReasonCode::Clamp, "it does not move behind the requantization"),
     }
 }
 
@@ -261,10 +255,7 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
         .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
     let is_table = matches!(site.producer, Producer::Node(..));
     if is_table && site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
-        return Err(Reason::new(
-            ReasonCode::Table,
-            "a lookup has one table for all channels",
-        ));
+        return refused(ReasonCode::Table, "a lookup has one table for all channels");
     }
     let out = site.out(links).unwrap_or(Elem::I32);
     let parameter = |e: &dyn std::fmt::Display| Reason::new(ReasonCode::Parameter, e.to_string());
@@ -289,10 +280,7 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
 /// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)) instead of after each requantization.
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
-        return Err(Reason::new(
-            ReasonCode::Channels,
-            "a quantization has one grid for all channels",
-        ));
+        return refused(ReasonCode::Channels, "a quantization has one grid for all channels");
     }
     let before = site.quantization()?;
     let result = site.taken(links).and_then(|(_, result)| site.graph.value(result));
@@ -313,9 +301,9 @@ impl RequantizationSite<'_> {
         let wide = self.graph.value(self.wide);
         let grid = wide.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
         let (Producer::Node(_, node), Some((out, (scale, zero_point)))) = (self.producer, grid) else {
-            return Err(Reason::new(ReasonCode::NoGrid, "what is quantized has no single grid"));
+            return refused(ReasonCode::NoGrid, "what is quantized has no single grid");
         };
-        let operand = node.inputs.first().copied().flatten().and_then(|v| self.graph.value(v));
+        let operand = node.input(0).and_then(|v| self.graph.value(v));
         match &node.op {
             Op::Quantize(op) if operand.is_some_and(|v| v.ty.elem == Elem::F32) => Ok(FromFloat {
                 scale,
@@ -325,7 +313,7 @@ impl RequantizationSite<'_> {
                 reciprocal: op.reciprocal,
                 out,
             }),
-            _ => Err(Reason::new(ReasonCode::Type, "it does not quantize 32-bit floats")),
+            _ => refused(ReasonCode::Type, "it does not quantize 32-bit floats"),
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::added::Added;
 use crate::interval::{Bounds, Interval, KnownBounds};
 use std::cell::RefCell;
-use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
+use strait_core::{
+    Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId, refused,
+};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb, With};
 
@@ -72,7 +74,7 @@ impl<'a> RequantizationSite<'a> {
                 return None;
             }
             links.insert(0, before);
-            wide = node.inputs.first().copied().flatten()?;
+            wide = node.input(0)?;
         }
         while let Some(last) = links.last()
             && let Some(only) = graph.only_use(last.result)
@@ -242,7 +244,7 @@ impl<'a> RequantizationSite<'a> {
         match self.producer {
             Producer::Constant(tensor) => Some(tensor),
             Producer::Node(_, node) if matches!(node.op, Op::Lookup(_)) => {
-                self.module.constant(self.graph, node.inputs.get(1).copied().flatten()?)
+                self.module.constant(self.graph, node.input(1)?)
             }
             Producer::Node(..) => None,
         }
@@ -255,11 +257,11 @@ impl<'a> RequantizationSite<'a> {
             let Some(count) = form.channels() else { continue };
             let Channels::Axis(axis) = channels else {
                 let text = "an operand picks the channels of its parameters, which have no axis";
-                return Err(Reason::new(ReasonCode::PickedChannels, text));
+                return refused(ReasonCode::PickedChannels, text);
             };
             if *common.get_or_insert((count, axis)) != (count, axis) {
                 let text = "its requantizations have parameters along different axes";
-                return Err(Reason::new(ReasonCode::ChannelAxis, text));
+                return refused(ReasonCode::ChannelAxis, text);
             }
         }
         let axis = common.map_or(0, |(_, axis)| axis);
@@ -274,7 +276,7 @@ impl<'a> RequantizationSite<'a> {
         let Producer::Node(_, node) = self.producer else {
             return Vec::new();
         };
-        let operand = node.inputs.first().copied().flatten();
+        let operand = node.input(0);
         let operand = operand.and_then(|v| self.graph.value(v));
         operand
             .and_then(|v| v.ty.dims())
@@ -351,7 +353,7 @@ fn identity() -> Requantization {
 impl RequantizationSite<'_> {
     /// Checks that a row with a second op applies to the sum at this site.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
-        let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
+        let refuse = |text: String| refused(ReasonCode::Producer, text);
         let (term, wide) = (self.term(), self.name_of(self.wide));
         if term != with.op {
             let text = format!(
@@ -377,10 +379,8 @@ impl RequantizationSite<'_> {
         match with.other {
             Some(other) if codes != Some(other.into()) => {
                 let found = codes.map_or_else(String::new, |codes| codes.to_string());
-                Err(Reason::new(
-                    ReasonCode::Type,
-                    format!("what is added is {found}, not {}", other.name()),
-                ))
+                let text = format!("what is added is {found}, not {}", other.name());
+                refused(ReasonCode::Type, text)
             }
             _ => Ok(()),
         }

@@ -7,7 +7,7 @@ use super::site::{Producer, RequantizationSite, decides, does};
 use smallvec::smallvec;
 use strait_core::{
     Addend, Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData,
-    ValueId, op,
+    ValueId, op, refused,
 };
 use strait_requantize::{Argument, Certificate, DecideError, Step, certificate::ordered};
 use strait_target::spec::{FusionRow, Verb};
@@ -83,10 +83,7 @@ pub(super) fn patch(
             let of_op = |op: Op, inputs: &[Option<Source>]| NewNode::new(op, inputs, &origins(id, &gone));
             let (mut new, data) = match becomes {
                 Becomes::Entries(table) if does(Verb::BurnIntoTable) => {
-                    let inputs = [
-                        node.inputs.first().copied().flatten().map(Source::Old),
-                        Some(Source::Data(0)),
-                    ];
+                    let inputs = [node.input(0).map(Source::Old), Some(Source::Data(0))];
                     let name = format!("{}_table", site.name());
                     (of_op(node.op.clone(), &inputs), vec![(name, table.clone())])
                 }
@@ -188,10 +185,7 @@ pub(super) fn decided(
     links: usize,
 ) -> Result<Planned, Reason> {
     let (Producer::Node(_, node), Some((form, _))) = (site.producer, site.requantizations(links).next()) else {
-        return Err(Reason::new(
-            ReasonCode::Verb,
-            format!("custom:{verb} is not for constants"),
-        ));
+        return refused(ReasonCode::Verb, format!("custom:{verb} is not for constants"));
     };
     let operands: Vec<(Elem, Option<&QuantParams>)> = (node.inputs.iter().flatten())
         .filter_map(|&v| site.graph.value(v))
@@ -201,10 +195,10 @@ pub(super) fn decided(
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
-        Decision::Fuse(fused) if fused.addend.is_some() => Err(Reason::new(
+        Decision::Fuse(fused) if fused.addend.is_some() => refused(
             ReasonCode::CustomVerb,
             format!("custom:{verb} adds an operand, which the table says by `with`"),
-        )),
+        ),
         Decision::Fuse(fused) => {
             let step = Step {
                 form: fused.requant,
@@ -230,5 +224,5 @@ pub(super) fn is_accumulator(site: &RequantizationSite<'_>, node: &Node) -> Resu
         "{} makes no accumulator of 32 or 64 bits that could be requantized",
         node.op.term()
     );
-    Err(Reason::new(ReasonCode::Type, text))
+    refused(ReasonCode::Type, text)
 }

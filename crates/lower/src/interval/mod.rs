@@ -197,7 +197,7 @@ impl<'a> Bounds<'a> {
 
     /// The smallest interval that contains all channels of operand `index`.
     fn hull(&self, node: &Node, index: usize) -> Option<Interval> {
-        self.look(node.inputs.get(index).copied().flatten()?)?.hull()
+        self.look(node.input(index)?)?.hull()
     }
 
     /// Finds the bounds of a node's operands.
@@ -292,7 +292,7 @@ impl<'a> Bounds<'a> {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0)?;
                 let dims = |v: Option<ValueId>| self.graph.value(v?)?.ty.dims();
-                let (operand, result) = (dims(node.inputs[0])?, dims(node.outputs.first().copied())?);
+                let (operand, result) = (dims(node.inputs[0])?, dims(node.result())?);
                 let taps = conv_taps(conv, &dims(node.inputs[1])?, &operand, &result);
                 self.products(node, Some(1), input(x, taps.as_ref(), conv.pad_value))?
             }
@@ -414,7 +414,7 @@ impl<'a> Bounds<'a> {
         let weights = less(&codes, channels, node.op.weight_zero());
         let mut bias = vec![0; channels];
         let mut added = (0, 0);
-        if let Some(value) = node.inputs.get(2).copied().flatten() {
+        if let Some(value) = node.input(2) {
             let constant = self.module.constant(self.graph, value)?;
             // The bias has one number for each channel, or another shape that broadcasts.
             match constant.shape() {

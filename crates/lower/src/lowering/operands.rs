@@ -7,8 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::Clamp;
 use strait_core::{
-    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, TensorData, Term, Use,
-    ValueId,
+    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, Term, Use, ValueId,
 };
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
@@ -59,7 +58,7 @@ impl Lowering<'_> {
         let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
         let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
         Some(Grid {
-            ty: scheme.elem()?.int_type()?,
+            ty: scheme.int_type()?,
             range: first?..=last?,
             rounding: scheme.rounding(),
             scale,
@@ -98,15 +97,7 @@ impl Lowering<'_> {
     }
 
     /// A tensor of the source.
-    pub(crate) fn parameter(&self, codes: DataId) -> Result<&TensorData, Failure> {
-        self.walk.parameter(codes)
-    }
-
     /// Codes of the source as a value of the new module. All readers share the tensor.
-    pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
-        self.walk.shared(base, codes, grid)
-    }
-
     /// Records that `made` has the codes of a node's result. `made` gets the name of the result.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
@@ -198,9 +189,8 @@ impl Lowering<'_> {
             )));
         };
         let site = NodeToLower { id, node, row };
-        let suffix = format!("requantize-{}", to.ty);
         let before = self.row.replace(name);
-        let made = recipes::between(self, &site, left, to, &suffix);
+        let made = recipes::between(self, &site, left, to);
         self.row = before;
         made
     }
@@ -211,9 +201,8 @@ impl Lowering<'_> {
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
         let (name, row) = self.row(id, node).ok_or_else(missing)?;
         let site = NodeToLower { id, node, row };
-        let suffix = format!("requantize-{}", to.ty);
         let before = self.row.replace(name);
-        let made = recipes::narrowed(self, &site, sum, to, &suffix);
+        let made = recipes::narrowed(self, &site, sum, to);
         self.row = before;
         made
     }
@@ -264,10 +253,6 @@ impl Lowering<'_> {
     }
 
     /// Stores the sum that a node leaves, so that its readers can narrow it.
-    pub(crate) fn set_sum(&mut self, value: ValueId, sum: Wide) {
-        self.sums.insert(value, sum);
-    }
-
     /// The input of the model that an operand comes from, if only data movement lies in between. The codes of such an
     /// operand can be any numbers. `None` if another layer computes the operand.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
@@ -294,9 +279,7 @@ impl Lowering<'_> {
                 break *known;
             }
             let moves = made.filter(|(_, maker)| maker.op.term().kind() == Kind::Rearranges);
-            let Some((producer, Some(operand))) =
-                moves.map(|(id, maker)| (id, maker.inputs.first().copied().flatten()))
-            else {
+            let Some((producer, Some(operand))) = moves.map(|(id, maker)| (id, maker.input(0))) else {
                 break None;
             };
             passed.push(value);

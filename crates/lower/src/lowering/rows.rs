@@ -1,7 +1,7 @@
 //! The row of the target's table by which a node is lowered.
 
 use crate::{interval::less, lowering::Lowering};
-use strait_core::{Failure, Node, NodeId, Op, Port, Reason, ValueId, WeightZero};
+use strait_core::{Failure, Node, NodeId, Op, Port, Reason, Scheme, ValueId, WeightZero};
 use strait_target::spec::{Activation, Integer, OpRow, OpSite, Operand};
 
 impl<'a> Lowering<'a> {
@@ -66,7 +66,7 @@ impl<'a> Lowering<'a> {
             },
         };
         let scheme = graph.quant.scheme_of(id, Port::Operand(1));
-        let weight = scheme.and_then(|scheme| scheme.elem()?.int_type());
+        let weight = scheme.and_then(Scheme::int_type);
         self.spec.place(&site, read, weight.map(Integer::from)).map(Some)
     }
 
@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
     fn weight_sum(&self, id: NodeId, op: &Op) -> Option<u64> {
         let (Op::Conv(_) | Op::Gemm(_)) = op else { return None };
         let (grid, codes) = self.weights(id).ok()?;
-        let codes = self.parameter(codes).ok()?;
+        let codes = self.walk.parameter(codes).ok()?;
         let outputs = codes.shape().first().copied()? as usize;
         let zeros = WeightZero(grid.zero_point.clone());
         let weights = less(&codes.to_i64().ok()?, outputs, Some(&zeros));

@@ -7,6 +7,11 @@ use strait_core::{Carrier, Elem, Failure, Node, Op, Reason, ReasonCode, TensorDa
 use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Summands};
 
+/// The refusal of a node whose sums do not fit into the accumulator.
+pub(crate) fn overflows(overflow: &range::Overflow) -> Reason {
+    Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string())
+}
+
 impl Lowering<'_> {
     /// The interval of the integers in a value that is a term of a sum.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
@@ -64,10 +69,8 @@ impl Lowering<'_> {
             bits,
             ..self.accumulator(site)?
         };
-        match range::prove(0, sum, accumulator) {
-            Ok(_) => Ok(()),
-            Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()).into()),
-        }
+        range::prove(0, sum, accumulator).map_err(|overflow| overflows(&overflow))?;
+        Ok(())
     }
 
     /// Rounds a constant to a multiple of the step of a product's sums, if a node on the host adds the constant to a
@@ -96,7 +99,7 @@ impl Lowering<'_> {
             let rounded: Vec<f32> = numbers.to_f32()?.iter().map(rounded).collect();
             let rounded = TensorData::from_values(numbers.shape(), &rounded)?;
             let base = format!("{}:sums", self.walk.name_of(constant));
-            operands[at] = Some(self.data(&base, rounded, None));
+            operands[at] = Some(self.walk.data(&base, rounded, None));
         }
         Ok(())
     }
@@ -108,7 +111,7 @@ impl Lowering<'_> {
         let (_, maker) = main
             .producer(real)
             .filter(|(_, maker)| matches!(maker.op, Op::Dequantize(_)))?;
-        let sums = main.value(maker.inputs.first().copied().flatten()?)?;
+        let sums = main.value(maker.input(0)?)?;
         let (scale, zero) = sums.quant.as_deref()?.as_tensor()?;
         (matches!(sums.ty.elem, Elem::I32 | Elem::I64) && zero == 0).then_some(f64::from(scale))
     }

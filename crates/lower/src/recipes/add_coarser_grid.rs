@@ -4,11 +4,11 @@
 //! smaller scale t and becomes (q − z)·(t/s), rounded. The sum or difference is requantized by s / s_y. If the scales
 //! are powers of two, the operand with the smaller scale is shifted right, as in ESP-DL's ADD and SUB.
 
+use super::narrow::centring;
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
 use std::sync::Arc;
-use strait_core::op::ShiftLeft;
-use strait_core::{Carrier, Failure, QuantParams};
+use strait_core::{Failure, QuantParams};
 
 pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
@@ -16,15 +16,9 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     let mut terms = operands.each_ref().map(|codes| codes.value);
     for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         *term = if grid.scale == step {
-            let centred = ShiftLeft {
-                zero: grid.zero,
-                bits: 0,
-                // The shifted operand has 32 bits, even if the target adds in another width. The other operand gets the
-                // same width.
-                accumulator: Carrier::I32,
-            };
+            // The operand gets 32 bits, even if the target adds in another width. The other operand gets the same width.
             let coarser = Arc::new(QuantParams::tensor(step, 0));
-            lowering.shift_left(site.node, centred, *term, Some(coarser), "operand")?
+            lowering.shift_left(site.node, centring(grid.zero), *term, Some(coarser), "operand")?
         } else {
             sum::operand(lowering, site, *term, (grid.scale.into(), grid.zero), step)?
         };

@@ -8,9 +8,9 @@
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, onto};
 use crate::interval::accumulator;
-use crate::lowering::Lowering;
+use crate::lowering::{Lowering, overflows};
 use strait_core::op::Add;
-use strait_core::{Failure, Port, Reason, ReasonCode};
+use strait_core::{Failure, Port};
 use strait_requantize::range::Accumulator;
 use strait_requantize::range::{Terms, prove};
 
@@ -42,8 +42,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     };
     let sums = accumulator(lowering.spec, row, read);
     let bits = sums.bits.min(32);
-    prove(0, &total, Accumulator { bits, ..sums })
-        .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
+    prove(0, &total, Accumulator { bits, ..sums }).map_err(|overflow| overflows(&overflow))?;
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
     let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;

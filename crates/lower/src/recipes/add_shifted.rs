@@ -5,11 +5,11 @@
 //! y = requantize(t). Annotation has given both sums the same grid, and N is part of the operands' configs.
 
 use super::NodeToLower;
-use super::narrow::{Product, Wide, narrow};
+use super::narrow::{Product, Wide, centring, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
-use strait_core::op::{Add, Clamp, Requantize, ShiftLeft};
-use strait_core::{Carrier, Channels, Failure, Reason, ReasonCode};
+use strait_core::op::{Add, Clamp, Requantize};
+use strait_core::{Channels, Failure, Reason, ReasonCode};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::Arithmetic;
 
@@ -45,12 +45,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             axis,
         };
         *term = lowering.emit(site.node, narrowed, &[*term], grid.clone(), "short")?;
-        let widened = ShiftLeft {
-            zero: 0,
-            bits: 0,
-            accumulator: Carrier::I32,
-        };
-        *term = lowering.shift_left(site.node, widened, *term, grid.clone(), "wide")?;
+        *term = lowering.shift_left(site.node, centring(0), *term, grid.clone(), "wide")?;
     }
     let total = lowering.emit(site.node, Add {}, &terms, grid.clone(), "accumulate")?;
     let saturated = Clamp {

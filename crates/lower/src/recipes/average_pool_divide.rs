@@ -5,9 +5,10 @@
 //! If padding counts, the operand is padded with real zero first, and the pool counts the padded elements too. This is
 //! a PAD in front of AVERAGE_POOL_2D.
 
+use super::pass_through::padded;
 use super::{NodeToLower, average_pool_requantize::prove_window, pass_through};
 use crate::lowering::Lowering;
-use strait_core::op::{AveragePool, GlobalAveragePool, Pad, PadMode, Reshape};
+use strait_core::op::{AveragePool, GlobalAveragePool, Reshape};
 use strait_core::shape::window_elements;
 use strait_core::{Failure, Op};
 
@@ -40,19 +41,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
 
 /// The means over windows that count their padding. Placing has checked that no window reaches beyond the padding.
 fn counted(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) -> Result<(), Failure> {
-    let (x, grid) = (
-        lowering.operand_grid(site, 0)?,
-        Some(lowering.needed_grid(site)?.params()),
-    );
-    let codes = lowering.operand(site, 0)?.value;
-    let (begins, ends) = pool.pad.split_at(pool.pad.len() / 2);
-    let axes = |pads: &[u32]| -> Vec<i64> { [0, 0].into_iter().chain(pads.iter().map(|&p| p.into())).collect() };
-    let around = Pad {
-        mode: PadMode::Constant,
-        amounts: axes(begins).into_iter().chain(axes(ends)).collect(),
-        value: x.zero as f32,
-    };
-    let padded = lowering.emit(site.node, around, &[codes], grid.clone(), "padded")?;
+    let grid = Some(lowering.needed_grid(site)?.params());
+    let padded = padded(lowering, site, &pool.pad, grid.clone())?;
     let inside = AveragePool {
         pad: pool.pad.iter().map(|_| 0).collect(),
         count_include_pad: false,

@@ -12,7 +12,7 @@ use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
 use strait_core::shape::window_elements;
-use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, refused};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
@@ -88,7 +88,11 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
             let shape = lowering.dims(acc).into_iter().enumerate();
             let shape: Vec<u64> = shape.map(|(axis, extent)| if axis < 2 { 1 } else { extent }).collect();
             let picks: Vec<i32> = picks.into_iter().map(|pick| pick as i32).collect();
-            Channels::Picked(lowering.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
+            Channels::Picked(
+                lowering
+                    .walk
+                    .data("divisors", integers(&shape, &picks, Elem::I32)?, None),
+            )
         }
     };
     let product = Product::Mean(x_scale, count.clone());
@@ -105,7 +109,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
 pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";
-        return Err(Reason::new(ReasonCode::PoolCount, text).into());
+        return refused(ReasonCode::PoolCount, text);
     }
     let codes = lowering.operand_grid(site, 0)?.ty;
     let sum = Pairs {

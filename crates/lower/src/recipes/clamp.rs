@@ -6,7 +6,7 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use crate::walk::quantize;
 use strait_core::op::Clamp;
-use strait_core::{Failure, Op, Reason, ReasonCode};
+use strait_core::{Failure, Op, ReasonCode, refused};
 use strait_requantize::certificate::FromFloat;
 
 pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     let code = |x: f32| quantization.eval(x).min(*grid.range.end()).max(*grid.range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {
-        return Err(Reason::new(ReasonCode::Clip, format!("[{low}, {high}] holds no number")).into());
+        return refused(ReasonCode::Clip, format!("[{low}, {high}] holds no number"));
     }
     let codes = lowering.operand(site, 0)?.value;
     let made = lowering.emit(site.node, Clamp { min, max }, &[codes], Some(grid.params()), "clamp")?;

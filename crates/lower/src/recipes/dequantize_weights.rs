@@ -22,6 +22,6 @@ pub(crate) fn on_host(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> R
 
 fn dequantized(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<ValueId, Failure> {
     let (grid, codes) = lowering.weights(id)?;
-    let codes = lowering.shared("weight:codes", codes, grid)?;
+    let codes = lowering.walk.shared("weight:codes", codes, grid)?;
     lowering.emit(node, Dequantize {}, &[codes], None, "weight")
 }

@@ -5,7 +5,10 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::IntegerLayerNormalization;
-use strait_core::{DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId};
+use strait_core::shape::axis_of;
+use strait_core::{
+    DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId, refused,
+};
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales};
 
 pub(super) fn lower(
@@ -26,7 +29,7 @@ pub(super) fn lower(
             "{definition} reads codes without a zero point, and its operand has {}",
             x.zero
         );
-        return Err(Reason::new(ReasonCode::LayerNormalizationDomain, text).into());
+        return refused(ReasonCode::LayerNormalizationDomain, text);
     }
     let scales = LayerNormScales {
         input: x.scale,
@@ -43,7 +46,7 @@ pub(super) fn lower(
         lowering.operand(site, 0)?.value,
         along(lowering, "gain:codes", gains, grid, &row)?,
     ];
-    if site.node.inputs.get(2).copied().flatten().is_some() {
+    if site.node.input(2).is_some() {
         let grid = lowering.graph().quant.params_of(site.id, Port::Operand(2));
         let grid = grid.ok_or_else(|| Failure::defect("its bias has no grid"))?;
         let biases = lowering.baked(site.id, 2)?;
@@ -57,8 +60,7 @@ pub(super) fn lower(
 /// The extents of the axes from `axis` to the last one.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
-    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
-    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+    Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
 /// One code for each element of a row. If the node has a single code, it is repeated for all elements of the row.
@@ -69,9 +71,9 @@ fn along(
     grid: Arc<QuantParams>,
     row: &[u64],
 ) -> Result<ValueId, Failure> {
-    let tensor = lowering.parameter(codes)?;
+    let tensor = lowering.walk.parameter(codes)?;
     if tensor.shape() == row {
-        return lowering.shared(base, codes, grid);
+        return lowering.walk.shared(base, codes, grid);
     }
     let mut extents = vec![1u64; row.len()];
     let own = tensor.shape().iter().rev();
@@ -90,5 +92,5 @@ fn along(
     let repeated: Option<Vec<i64>> = (0..length).map(place).collect();
     let repeated = repeated.ok_or_else(|| Failure::defect("its codes are not those of a row"))?;
     let repeated = TensorData::from_integers(tensor.elem(), row, &repeated)?;
-    Ok(lowering.data(base, repeated, Some(grid)))
+    Ok(lowering.walk.data(base, repeated, Some(grid)))
 }

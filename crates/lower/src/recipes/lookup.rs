@@ -9,10 +9,10 @@
 //! If the table has entries only for evenly spaced codes, an `interpolate` op computes straight lines between them.
 
 use super::NodeToLower;
-use super::narrow::{Product, Wide, shift};
+use super::narrow::{Wide, shift};
 use crate::lowering::{Grid, Lowering, integers};
 use strait_core::op::{Interpolate, Lookup};
-use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId};
+use strait_core::{Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId, refused};
 use strait_execute::evaluate;
 use strait_requantize::function::{Definition, Nearest, Pointwise};
 use strait_requantize::quantize::dequantize;
@@ -29,22 +29,17 @@ pub(super) fn lower(
     let (x, y) = grids(lowering, site, rounding)?;
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
-        return Err(Reason::new(ReasonCode::TableType, text).into());
+        return refused(ReasonCode::TableType, text);
     }
     if let Some(wide) = finer(&y, left_shift) {
         let codes = evaluated(&site.node.op, &x, &wide)?;
-        let acc = look_up(lowering, site, &codes, &wide)?;
-        let from = Wide {
-            acc,
-            zero: wide.zero,
-            product: Product::Grid(wide.scale.into()),
-            channels: Channels::Axis(0),
-        };
+        let acc = look_up(lowering, site, Lookup {}, &codes, &wide)?;
+        let from = Wide::on_grid(acc, wide.zero, wide.scale);
         let made = shift(lowering, site, from, (&y).into(), Per::Tensor(left_shift))?;
         return lowering.set_codes(site, 0, made);
     }
     let codes = defined(&site.node.op, definition, &x, &y)?;
-    let made = look_up(lowering, site, &codes, &y)?;
+    let made = look_up(lowering, site, Lookup {}, &codes, &y)?;
     lowering.set_codes(site, 0, made)
 }
 
@@ -63,17 +58,8 @@ pub(super) fn interpolate(
     let entries = nearest(&site.node.op, &x, &y)?.entries(step);
     let entries = entries.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
     let codes: Vec<i32> = entries.into_iter().map(|code| within(&y, code)).collect();
-    let table = integers(&[codes.len() as u64], &codes, Elem::from(y.ty))?;
-    let table = lowering.data("table", table, Some(y.params()));
-    let operands = [lowering.operand(site, 0)?.value, table];
     let rounding = lines.rounding;
-    let made = lowering.emit(
-        site.node,
-        Interpolate { step, rounding },
-        &operands,
-        Some(y.params()),
-        "lookup",
-    )?;
+    let made = look_up(lowering, site, Interpolate { step, rounding }, &codes, &y)?;
     lowering.set_codes(site, 0, made)
 }
 
@@ -102,13 +88,14 @@ fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
 fn look_up(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
+    op: impl Into<Op>,
     codes: &[i32],
     grid: &Grid,
 ) -> Result<ValueId, Failure> {
     let table = integers(&[codes.len() as u64], codes, Elem::from(grid.ty))?;
-    let table = lowering.data("table", table, Some(grid.params()));
+    let table = lowering.walk.data("table", table, Some(grid.params()));
     let operands = [lowering.operand(site, 0)?.value, table];
-    lowering.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
+    lowering.emit(site.node, op, &operands, Some(grid.params()), "lookup")
 }
 
 /// The entries of the table according to a definition.

@@ -7,11 +7,12 @@
 //! The row's `pad` says whether padding takes part as real zero or not at all. The results differ if all elements of a
 //! window at the border are below zero.
 
-use super::narrow::{Product, Wide, shift};
+use super::narrow::{Wide, centring, shift};
+use super::pass_through::padded;
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;
-use strait_core::op::{MaxPool, Pad, PadMode, ShiftLeft};
-use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
+use strait_core::op::MaxPool;
+use strait_core::{Channels, Failure, Op, ReasonCode, refused};
 use strait_requantize::Per;
 use strait_target::spec::PoolPadding;
 
@@ -29,18 +30,11 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pad: Po
         };
     }
     let (codes, grid) = (lowering.operand(site, 0)?.value, Some(x.params()));
-    let widened = ShiftLeft {
-        zero: 0,
-        bits: 0,
-        accumulator: Carrier::I32,
-    };
-    let wide = lowering.shift_left(site.node, widened, codes, grid.clone(), "wide")?;
+    let wide = lowering.shift_left(site.node, centring(0), codes, grid.clone(), "wide")?;
     let acc = lowering.emit(site.node, (**pool).clone(), &[wide], grid, "maximum")?;
     let wide = Wide {
-        acc,
-        zero: x.zero,
-        product: Product::Grid(x.scale.into()),
         channels: Channels::Axis(1),
+        ..Wide::on_grid(acc, x.zero, x.scale)
     };
     let codes = shift(lowering, site, wide, (&y).into(), Per::Tensor(bits))?;
     lowering.set_codes(site, 0, codes)
@@ -51,27 +45,14 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pad: Po
 fn around(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
     if pool.ceil {
         let text = "windows reach past the padding, which is real zero on the target";
-        return Err(Reason::new(ReasonCode::PadValue, text).into());
+        return refused(ReasonCode::PadValue, text);
     }
-    let x = lowering.operand_grid(site, 0)?;
-    let codes = lowering.operand(site, 0)?.value;
-    let (begins, ends) = pool.pad.split_at(pool.pad.len() / 2);
-    let axes = |pads: &[u32]| {
-        [0, 0]
-            .into_iter()
-            .chain(pads.iter().map(|&p| p.into()))
-            .collect::<Vec<i64>>()
-    };
-    let pad = Pad {
-        mode: PadMode::Constant,
-        amounts: axes(begins).into_iter().chain(axes(ends)).collect(),
-        value: x.zero as f32,
-    };
-    let padded = lowering.emit(site.node, pad, &[codes], Some(x.params()), "padded")?;
+    let grid = Some(lowering.operand_grid(site, 0)?.params());
+    let padded = padded(lowering, site, &pool.pad, grid.clone())?;
     let inside = MaxPool {
         pad: pool.pad.iter().map(|_| 0).collect(),
         ..pool.clone()
     };
-    let made = lowering.emit(site.node, inside, &[padded], Some(x.params()), "maximum")?;
+    let made = lowering.emit(site.node, inside, &[padded], grid, "maximum")?;
     lowering.set_codes(site, 0, made)
 }

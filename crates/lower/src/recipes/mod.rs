@@ -29,11 +29,11 @@ mod softmax;
 mod sum;
 
 use crate::lowering::{Grid, Lowering, QuantizedValue};
-use narrow::requantize;
 pub(crate) use narrow::{Product, Wide};
+use narrow::{not_coarser, requantize};
 use std::sync::Arc;
 use strait_core::op::{ResizeMode, ShiftLeft};
-use strait_core::{Carrier, Channels, Failure, Node, NodeId, Op, QuantParams, ValueId};
+use strait_core::{Carrier, Failure, Node, NodeId, Op, QuantParams, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// The node that a recipe lowers.
@@ -49,17 +49,13 @@ pub(crate) struct NodeToLower<'n> {
 impl NodeToLower<'_> {
     /// Operand `index`. Placement has checked that it is present.
     pub(crate) fn input(&self, index: usize) -> Result<ValueId, Failure> {
-        let input = self.node.inputs.get(index).copied().flatten();
+        let input = self.node.input(index);
         input.ok_or_else(|| Failure::Defect(format!("operand {index} is absent")))
     }
 
     /// The first result.
     pub(crate) fn output(&self) -> Result<ValueId, Failure> {
-        self.node
-            .outputs
-            .first()
-            .copied()
-            .ok_or_else(|| Failure::defect("it has no result"))
+        self.node.result().ok_or_else(|| Failure::defect("it has no result"))
     }
 }
 
@@ -122,7 +118,6 @@ pub(crate) fn between(
     site: &NodeToLower<'_>,
     left: &QuantizedValue,
     to: &Grid,
-    suffix: &str,
 ) -> Result<ValueId, Failure> {
     let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
     // If the step of the new grid is a thousand times as large, rounding twice is as good as rounding once, and the
@@ -143,13 +138,7 @@ pub(crate) fn between(
         acc = lowering.shift_left(site.node, shift, acc, Some(fine), "shift")?;
         zero = 0;
     }
-    let wide = Wide {
-        acc,
-        zero,
-        product: Product::Grid(scale.into()),
-        channels: Channels::Axis(0),
-    };
-    narrowed(lowering, site, wide, to, suffix)
+    narrowed(lowering, site, Wide::on_grid(acc, zero, scale), to)
 }
 
 /// Requantizes a sum or codes to the grid of a reader, by one of the forms of the row.
@@ -158,12 +147,9 @@ pub(crate) fn narrowed(
     site: &NodeToLower<'_>,
     wide: Wide,
     to: &Grid,
-    suffix: &str,
 ) -> Result<ValueId, Failure> {
-    let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, suffix);
-    made.map_err(|failure| match failure {
-        // The grid belongs to another node, so a coarser grid for this node's result would not help.
-        Failure::TooFine { reason, .. } => reason.into(),
-        other => other,
-    })
+    let suffix = format!("requantize-{}", to.ty);
+    let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, &suffix);
+    // The grid belongs to another node, so a coarser grid for this node's result would not help.
+    made.map_err(not_coarser)
 }

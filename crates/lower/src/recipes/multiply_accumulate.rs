@@ -8,10 +8,10 @@ use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};
 use super::product::in_block;
 use crate::interval::{self, any_code, conv_taps, input, less};
-use crate::lowering::Lowering;
+use crate::lowering::{Lowering, overflows};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData, WeightZero};
+use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData, WeightZero, refused};
 use strait_requantize::{Per, range};
 use strait_target::spec::{Padding, WeightGrid};
 
@@ -29,17 +29,17 @@ pub(super) fn lower(
         && conv.pad.iter().any(|&p| p > 0)
     {
         let text = format!("the target pads with the code 0, and real zero is the code {x_zero}");
-        return Err(Reason::new(ReasonCode::PadValue, text).into());
+        return refused(ReasonCode::PadValue, text);
     }
     let (grid, weight) = lowering.weights(site.id)?;
     // The grid that the shift leads to, if the result has codes.
     let target = lowering.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
-    let baked = lowering.parameter(weight)?;
+    let baked = lowering.walk.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
     let weight_zero = WeightZero(grid.zero_point.clone());
     let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
-    let bias = match site.node.inputs.get(2).copied().flatten() {
-        Some(_) => lowering.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
+    let bias = match site.node.input(2) {
+        Some(_) => lowering.walk.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
         None => vec![0; channels],
     };
     let mut biases = folded(&bias, &codes, x_zero, channels);
@@ -47,26 +47,21 @@ pub(super) fn lower(
     let mut acc_zero = Per::Tensor(0);
     if let Some((shifts, y)) = &shifts {
         let folded = shifts.map(|&s| i64::from(y.zero) << s);
-        biases
-            .iter_mut()
-            .enumerate()
-            .for_each(|(c, b)| *b = b.saturating_add(folded.get(c).copied().unwrap_or(0)));
+        for (c, bias) in biases.iter_mut().enumerate() {
+            *bias = bias.saturating_add(folded.get(c).copied().unwrap_or(0));
+        }
         acc_zero = folded.try_map(|&z| {
             let text = || format!("the zero point before the shift is {z}, past 32 bits");
             i32::try_from(z).map_err(|_| Reason::new(ReasonCode::AccumulatorOverflow, text()))
         })?;
     }
-    let bits = lowering
-        .spec
-        .types
-        .bias
-        .get(&activation.ty.into())
-        .map_or(32, |bias| bias.bits());
+    let bias = lowering.spec.types.bias.get(&activation.ty.into());
+    let bits = bias.map_or(32, |bias| bias.bits());
     let wide = |(_, bias): &(usize, &i64)| (**bias >> (bits - 1)) != 0 && (**bias >> (bits - 1)) != -1;
     if let Some((channel, bias)) = biases.iter().enumerate().find(wide) {
         let text =
             format!("the bias of channel {channel}, with all that is folded into it, is {bias}: past {bits} bits");
-        return Err(Reason::new(ReasonCode::BiasWidth, text).into());
+        return refused(ReasonCode::BiasWidth, text);
     }
     let dims = |value| lowering.graph().value(value).and_then(|v| v.ty.dims());
     let taps = match &site.node.op {
@@ -83,16 +78,9 @@ pub(super) fn lower(
     let (accumulator, carrier) = (lowering.accumulator(site)?, lowering.carrier(site)?);
     let block = lowering.block(site)?;
     // The number of weights that an output has for each input channel. They lie next to each other.
-    let each = baked
-        .shape()
-        .get(2..)
-        .unwrap_or_default()
-        .iter()
-        .product::<u64>()
-        .max(1) as usize;
+    let each = baked.shape().iter().skip(2).product::<u64>().max(1) as usize;
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
-        range::prove(channel, &sum, accumulator)
-            .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
+        range::prove(channel, &sum, accumulator).map_err(|overflow| overflows(&overflow))?;
         let Some((channels, within)) = block else { continue };
         for weights in sum.weights.chunks(each.saturating_mul(channels as usize)) {
             let part = range::Products {
@@ -119,9 +107,9 @@ pub(super) fn lower(
         axis: per_channel.then_some(axis as u8),
         ..products
     };
-    let weights = lowering.shared("weight:codes", weight, grid.clone())?;
+    let weights = lowering.walk.shared("weight:codes", weight, grid.clone())?;
     let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;
-    let biases = lowering.data("bias:codes", biases, None);
+    let biases = lowering.walk.data("bias:codes", biases, None);
     let operands = [lowering.operand(site, 0)?.value, weights, biases];
     let op: Op = match &site.node.op {
         Op::Conv(conv) => Conv {

@@ -5,7 +5,7 @@ use super::NodeToLower;
 use crate::lowering::{Grid, Lowering};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonCode, TensorData, ValueId};
+use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonCode, TensorData, ValueId, refused};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
@@ -60,6 +60,35 @@ pub(crate) struct Wide {
     pub(super) channels: Channels,
 }
 
+impl Wide {
+    /// Codes on a grid, or sums of such codes.
+    pub(super) fn on_grid(acc: ValueId, zero: i32, scale: impl Into<f64>) -> Wide {
+        Wide {
+            acc,
+            zero,
+            product: Product::Grid(scale.into()),
+            channels: Channels::Axis(0),
+        }
+    }
+}
+
+/// The op that subtracts a zero point from codes, in 32 bits.
+pub(super) fn centring(zero: i32) -> ShiftLeft {
+    ShiftLeft {
+        zero,
+        bits: 0,
+        accumulator: Carrier::I32,
+    }
+}
+
+/// The refusal of a node whose result does not become coarser for it.
+pub(super) fn not_coarser(failure: Failure) -> Failure {
+    match failure {
+        Failure::TooFine { reason, .. } => reason.into(),
+        other => other,
+    }
+}
+
 /// The grid that a requantization leads to.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
@@ -92,7 +121,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         let is_real = lowering.is_read_in_float(site)?;
         if let (true, Channels::Picked(_)) = (is_real, wide.channels) {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
-            return Err(Reason::new(ReasonCode::NoGrid, text).into());
+            return refused(ReasonCode::NoGrid, text);
         }
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
@@ -100,7 +129,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         // If the target only shifts, the shift leads only to the grid that the weights were made for. So the sum is not
         // stored for readers with other grids.
         if !site.row.leaves_a_shift() {
-            lowering.set_sum(y, wide);
+            lowering.sums.insert(y, wide);
         }
         return Ok(());
     };
@@ -140,7 +169,7 @@ pub(super) fn requantize(
     })?;
     let codes = emit(lowering, site, wide, to.grid(), built.form, suffix)?;
     if let Some(nearness) = built.nearness {
-        lowering.set_nearness(codes, nearness);
+        lowering.nearness.insert(codes, nearness);
     }
     Ok(codes)
 }
@@ -245,17 +274,11 @@ fn emit(
     form: Requantization,
     suffix: &str,
 ) -> Result<ValueId, Failure> {
-    let grid = Some(grid);
-    match wide.channels {
-        Channels::Axis(axis) => {
-            let axis = axis as u32;
-            lowering.emit(site.node, Requantize { form, axis }, &[wide.acc], grid, suffix)
-        }
-        Channels::Picked(picks) => {
-            let axis = 0;
-            lowering.emit(site.node, Requantize { form, axis }, &[wide.acc, picks], grid, suffix)
-        }
-    }
+    let (axis, operands) = match wide.channels {
+        Channels::Axis(axis) => (axis as u32, vec![wide.acc]),
+        Channels::Picked(picks) => (0, vec![wide.acc, picks]),
+    };
+    lowering.emit(site.node, Requantize { form, axis }, &operands, Some(grid), suffix)
 }
 
 /// Appends a node that computes acc − zero. For an accumulator this is an addition. For codes that are requantized
@@ -264,17 +287,7 @@ fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zer
     let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if !matches!(elem, Elem::I32 | Elem::I64) {
-        return lowering.shift_left(
-            site.node,
-            ShiftLeft {
-                zero,
-                bits: 0,
-                accumulator: Carrier::I32,
-            },
-            acc,
-            grid,
-            "centre",
-        );
+        return lowering.shift_left(site.node, centring(zero), acc, grid, "centre");
     }
     let negated = zero
         .checked_neg()
@@ -288,6 +301,6 @@ fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zer
     // A single number. If the accumulator is a scalar, this number has no axes, so that the result stays a scalar.
     let shape: &[u64] = if lowering.dims(acc).is_empty() { &[] } else { &[1] };
     let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
-    let offset = lowering.data("offset", offset, None);
+    let offset = lowering.walk.data("offset", offset, None);
     lowering.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }

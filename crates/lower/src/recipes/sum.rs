@@ -2,12 +2,12 @@
 //! result.
 
 use super::NodeToLower;
-use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
+use super::narrow::{Narrow, Product, Wide, form, narrow, not_coarser, requantize};
 use crate::interval::any_code;
 use crate::lowering::{Grid, Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
-use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
+use strait_core::{Failure, Op, QuantParams, ValueId};
 use strait_requantize::range::{Terms, subtract};
 use strait_requantize::{IntType, Per};
 
@@ -20,18 +20,16 @@ pub(super) fn operand(
     (scale, zero): (f64, i32),
     step: f32,
 ) -> Result<ValueId, Failure> {
-    let wide = Wide {
-        acc,
-        zero,
-        product: Product::Grid(scale),
-        channels: Channels::Axis(0),
-    };
-    let made = requantize(lowering, site, wide, common(step), &site.row.inputs, "operand");
-    made.map_err(|failure| match failure {
-        // The grid is the common grid, so a coarser grid for the result would not help.
-        Failure::TooFine { reason, .. } => reason.into(),
-        other => other,
-    })
+    let made = requantize(
+        lowering,
+        site,
+        Wide::on_grid(acc, zero, scale),
+        common(step),
+        &site.row.inputs,
+        "operand",
+    );
+    // The grid is the common grid, so a coarser grid for the result would not help.
+    made.map_err(not_coarser)
 }
 
 /// True if a form of the row leads from the grid of an operand to the common grid.
@@ -42,15 +40,8 @@ pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: 
     // cases.
     let (low, high) = any_code(ty);
     let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
-    form(
-        lowering.spec,
-        forms,
-        &Product::Grid(scale.into()),
-        zero,
-        common(step),
-        Some(&codes),
-    )
-    .is_ok()
+    let product = Product::Grid(scale.into());
+    form(lowering.spec, forms, &product, zero, common(step), Some(&codes)).is_ok()
 }
 
 /// The common grid, with the step `step` and zero point 0, in 32 bits.
@@ -79,14 +70,5 @@ pub(super) fn total(
     let grid = Arc::new(QuantParams::tensor(step, 0));
     let op: Op = if negative { Sub {}.into() } else { Add {}.into() };
     let acc = lowering.emit(site.node, op, operands, Some(grid), "accumulate")?;
-    narrow(
-        lowering,
-        site,
-        Wide {
-            acc,
-            zero: 0,
-            product: Product::Grid(f64::from(step)),
-            channels: Channels::Axis(0),
-        },
-    )
+    narrow(lowering, site, Wide::on_grid(acc, 0, step))
 }

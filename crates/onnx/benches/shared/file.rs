@@ -1,4 +1,5 @@
-//! Writes ONNX files field by field. It knows only the fields that the models of these benchmarks have.
+//! Writes ONNX files field by field. It knows only the fields that the models of benchmarks have. `xtask` uses this file,
+//! too, so it depends on nothing.
 
 /// A message of Protocol Buffers that is built field by field.
 #[derive(Default)]
@@ -135,9 +136,11 @@ impl File {
         self.nodes += 1;
     }
 
-    /// Adds the output, and returns the bytes of the finished file.
-    pub(crate) fn written(mut self, output: &str, extents: &[usize]) -> Vec<u8> {
-        self.graph.bytes(12, &value(output, extents));
+    /// Adds the outputs, each with its shape, and returns the bytes of the finished file.
+    pub(crate) fn written(mut self, outputs: &[(&str, &[usize])]) -> Vec<u8> {
+        for (output, extents) in outputs {
+            self.graph.bytes(12, &value(output, extents));
+        }
         let mut operators = Message::default();
         operators.bytes(1, b"");
         operators.number(2, 17);

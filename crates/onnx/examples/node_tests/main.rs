@@ -9,19 +9,20 @@
 //! the other cases are not read, and `--by-operator` groups the reasons by operator. With NAME, only the cases whose
 //! name contains NAME run, and everything that is wrong is shown.
 
-mod cases;
-mod forms;
-mod numbers;
+#[path = "../oracle/mod.rs"]
+mod oracle;
 
-use cases::{Case, Group, Tensor};
+use oracle::cases::{self, Case};
+use oracle::numbers::{bits, differences, other_type, told};
+use oracle::{Arguments, forms, outputs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use strait_core::Elem;
-use strait_execute::{ExecuteError, Plan, PlanOptions, StepError, TensorView, Threads, Workspace};
-use strait_import::{ReadError, ReadOptions};
+use strait_execute::{ExecuteError, StepError, Tensor};
+use strait_import::ReadError;
 use strait_onnx::read;
 
 /// The outcome of a case.
@@ -36,28 +37,33 @@ enum Outcome {
     Wrong(String),
 }
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let (options, arguments): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
-    if let Some(unknown) = options
-        .iter()
-        .find(|o| !["--bless", "--refused", "--by-operator"].contains(&o.as_str()))
-    {
-        return Err(format!("`{unknown}` is no option").into());
+/// A group of cases that are counted together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Plain,
+    /// The model is the body of the function that defines the operator.
+    Expanded,
+    /// Operands that determine shapes are inputs of the model instead of constants.
+    Late,
+}
+
+fn group(case: &Case) -> Group {
+    match case.name.contains("_expanded") {
+        true => Group::Expanded,
+        false if case.name.ends_with(".late") => Group::Late,
+        false => Group::Plain,
     }
-    let has = |option: &str| options.iter().any(|o| o == option);
-    let (folder, list, only) = match arguments.as_slice() {
-        [folder, list] => (Path::new(folder), Path::new(list), None),
-        [folder, list, name] => (Path::new(folder), Path::new(list), Some(name.as_str())),
-        _ => return Err("a folder and a list are expected".into()),
-    };
+}
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments = Arguments::read(&["--bless", "--refused", "--by-operator"])?;
+    let (folder, list) = (&arguments.folder, &arguments.list);
+    let has = |option: &str| arguments.has(option);
     let cases = cases::read(folder)?;
-    let chosen: Vec<&Case> = cases
-        .iter()
-        .filter(|case| only.is_none_or(|name| case.name.contains(name)))
-        .collect();
+    let chosen = cases.iter().filter(|case| arguments.chooses(case));
     // A panic is one of the possible outcomes, so its message is not printed.
     std::panic::set_hook(Box::new(|_| {}));
-    let outcomes: Vec<(&Case, Outcome)> = chosen.iter().map(|case| (*case, guarded(folder, case))).collect();
+    let outcomes: Vec<(&Case, Outcome)> = chosen.map(|case| (case, guarded(folder, case))).collect();
 
     let listed: BTreeSet<String> = std::fs::read_to_string(list)?.lines().map(Into::into).collect();
     let passed: BTreeSet<&str> = outcomes
@@ -86,7 +92,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                     failures.push(format!("LOST    {}: {text}", case.name));
                 }
                 let line = format!("refused {}: {text}", case.name);
-                if has("--refused") || only.is_some() {
+                if has("--refused") || arguments.only.is_some() {
                     println!("{line}");
                 }
                 refused.entry(operator).or_default().push(line);
@@ -100,7 +106,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             println!("{:>5}  {operator}: {}", lines.len(), lines[0]);
         }
     }
-    if only.is_none() {
+    if arguments.only.is_none() {
         failures.extend(forms::check(
             &list.with_file_name("operators.txt"),
             &found,
@@ -125,7 +131,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| is(outcome)).count();
     let of = |group: Group| {
-        let all = outcomes.iter().filter(|(case, _)| case.group() == group);
+        let all = outcomes.iter().filter(|(case, _)| self::group(case) == group);
         let passed = all.clone().filter(|(_, outcome)| matches!(outcome, Outcome::Passed(_)));
         format!("{} of {}", passed.count(), all.count())
     };
@@ -164,28 +170,14 @@ fn guarded(folder: &Path, case: &Case) -> Outcome {
 }
 
 fn run(folder: &Path, case: &Case) -> Outcome {
-    let module = match read(&folder.join(format!("{}.onnx", case.name)), &ReadOptions::default()) {
+    let module = match read(&folder.join(format!("{}.onnx", case.name)), &case.options) {
         Ok(module) => module,
         Err(error) => return not_read(error),
     };
     if let Err(fault) = strait_core::verifier::verify(&module) {
         return Outcome::Wrong(format!("the module is not valid: {fault}"));
     }
-    let plan = match Plan::new(&module, module.main, &PlanOptions::default()) {
-        Ok(plan) => plan,
-        Err(error) => return not_run(&error),
-    };
-    let inputs = case
-        .inputs
-        .iter()
-        .map(|tensor| TensorView::new(tensor.elem, &tensor.shape, &tensor.bytes).map(|view| view.to_tensor()));
-    let inputs = match inputs.collect::<Result<Vec<_>, _>>() {
-        Ok(inputs) => inputs,
-        Err(error) => return Outcome::Wrong(error.to_string()),
-    };
-    let views: Vec<_> = inputs.iter().map(strait_execute::Tensor::view).collect();
-    let threads = Threads::one();
-    let outputs = match plan.run(&mut Workspace::new(&plan, &threads), &views) {
+    let outputs = match outputs(case, &module) {
         Ok(outputs) => outputs,
         Err(error) => return not_run(&error),
     };
@@ -193,13 +185,26 @@ fn run(folder: &Path, case: &Case) -> Outcome {
         return Outcome::Wrong(format!("it has {} outputs", outputs.len()));
     }
     for (position, (found, expected)) in outputs.iter().zip(&case.outputs).enumerate() {
-        match compare(expected, found, case) {
-            Ok(()) => {}
-            Err(difference) if difference.is_rounding => return Outcome::Rounded,
-            Err(difference) => return Outcome::Wrong(format!("output {position}: {}", difference.text)),
+        let wrong = |text: String| Outcome::Wrong(format!("output {position}: {text}"));
+        if let Some(text) = other_type(expected, found) {
+            return wrong(text);
+        }
+        let differences = differences(case, expected, found, Elem::is_float);
+        if let Some(text) = told(&differences, expected, found) {
+            return match is_rounding(&differences, expected, found) {
+                true => Outcome::Rounded,
+                false => wrong(text),
+            };
         }
     }
     Outcome::Passed(forms::of(&module))
+}
+
+/// True if only 16-bit floats differ, and by at most two steps. The expected numbers were rounded after each operation,
+/// and the computed ones only at the end.
+fn is_rounding(differences: &[usize], expected: &Tensor, found: &Tensor) -> bool {
+    let (of, expected, found) = (expected.elem(), bits(expected), bits(found));
+    matches!(of, Elem::BF16 | Elem::F16) && differences.iter().all(|&i| expected[i].abs_diff(found[i]) <= 2)
 }
 
 fn not_read(error: ReadError) -> Outcome {
@@ -227,28 +232,4 @@ fn not_run(error: &ExecuteError) -> Outcome {
         ExecuteError::Node { op, .. } => Outcome::Refused(format!("op {op}"), error.to_string()),
         _ => Outcome::Refused("other".into(), error.to_string()),
     }
-}
-
-fn compare(expected: &Tensor, found: &strait_execute::Tensor, case: &Case) -> Result<(), numbers::Difference> {
-    let of = |elem: Elem, shape: &[usize]| format!("{elem} {}", extents(shape));
-    if (found.elem(), found.shape()) != (expected.elem, expected.shape.as_slice()) {
-        let (found, expected) = (of(found.elem(), found.shape()), of(expected.elem, &expected.shape));
-        return Err(numbers::Difference {
-            text: format!("{found} instead of {expected}"),
-            is_rounding: false,
-        });
-    }
-    let bytes = found.view();
-    numbers::compare(
-        expected.elem,
-        &expected.bytes,
-        bytes.bytes(),
-        case.relative,
-        case.absolute,
-    )
-}
-
-fn extents(shape: &[usize]) -> String {
-    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    format!("[{}]", extents.join(", "))
 }

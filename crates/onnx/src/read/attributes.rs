@@ -2,10 +2,10 @@
 //! for, because that attribute could change what the node means.
 
 use super::operator_reader::{OperatorReader, Refusal};
-use super::tensor::{TensorFault, tensor};
+use super::tensor::tensor;
+use crate::elements::element;
 use crate::proto::{AttributeProto, GraphProto, kind};
-use strait_core::ReasonCode;
-use strait_core::TensorData;
+use strait_core::{Elem, ReasonCode, TensorData};
 
 impl<'a> OperatorReader<'_, 'a> {
     fn attribute(&mut self, key: &'static str, expected: i32) -> Result<Option<&'a AttributeProto>, Refusal> {
@@ -27,6 +27,12 @@ impl<'a> OperatorReader<'_, 'a> {
     /// zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
+    }
+
+    /// An attribute that is the number of an element type.
+    pub(crate) fn elem(&mut self, key: &'static str) -> Result<Option<Elem>, Refusal> {
+        let elem = self.int(key)?.map(element).transpose();
+        elem.map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))
     }
 
     /// A boolean attribute, `false` by default.
@@ -58,19 +64,25 @@ impl<'a> OperatorReader<'_, 'a> {
         let bytes = self
             .attribute(key, kind::STRING)?
             .map(|a| a.s.as_deref().unwrap_or_default());
-        std::str::from_utf8(bytes.unwrap_or(default.as_bytes()))
-            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
+        utf8(key, bytes.unwrap_or(default.as_bytes()))
+    }
+
+    /// A string attribute that is one of the words that `parse` knows. Without the attribute, it is `default`.
+    pub(crate) fn word<T>(
+        &mut self,
+        key: &'static str,
+        default: &'static str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Result<T, Refusal> {
+        let word = self.text(key, default)?;
+        parse(word).ok_or_else(|| Refusal::Unsupported(format!("`{key}` is {word}")))
     }
 
     /// A list of strings.
     pub(crate) fn texts(&mut self, key: &'static str) -> Result<Option<Vec<&'a str>>, Refusal> {
-        let Some(attribute) = self.attribute(key, kind::STRINGS)? else {
-            return Ok(None);
-        };
-        let texts: Result<_, _> = attribute.strings.iter().map(|text| std::str::from_utf8(text)).collect();
-        let texts = texts
-            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))?;
-        Ok(Some(texts))
+        let attribute = self.attribute(key, kind::STRINGS)?;
+        let texts = attribute.map(|a| a.strings.iter().map(|text| utf8(key, text)).collect());
+        texts.transpose()
     }
 
     pub(crate) fn tensor(&mut self, key: &'static str) -> Result<Option<TensorData>, Refusal> {
@@ -78,11 +90,10 @@ impl<'a> OperatorReader<'_, 'a> {
             return Ok(None);
         };
         let proto = attribute.t.as_deref().cloned().unwrap_or_default();
-        let tensor = tensor(&proto, self.nodes.files).map_err(|fault| match fault {
-            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("attribute `{key}`: {text}")),
-            TensorFault::Invalid(text) => Refusal::invalid(ReasonCode::Constant, format!("attribute `{key}`: {text}")),
-        })?;
-        Ok(Some(tensor))
+        let tensor = tensor(&proto, self.nodes.files);
+        tensor
+            .map(Some)
+            .map_err(|refusal| refusal.within(&format!("attribute `{key}`")))
     }
 
     /// An attribute that is a graph. The attribute has to be present.
@@ -116,6 +127,11 @@ impl<'a> OperatorReader<'_, 'a> {
             Some(a) => Err(Refusal::Unsupported(format!("its attribute `{}` is not known", a.name))),
         }
     }
+}
+
+fn utf8<'t>(key: &str, text: &'t [u8]) -> Result<&'t str, Refusal> {
+    std::str::from_utf8(text)
+        .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
 }
 
 fn refuse_nan(key: &str, values: &[f32]) -> Result<(), Refusal> {

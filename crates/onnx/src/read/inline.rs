@@ -6,9 +6,9 @@
 //! there is no default either, the attribute is left out. Graphs inside of nodes, including those in functions, are
 //! processed like the main graph.
 
-use super::index::{domain, node_name};
+use super::index::{STANDARD_DOMAIN, domain, node_name};
 use super::instance::{Instance, Texts};
-use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto};
+use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::ReasonCode;
@@ -67,20 +67,22 @@ pub(super) fn inline(model: &mut ModelProto) -> Result<Versions, ReadError> {
     if functions.is_empty() || !calls(graph, &functions) {
         return Ok(Versions::default());
     }
-    let imported = model
-        .opset_import
-        .iter()
-        .find(|import| domain(&import.domain) == domain(""));
     let mut taken = BTreeSet::new();
     names(graph, &mut taken);
     let mut inliner = Inliner {
         functions,
         texts: Texts::new(taken),
-        version: imported.map(|import| import.version),
+        version: standard_version(&model.opset_import),
         bytes: 0,
     };
     let version = inliner.version;
     inliner.graph(graph, version, 0, 0)
+}
+
+/// The version of the standard operator set, if it is imported.
+fn standard_version(imports: &[OperatorSetIdProto]) -> Option<i64> {
+    let standard = imports.iter().find(|import| domain(&import.domain) == STANDARD_DOMAIN);
+    standard.map(|import| import.version)
 }
 
 fn key(node: &NodeProto) -> Key<'_> {
@@ -182,11 +184,7 @@ impl Inliner<'_> {
             );
             return Err(invalid(text));
         }
-        let imported = function
-            .opset_import
-            .iter()
-            .find(|import| domain(&import.domain) == domain(""));
-        let version = imported.map(|import| import.version).or(version);
+        let version = standard_version(&function.opset_import).or(version);
         let (mut instance, copies) = Instance::new(&node, function);
         for inner in &function.node {
             let copy = instance.node(&mut self.texts, inner);

@@ -34,10 +34,7 @@ use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use strait_core::{Module, ReasonCode};
-use strait_import::{Assumed, Cut, Decoded, FreeDimension, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope};
-
-/// The largest number of characters of an error message from the protobuf decoder. The rest is cut off.
-const LONGEST_MESSAGE: usize = 300;
+use strait_import::{Assumed, Decoded, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope, with_batch};
 
 /// A model that has been decoded. Its weights are slices of the mapped file.
 #[derive(Debug)]
@@ -83,48 +80,6 @@ impl Model {
             versions,
             files: external::DataFiles::new(folder),
         })
-    }
-
-    fn build(
-        &self,
-        options: &ReadOptions,
-        batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
-    ) -> Result<(Module, Assumed), ReadError> {
-        let graph = self
-            .proto
-            .graph
-            .as_ref()
-            .ok_or_else(|| undecoded("there is no graph in it"))?;
-        let index = index::Index::new(graph)?;
-        let versions = self.versions()?;
-        let types::Keys { all, single } = types::Keys::of(&index, &options.bind)?;
-        strait_import::check_bind(&options.bind, || all)?;
-        let cut = strait_import::cut(&index.wiring, options)?;
-        let operands = cut.nodes.iter().flat_map(|&node| index.wiring.reads(node));
-        self.files.check(operands.filter_map(|id| index.constant(id)))?;
-        let source = types::Tensors {
-            index: &index,
-            files: &self.files,
-            single: &single,
-        };
-        let mut scope = Scope {
-            wiring: &index.wiring,
-            source: &source,
-            bind: &options.bind,
-        };
-        let batch = batch(&scope, &cut);
-        let mut bind = options.bind.clone();
-        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
-        scope.bind = &bind;
-        let mut nodes = nodes::Nodes {
-            index: &index,
-            versions: &versions,
-            own_versions: &self.versions,
-            files: &self.files,
-            bodies: 0,
-        };
-        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
-        Ok((module, Assumed { batch, ..assumed }))
     }
 
     /// The version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it empty; the
@@ -176,17 +131,41 @@ impl Decoded for Model {
     /// Builds the module from the file.
     ///
     /// Only nodes on which the outputs depend are read. Constants that a node takes as data must be finite. Nodes keep
-    /// their names; a node without a name gets the name of its first result.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
-    }
-
-    /// Like [`Model::read`], but binds the batch to 1. The batch is the free dimension that is the first dimension of
-    /// every input. Also returns which dimensions were bound in this way.
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, |scope, cut| {
-            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
-        })
+    /// their names; a node without a name gets the name of its first result. The batch is the free dimension that is
+    /// the first dimension of every input.
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
+        let graph = self
+            .proto
+            .graph
+            .as_ref()
+            .ok_or_else(|| undecoded("there is no graph in it"))?;
+        let index = index::Index::new(graph)?;
+        let versions = self.versions()?;
+        let types::Keys { all, single } = types::Keys::of(&index, &options.bind)?;
+        strait_import::check_bind(&options.bind, || all)?;
+        let cut = strait_import::cut(&index.wiring, options)?;
+        let operands = cut.nodes.iter().flat_map(|&node| index.wiring.reads(node));
+        self.files.check(operands.filter_map(|id| index.constant(id)))?;
+        let source = types::Tensors {
+            index: &index,
+            files: &self.files,
+            single: &single,
+        };
+        let (batch, bind) = with_batch(&index.wiring, &source, &cut, &options.bind, is_single);
+        let scope = Scope {
+            wiring: &index.wiring,
+            source: &source,
+            bind: &bind,
+        };
+        let mut nodes = nodes::Nodes {
+            index: &index,
+            versions: &versions,
+            own_versions: &self.versions,
+            files: &self.files,
+            bodies: 0,
+        };
+        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, ..assumed }))
     }
 }
 
@@ -202,8 +181,5 @@ fn check_version(what: &'static str, found: i64, range: std::ops::RangeInclusive
 }
 
 fn undecoded(words: &str) -> ReadError {
-    ReadError::Decode {
-        format: "ONNX",
-        words: words.chars().take(LONGEST_MESSAGE).collect(),
-    }
+    ReadError::undecoded("ONNX", words)
 }

@@ -6,67 +6,50 @@ use crate::proto::TensorProto;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::shape::count_of;
-use strait_core::{Elem, TensorData};
-
-/// Why a constant cannot be used.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum TensorFault {
-    /// Strait does not have the element type of the constant.
-    Unsupported(String),
-    /// What the file says about the constant is contradictory.
-    Invalid(String),
-}
+use strait_core::{Elem, ReasonCode, TensorData};
+use strait_import::{Refusal, narrow_entries, out_of_range};
 
 /// The tensor that a message describes. Raw bytes and bytes in other files become slices of their file. Numbers in
 /// typed lists are converted, because protobuf stores them in another form.
-pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, TensorFault> {
-    let invalid = TensorFault::Invalid;
-    let elem = element(proto.data_type.into())
-        .map_err(|name| TensorFault::Unsupported(format!("its element type is {name}")))?;
+pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, Refusal> {
+    let invalid = |text: String| Refusal::invalid(ReasonCode::Constant, text);
+    let elem =
+        element(proto.data_type.into()).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = proto.dims.iter().map(|&d| u64::try_from(d));
     let shape: SmallVec<[u64; 4]> = shape
         .collect::<Result<_, _>>()
         .map_err(|_| invalid(format!("its shape is {:?}", proto.dims)))?;
     let bytes = match (proto.data_location, &proto.raw_data) {
         (0, Some(raw)) => raw.clone(),
-        (0, None) => typed(proto, elem).map_err(invalid)?,
+        (0, None) => typed(proto, elem)?,
         (EXTERNAL, _) => {
             let own = count_of(&shape).and_then(|count| elem.packed_bytes(count));
             files.bytes(proto, own).map_err(invalid)?
         }
         (other, _) => return Err(invalid(format!("its data location is {other}"))),
     };
-    TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))
+    Ok(TensorData::new(elem, &shape, bytes)?)
 }
 
 /// The elements as bytes. They are taken from the list that the format has for this element type.
-fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
-    /// Narrow numbers are stored as 32-bit entries, one number in each.
-    fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, String> {
-        let mut out = Vec::with_capacity(list.len() * N);
-        for &entry in list {
-            let value = T::try_from(entry).map_err(|_| format!("its element {entry} is out of range"))?;
-            out.extend(bytes(value));
-        }
-        Ok(out)
-    }
+fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, Refusal> {
     let words = &proto.int32_data;
     let bytes = match elem {
         Elem::F32 => proto.float_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::F64 => proto.double_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I64 => proto.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I32 => words.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Elem::I16 => narrow(words, i16::to_le_bytes)?,
-        Elem::U16 => narrow(words, u16::to_le_bytes)?,
-        Elem::I8 => narrow(words, i8::to_le_bytes)?,
+        Elem::I16 => narrow_entries(words, i16::to_le_bytes)?,
+        Elem::U16 => narrow_entries(words, u16::to_le_bytes)?,
+        Elem::I8 => narrow_entries(words, i8::to_le_bytes)?,
         // Each entry has two elements of 4 bits, packed as in the raw bytes.
-        Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
+        Elem::U8 | Elem::I4 | Elem::U4 => narrow_entries(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
         // Each entry has the bits of a half float, not its value.
-        Elem::F16 | Elem::BF16 => narrow(words, u16::to_le_bytes)?,
+        Elem::F16 | Elem::BF16 => narrow_entries(words, u16::to_le_bytes)?,
         Elem::U64 => proto.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::U32 => (proto.uint64_data.iter())
-            .map(|&v| u32::try_from(v).map_err(|_| format!("its element {v} is out of range")))
+            .map(|&v| u32::try_from(v).map_err(|_| out_of_range(v)))
             .collect::<Result<Vec<u32>, _>>()?
             .iter()
             .flat_map(|v| v.to_le_bytes())
@@ -79,7 +62,7 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
 mod tests {
     use super::*;
 
-    fn read(proto: &TensorProto) -> Result<TensorData, TensorFault> {
+    fn read(proto: &TensorProto) -> Result<TensorData, Refusal> {
         tensor(proto, &DataFiles::new(None))
     }
 
@@ -189,14 +172,14 @@ mod tests {
                 "128 is out of range",
             ),
         ] {
-            let Err(TensorFault::Invalid(found)) = read(&proto) else {
+            let Err(Refusal::Invalid(found)) = read(&proto) else {
                 panic!("{proto:?}")
             };
-            assert!(found.contains(text), "{found}");
+            assert!(found.text.contains(text), "{}", found.text);
         }
         assert_eq!(
             read(&of(17, &[1], &[0; 1])),
-            Err(TensorFault::Unsupported("its element type is float8e4m3fn".into()))
+            Err(Refusal::Unsupported("its element type is float8e4m3fn".into()))
         );
     }
 }

@@ -2,11 +2,11 @@
 
 use super::external::DataFiles;
 use super::index::Index;
-use super::tensor::{TensorFault, tensor};
+use super::tensor::tensor;
 use crate::elements::element;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ReasonCode, TensorData};
+use strait_core::TensorData;
 use strait_import::{Declared, Extent, ReadError, Refusal, TensorId, TensorSource};
 
 /// The tensors of a graph.
@@ -26,12 +26,8 @@ impl TensorSource for Tensors<'_> {
             let sparse = || Err(Refusal::Unsupported(format!("the constant `{name}` is sparse")));
             return wiring.is_constant(id).then(sparse);
         };
-        Some(tensor(proto, self.files).map_err(|fault| match fault {
-            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
-            TensorFault::Invalid(text) => {
-                Refusal::invalid(ReasonCode::Constant, format!("the constant `{name}`: {text}"))
-            }
-        }))
+        let within = |refusal: Refusal| refusal.within(&format!("the constant `{name}`"));
+        Some(tensor(proto, self.files).map_err(within))
     }
 
     fn declared(&self, id: TensorId) -> Option<Declared> {

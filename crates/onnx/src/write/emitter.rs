@@ -25,7 +25,8 @@ pub(super) struct Emitter<'m> {
     pub(super) functions: Vec<FunctionProto>,
     used: Names,
     used_by_nodes: Names,
-    domains: BTreeSet<String>,
+    /// The domains of all foreign nodes.
+    pub(super) domains: BTreeSet<String>,
 }
 
 /// What has been written of one graph.
@@ -59,11 +60,6 @@ impl<'m> Emitter<'m> {
     /// The graph that is being written.
     pub(super) fn graph(&self) -> &'m Graph {
         self.scope.graph
-    }
-
-    /// The domains of all foreign nodes.
-    pub(super) fn into_domains(self) -> BTreeSet<String> {
-        self.domains
     }
 
     // ---- names ----

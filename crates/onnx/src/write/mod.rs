@@ -121,13 +121,11 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         value: value.into(),
     };
     let metadata_props = Vec::from_iter(emitter.weight_only.then_some(note));
-    let functions = std::mem::take(&mut emitter.functions);
-    let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {
         domain: String::new(),
         version: opset,
     };
-    let foreign = domains.into_iter().map(|domain| OperatorSetIdProto {
+    let foreign = emitter.domains.into_iter().map(|domain| OperatorSetIdProto {
         domain,
         version: FOREIGN_VERSION,
     });
@@ -138,7 +136,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         graph: Some(graph),
         opset_import: std::iter::once(standard).chain(foreign).collect(),
         metadata_props,
-        functions,
+        functions: emitter.functions,
     })
 }
 

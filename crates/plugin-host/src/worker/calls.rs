@@ -124,6 +124,18 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
     }
 }
 
+/// The host struct with the versions of this program, and without functions.
+pub(super) fn this_host() -> c::Host {
+    c::Host {
+        interface_major: c::INTERFACE_MAJOR,
+        interface_minor: c::INTERFACE_MINOR,
+        table_schema: c::TABLE_SCHEMA,
+        ir_major: MAJOR.into(),
+        ir_minor: MINOR.into(),
+        ..c::Host::EMPTY
+    }
+}
+
 impl Reports {
     pub(super) fn new(package: &str) -> Reports {
         Reports {
@@ -139,14 +151,9 @@ impl Reports {
     /// Makes a call with a host struct whose `report` stores what the library reports in this value.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
-            interface_major: c::INTERFACE_MAJOR,
-            interface_minor: c::INTERFACE_MINOR,
-            table_schema: c::TABLE_SCHEMA,
-            ir_major: MAJOR.into(),
-            ir_minor: MINOR.into(),
             context: ptr::from_ref(&self).cast_mut().cast(),
             report: Some(report),
-            ..c::Host::EMPTY
+            ..this_host()
         };
         let status = call(&host);
         if status == c::OK {
@@ -343,28 +350,19 @@ impl Plugin {
 }
 
 fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
-    let entry = c::OptionEntry {
+    let (kind, text, number) = match value {
+        OptionValue::String(text) => (c::OPTION_TEXT, Some(text), 0),
+        OptionValue::Integer(number) => (c::OPTION_INTEGER, None, *number),
+        OptionValue::Bool(flag) => (c::OPTION_BOOL, None, (*flag).into()),
+    };
+    c::OptionEntry {
+        kind,
         name: name.as_ptr(),
         name_size: name.len() as u64,
+        text: text.map_or(ptr::null(), |text| text.as_ptr()),
+        text_size: text.map_or(0, |text| text.len() as u64),
+        number,
         ..c::OptionEntry::EMPTY
-    };
-    match value {
-        OptionValue::String(text) => c::OptionEntry {
-            kind: c::OPTION_TEXT,
-            text: text.as_ptr(),
-            text_size: text.len() as u64,
-            ..entry
-        },
-        OptionValue::Integer(number) => c::OptionEntry {
-            kind: c::OPTION_INTEGER,
-            number: *number,
-            ..entry
-        },
-        OptionValue::Bool(flag) => c::OptionEntry {
-            kind: c::OPTION_BOOL,
-            number: (*flag).into(),
-            ..entry
-        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Converts a form to the arrays of the interface.
 
-use std::{io, ptr};
+use bytemuck::cast_slice;
+use std::{convert::Infallible, io, ptr};
 use strait_core::Elem;
 use strait_plugin_interface as c;
 use strait_requantize::form::Arithmetic;
@@ -10,7 +11,7 @@ use super::memory::Fenced;
 use crate::wire::Fence;
 
 /// A form as the interface hands it over: one array for each field, with an entry for each channel.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct Arrays {
     out: u32,
     width: usize,
@@ -118,19 +119,7 @@ impl Arrays {
             per_channel: form.channels().is_some(),
             row,
             json: json.to_vec(),
-            family: Vec::new(),
-            rounding: Vec::new(),
-            factor: Vec::new(),
-            addend: Vec::new(),
-            shift: Vec::new(),
-            zero_point: Vec::new(),
-            scale: Vec::new(),
-            second_scale: Vec::new(),
-            offset: Vec::new(),
-            domain_low: Vec::new(),
-            domain_high: Vec::new(),
-            thresholds: Vec::new(),
-            threshold_count: Vec::new(),
+            ..Arrays::default()
         };
         for channel in 0..form.channels().unwrap_or(1) {
             let channel = form.channel(channel)?;
@@ -169,64 +158,53 @@ impl Arrays {
 
     /// The C struct of the form. Its pointers point into the arrays of this value.
     pub(super) fn form(&self) -> c::Form {
-        c::Form {
-            channels: self.family.len() as u32,
-            per_channel: self.per_channel.into(),
-            out: self.out,
-            low: self.range[0],
-            high: self.range[1],
-            row: self.row.as_ptr(),
-            row_size: self.row.len() as u64,
-            json: self.json.as_ptr(),
-            json_size: self.json.len() as u64,
-            family: self.family.as_ptr(),
-            rounding: self.rounding.as_ptr(),
-            factor: self.factor.as_ptr(),
-            addend: self.addend.as_ptr(),
-            shift: self.shift.as_ptr(),
-            zero_point: self.zero_point.as_ptr(),
-            scale: self.scale.as_ptr(),
-            second_scale: self.second_scale.as_ptr(),
-            offset: self.offset.as_ptr(),
-            domain_low: self.domain_low.as_ptr(),
-            domain_high: self.domain_high.as_ptr(),
-            thresholds: match self.thresholds.is_empty() {
-                true => ptr::null(),
-                false => self.thresholds.as_ptr(),
-            },
-            threshold_count: self.threshold_count.as_ptr(),
-            ..<c::Form as c::Layout>::EMPTY
-        }
+        let Ok(form) = self.placed(|bytes| Ok::<_, Infallible>(bytes.as_ptr()));
+        form
     }
+
     /// The C struct of the form. Its pointers point into copies of the arrays. Each copy is in read-only memory and
     /// ends, or begins, at a guard page. The struct is valid for as long as the copies exist.
     pub(super) fn fenced(&self, side: Fence) -> io::Result<(c::Form, Vec<Fenced>)> {
         let mut copies = Vec::new();
-        let mut form = self.form();
-        let mut copy = |bytes: &[u8]| {
+        let form = self.placed(|bytes| {
             // With an alignment of 1, there is no gap between the bytes and the guard page.
             let copy = Fenced::holding(bytes, side, 1)?;
             let start = copy.start().cast_const();
             copies.push(copy);
             io::Result::Ok(start)
-        };
-        form.row = copy(self.row.as_bytes())?;
-        form.json = copy(&self.json)?;
-        form.family = copy(bytemuck::cast_slice(&self.family))?.cast();
-        form.rounding = copy(bytemuck::cast_slice(&self.rounding))?.cast();
-        form.factor = copy(bytemuck::cast_slice(&self.factor))?.cast();
-        form.addend = copy(bytemuck::cast_slice(&self.addend))?.cast();
-        form.shift = copy(bytemuck::cast_slice(&self.shift))?.cast();
-        form.zero_point = copy(bytemuck::cast_slice(&self.zero_point))?.cast();
-        form.scale = copy(bytemuck::cast_slice(&self.scale))?.cast();
-        form.second_scale = copy(bytemuck::cast_slice(&self.second_scale))?.cast();
-        form.offset = copy(bytemuck::cast_slice(&self.offset))?.cast();
-        form.domain_low = copy(bytemuck::cast_slice(&self.domain_low))?.cast();
-        form.domain_high = copy(bytemuck::cast_slice(&self.domain_high))?.cast();
-        if !self.thresholds.is_empty() {
-            form.thresholds = copy(bytemuck::cast_slice(&self.thresholds))?.cast();
-        }
-        form.threshold_count = copy(bytemuck::cast_slice(&self.threshold_count))?.cast();
+        })?;
         Ok((form, copies))
+    }
+
+    /// The C struct of the form, whose pointers are those that `place` returns for the bytes of the arrays.
+    fn placed<E>(&self, mut place: impl FnMut(&[u8]) -> Result<*const u8, E>) -> Result<c::Form, E> {
+        Ok(c::Form {
+            channels: self.family.len() as u32,
+            per_channel: self.per_channel.into(),
+            out: self.out,
+            low: self.range[0],
+            high: self.range[1],
+            row: place(self.row.as_bytes())?,
+            row_size: self.row.len() as u64,
+            json: place(&self.json)?,
+            json_size: self.json.len() as u64,
+            family: place(cast_slice(&self.family))?.cast(),
+            rounding: place(cast_slice(&self.rounding))?.cast(),
+            factor: place(cast_slice(&self.factor))?.cast(),
+            addend: place(cast_slice(&self.addend))?.cast(),
+            shift: place(cast_slice(&self.shift))?.cast(),
+            zero_point: place(cast_slice(&self.zero_point))?.cast(),
+            scale: place(cast_slice(&self.scale))?.cast(),
+            second_scale: place(cast_slice(&self.second_scale))?.cast(),
+            offset: place(cast_slice(&self.offset))?.cast(),
+            domain_low: place(cast_slice(&self.domain_low))?.cast(),
+            domain_high: place(cast_slice(&self.domain_high))?.cast(),
+            thresholds: match self.thresholds.is_empty() {
+                true => ptr::null(),
+                false => place(cast_slice(&self.thresholds))?.cast(),
+            },
+            threshold_count: place(cast_slice(&self.threshold_count))?.cast(),
+            ..<c::Form as c::Layout>::EMPTY
+        })
     }
 }

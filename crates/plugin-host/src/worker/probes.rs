@@ -5,12 +5,11 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use strait_core::bytes::{MAJOR, MINOR};
 use strait_plugin_interface as c;
 use strait_plugin_interface::Layout;
 use strait_target::Options;
 
-use super::calls::{Fault, Plugin};
+use super::calls::{Fault, Plugin, this_host};
 use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::probe::{Argument, FAR, Probe, Size, Struct};
@@ -72,13 +71,8 @@ unsafe extern "C" fn write(_: *mut c_void, _: *const u8, _: u64, _: *const u8, _
 
 fn host(probe: Probe) -> Handed {
     let host = c::Host {
-        interface_major: c::INTERFACE_MAJOR,
-        interface_minor: c::INTERFACE_MINOR,
-        table_schema: c::TABLE_SCHEMA,
-        ir_major: MAJOR.into(),
-        ir_minor: MINOR.into(),
         report: (probe != Probe::Null(Argument::Report)).then_some(report),
-        ..c::Host::EMPTY
+        ..this_host()
     };
     Handed::new(host, known::<c::Host>(Struct::Host, probe))
 }
@@ -102,9 +96,10 @@ fn is_needed(probe: Probe) -> bool {
     }
 }
 
-/// Returns what is wrong with the status of a test call; `None` if nothing is.
-fn judged(probe: Probe, status: c::Status) -> Option<String> {
+/// Returns what is wrong with the status of a test call, or with these structs after it; `None` if nothing is.
+fn judged(probe: Probe, status: c::Status, handed: &[Handed]) -> Option<String> {
     match status {
+        _ if handed.iter().any(|handed| !handed.is_intact()) => Some("it writes into the host's structs".into()),
         c::OK if is_needed(probe) => Some("it answers that all went well".into()),
         c::PANIC => Some("it panics".into()),
         _ => None,
@@ -191,12 +186,9 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         // SAFETY: `open` has just made the target.
         unsafe { close(target) };
     }
-    if !host.is_intact() || !options.is_intact() {
-        return Some("it writes into the host's structs".into());
-    }
     // A library may refuse options that its table does not have. So both success and an error are right answers to a
     // larger struct.
-    judged(probe, status)
+    judged(probe, status, &[host, options])
 }
 
 /// Makes a second target while the first one is open, and closes it again. The second target has to compute the same
@@ -240,10 +232,7 @@ fn emit(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
     let (host, model) = (host(probe), Handed::new(model, known::<c::Emit>(Struct::Emit, probe)));
     // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe { emit(host.at(), target, unless(probe, Argument::Model, model.at())) };
-    if !host.is_intact() || !model.is_intact() {
-        return Some("it writes into the host's structs".into());
-    }
-    judged(probe, status)
+    judged(probe, status, &[host, model])
 }
 
 unsafe extern "C" fn refuse(_: *mut c_void, _: *const u8, _: u64, _: *const u8, _: u64) {}
@@ -272,10 +261,7 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
     let (host, node) = (host(probe), Handed::new(node, known::<c::Node>(Struct::Node, probe)));
     // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe { admits(host.at(), target, unless(probe, Argument::Node, node.at())) };
-    if !host.is_intact() || !node.is_intact() {
-        return Some("it writes into the host's structs".into());
-    }
-    judged(probe, status)
+    judged(probe, status, &[host, node])
 }
 
 /// Calls `requantize`. Returns its status, the codes with the guard bytes after them, and whether the host's structs
@@ -344,7 +330,7 @@ fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Prob
     if matches!(probe, Probe::Sized(_, Size::Larger)) && (status, &found) != (c::OK, &codes) {
         return Some("it does not answer as it does without them".into());
     }
-    judged(probe, status)
+    judged(probe, status, &[])
 }
 
 /// Fills in small accumulators of both signs.

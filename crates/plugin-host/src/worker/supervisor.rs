@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, kill_process,
-    kill_process_group, setrlimit, setsid, wait, waitid,
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, setrlimit,
+    setsid, wait,
 };
 
 use super::limits;
 use super::noise::Noise;
 use crate::Allowance;
-use crate::child::NO_MEMORY;
+use crate::child::{NO_MEMORY, is_gone};
 use crate::process::{Part, Program};
 
 /// How long the supervisor tries to end what the library has started.
@@ -82,7 +82,7 @@ fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
     let (stdin, stderr) = (io::stdin(), io::stderr());
     let end = end_of(library);
     let look = Timespec::try_from(LOOK).map_err(io::Error::other)?;
-    while !has_ended(library) {
+    while !is_gone(library.as_raw_nonzero().get() as u32) {
         let mut files: Vec<PollFd<'_>> = vec![PollFd::new(&stdin, PollFlags::empty())];
         let ready = end.iter().map(AsFd::as_fd).chain(noise.pipe());
         files.extend(ready.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)));
@@ -115,12 +115,6 @@ fn end_of(library: Pid) -> Option<OwnedFd> {
         let _ = library;
         None
     }
-}
-
-/// True if a child has ended. The child is not reaped here, so its process id is not reused.
-fn has_ended(child: Pid) -> bool {
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    !matches!(waitid(WaitId::Pid(child), ended), Ok(None))
 }
 
 /// Ends all children of this process. Their own children then become children of this process, and are ended, too,

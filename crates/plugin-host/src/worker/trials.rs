@@ -18,7 +18,6 @@ use super::memory::{Aligned, Fenced, Room};
 use super::probes::Handed;
 use super::tiles::CheckedTile;
 use crate::conduct::{Misdeed, Trial};
-use crate::held::code;
 use crate::wire::{Fence, TileHeader};
 
 /// The two bytes with which the memory for codes is filled before a call. They differ, so that codes that the library
@@ -173,7 +172,7 @@ fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i3
     }
     let mut codes = a.chunks_exact(width).zip(b.chunks_exact(width)).enumerate();
     let (at, (a, b)) = codes.find(|(_, (a, b))| a != b)?;
-    Some((at as u64, [a, b].map(|bytes| code(bytes, out))))
+    Some((at as u64, [a, b].map(|bytes| out.decode(bytes).unwrap_or(0))))
 }
 
 /// Makes calls in which all memory that is handed over lies between guard pages, and only the codes are in writable

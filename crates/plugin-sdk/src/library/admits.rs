@@ -58,10 +58,7 @@ unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
     let mut attributes = Vec::new();
     for index in 0..node.attribute_count {
         // SAFETY: the host promises that the node has this many attributes.
-        let attribute = unsafe { element::<c::Attribute>(node.attributes, index, node.attribute_stride) }?;
-        // SAFETY: the attribute is a struct of the host.
-        let attribute =
-            unsafe { received(attribute) }.ok_or_else(|| Failure::argument("an attribute without a size"))?;
+        let attribute = unsafe { element(node.attributes, index, node.attribute_stride, "an attribute") }?;
         // SAFETY: the name and the values of the attribute live until the call returns.
         let (key, value) = unsafe { (text(attribute.key, attribute.key_size)?, value(&attribute)?) };
         attributes.push((key.to_owned().into(), value));
@@ -69,10 +66,12 @@ unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
     let mut operands = Vec::new();
     for index in 0..u64::from(node.operand_count) {
         // SAFETY: the host promises that the node has this many operands.
-        operands.push(unsafe { operand(element::<c::Operand>(node.operands, index, node.operand_stride)?) }?);
+        operands.push(unsafe { operand(element(node.operands, index, node.operand_stride, "an operand")?) }?);
     }
     // SAFETY: the result is null, or it points to a struct of the host.
-    let result = unsafe { operand(node.result) }?.ok_or_else(|| Failure::argument("a node without a result"))?;
+    let result = unsafe { received(node.result) }.ok_or_else(|| Failure::argument("an operand without a size"))?;
+    // SAFETY: the result is a struct of the host.
+    let result = unsafe { operand(result) }?.ok_or_else(|| Failure::argument("a node without a result"))?;
     Ok(Candidate::of(name.into(), term, attributes, operands, result))
 }
 
@@ -100,10 +99,8 @@ unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
 /// Reads an operand; `None` if the operand is optional and the node does not have it.
 ///
 /// # Safety
-/// `operand` must be null or point to a struct of the host.
-unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure> {
-    // SAFETY: the caller guarantees that `operand` points to a struct of the host.
-    let operand = unsafe { received(operand) }.ok_or_else(|| Failure::argument("an operand without a size"))?;
+/// The operand must come from the host.
+unsafe fn operand(operand: c::Operand) -> Result<Option<Operand>, Failure> {
     if operand.flags & c::OPERAND_ABSENT != 0 {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use bytes::Bytes;
 use strait_core::Module;
 use strait_core::bytes::decode;
-use strait_plugin_interface::{Emit, Host, INVALID_ARGUMENT, OK, Status, Tensor, Write, received};
+use strait_plugin_interface::{Emit, Host, INVALID_ARGUMENT, OK, Status, Write, received};
 use strait_target::{Emitted, Sink, TargetError};
 
 use super::answer::{Failure, answer};
@@ -42,9 +42,7 @@ unsafe fn module(model: &Emit) -> Result<Module, Failure> {
     let mut tensors = Vec::new();
     for index in 0..u64::from(model.tensor_count) {
         // SAFETY: the host promises that there are this many tensors.
-        let tensor = unsafe { element::<Tensor>(model.tensors, index, model.tensor_stride) }?;
-        // SAFETY: the tensor is a struct of the host.
-        let tensor = unsafe { received(tensor) }.ok_or_else(|| Failure::argument("a tensor without a size"))?;
+        let tensor = unsafe { element(model.tensors, index, model.tensor_stride, "a tensor") }?;
         // SAFETY: the host promises that the tensor has this many bytes. They are copied, since the module could
         // outlive the call.
         tensors.push(Bytes::copy_from_slice(unsafe { items(tensor.data, tensor.data_size) }?));

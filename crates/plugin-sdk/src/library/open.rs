@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::{slice, str};
 
 use strait_kernels::Context;
-use strait_plugin_interface::{Host, OPTION_BOOL, OPTION_INTEGER, OPTION_TEXT, Open, OptionEntry, Status, received};
+use strait_plugin_interface::{Host, Layout, OPTION_BOOL, OPTION_INTEGER, OPTION_TEXT, Open, Status, received};
 use strait_target::{OptionValue, Options, Registry};
 
 use super::Exported;
@@ -48,18 +48,21 @@ pub(super) unsafe fn text<'a>(at: *const u8, size: u64) -> Result<&'a str, Failu
     str::from_utf8(unsafe { items(at, size) }?).map_err(|_| Failure::argument("a text that is not UTF-8"))
 }
 
-/// A pointer to one struct of an array. The structs of the array may be larger than this side knows.
+/// One struct of an array. The structs of the array may be larger than this side knows. `what` is what messages call the
+/// struct, with an article.
 ///
 /// # Safety
-/// The array must have this element, and the element must begin with its size.
-pub(super) unsafe fn element<T>(first: *const T, index: u64, stride: u64) -> Result<*const T, Failure> {
+/// The array must come from the host, and have this element.
+pub(super) unsafe fn element<T: Layout>(first: *const T, index: u64, stride: u64, what: &str) -> Result<T, Failure> {
     let offset = index
         .checked_mul(stride)
         .and_then(|offset| usize::try_from(offset).ok());
-    match offset {
-        Some(offset) if !first.is_null() => Ok(first.cast::<u8>().wrapping_add(offset).cast()),
-        _ => Err(Failure::argument("an array without elements")),
-    }
+    let at: *const T = match offset {
+        Some(offset) if !first.is_null() => first.cast::<u8>().wrapping_add(offset).cast(),
+        _ => return Err(Failure::argument("an array without elements")),
+    };
+    // SAFETY: the caller guarantees that the array has this element, which is a struct of the host.
+    unsafe { received(at) }.ok_or_else(|| Failure::argument(format!("{what} without a size")))
 }
 
 /// The function that the library exports as [`Plugin::open`](strait_plugin_interface::Plugin).
@@ -101,9 +104,7 @@ unsafe fn given(open: *const Open) -> Result<Options, Failure> {
     let mut options = Options::new();
     for index in 0..u64::from(open.option_count) {
         // SAFETY: the host promises that there are this many options.
-        let option = unsafe { element::<OptionEntry>(open.options, index, open.option_stride) }?;
-        // SAFETY: the option is a struct of the host.
-        let option = unsafe { received(option) }.ok_or_else(|| Failure::argument("an option without a size"))?;
+        let option = unsafe { element(open.options, index, open.option_stride, "an option") }?;
         // SAFETY: the texts of the option live until the call returns.
         let name = unsafe { text(option.name, option.name_size) }?;
         let value = match option.kind {

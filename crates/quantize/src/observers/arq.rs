@@ -58,7 +58,7 @@ mod tests {
             ..SYMMETRIC
         };
         for (elements, grid, scale, zero) in [
-            // The lower end is −128 steps away, though 0.999 is 127.9 of them.
+            // The lower end determines the scale: it is 128 steps from zero, whereas 0.999 is only 127.9 steps.
             (&[-1.0, 0.999][..], whole, 1.0 / 128.0, 0),
             (&[-1.0, 1.0], whole, 1.0 / 127.0, 0),
             (&[-1.0, 0.5], SYMMETRIC, 1.0 / 128.0, 0),

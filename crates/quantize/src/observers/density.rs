@@ -65,14 +65,10 @@ impl Density {
         ranges: impl Iterator<Item = [f32; 2]>,
         otherwise: [f32; 2],
     ) -> [f32; 2] {
-        let mut best = (f64::INFINITY, otherwise);
-        for range in ranges {
-            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| self.squared_error(&levels));
-            if error < best.0 {
-                best = (error, range);
-            }
-        }
-        best.1
+        let error = |levels: Levels| self.squared_error(&levels);
+        super::least_error(ranges, otherwise, |range| {
+            Levels::of(grid, range).map_or(f64::INFINITY, error)
+        })
     }
 
     /// ∫(x − Q(x))²·ρ, where Q(x) is the level nearest to x. This is the expected sum of the squared errors of all
@@ -118,7 +114,7 @@ mod tests {
     use super::*;
     use crate::statistics::Statistics;
 
-    /// Many points in each bin, each with its nearest level.
+    /// The squared error, computed from many points in each bin and the level nearest to each point.
     fn brute(histogram: &Histogram, levels: &Levels) -> f64 {
         let points = 2000;
         let all: Vec<f64> = (0..levels.count()).map(|index| levels.at(index)).collect();
@@ -147,7 +143,7 @@ mod tests {
             (even(-2.0, 0.013, 256), 1e-4),
             (even(0.5, 0.01, 2), 1e-4),
             (Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]), 1e-4),
-            // By the step: nearer to each other than bins, which are 2^−9 wide.
+            // These levels are nearer to each other than bins, which are 2^−9 wide. The error then follows from the step.
             (even(-1.0, 0.000_7, 5000), 1e-3),
             (even(-1.5, 0.000_1, 50_000), 0.05),
         ] {

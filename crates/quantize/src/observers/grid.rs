@@ -1,7 +1,7 @@
 //! The kind of grid that a scheme has, and the grid of this kind that covers a range of real numbers.
 
 use super::{GridKind, SmallFloat};
-use strait_core::{Policy, QuantParams, Reason, ReasonCode, Scheme};
+use strait_core::{Policy, QuantParams, Reason, ReasonCode, Scheme, refused};
 use strait_requantize::scales::of_range;
 
 impl GridKind {
@@ -36,12 +36,12 @@ pub(crate) fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams,
             true => format!("[{low}, {high}] needs a step that no f32 holds"),
             false => format!("[{low}, {high}] is no range"),
         };
-        return Err(Reason::new(ReasonCode::Range, text));
+        return refused(ReasonCode::Range, text);
     };
     let [first, last] = kind.ends();
     if kind.symmetric && first >= 0.0 && low < -scale / 2.0 {
         let text = format!("[{low}, {high}] goes below 0, and codes of [{first}, {last}] with the zero point 0 do not");
-        return Err(Reason::new(ReasonCode::Range, text));
+        return refused(ReasonCode::Range, text);
     }
     Ok(QuantParams::tensor(scale, zero_point))
 }

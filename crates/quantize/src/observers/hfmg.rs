@@ -158,7 +158,7 @@ mod tests {
             );
             assert_eq!(fewer.counts.iter().sum::<u64>(), 10_000);
             let times = fewer.width / whole.width;
-            // Each bin of the whole one lies in that which holds its lower edge.
+            // Each bin of `whole` belongs to the bin of `fewer` that contains its lower edge.
             let mut expected = vec![0; fewer.counts.len()];
             for (index, count) in whole.counts.iter().enumerate() {
                 let edge = (whole.first + index as i64) as f64 / times;
@@ -176,11 +176,13 @@ mod tests {
 
     #[test]
     fn bins_are_dropped_where_more_of_them_go() {
-        // Of 20 elements each step gives up one: 3 bins on the left with the empty ones, 1 on the right.
+        // Each step gives up at least one of 20 elements. This is 1 bin if the first bin has an element, and 3 bins if
+        // the first two are empty.
         let counts = [1, 0, 0, 5, 9, 4, 1];
         assert_eq!(given_up(counts.iter().copied(), 1), 1);
         assert_eq!(given_up(counts[1..].iter().copied(), 1), 3);
-        // [0, 6]: 1 against 1, the upper goes. [0, 5]: 1 and 1 again, and again, until 2 more than one bin are left.
+        // At [0, 6], both sides would give up 1 bin, and the upper one is removed. The same happens again until three
+        // bins are left.
         assert_eq!(remainders(&counts), [[0, 6], [0, 5], [0, 4], [0, 3], [0, 2]]);
         assert_eq!(remainders(&[0, 0, 7, 7, 7, 7, 7, 7]), [[0, 7], [3, 7], [3, 6], [3, 5]]);
         assert_eq!(remainders(&[3]), [[0, 0]]);
@@ -196,7 +198,7 @@ mod tests {
         assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
     }
 
-    /// Every remainder, with the error of many points in each bin.
+    /// Compares the result with trying every remainder, where the error is computed from many points in each bin.
     #[test]
     fn the_remainder_is_the_best_of_those_that_are_tried() {
         let elements = bell(300, 2.0);

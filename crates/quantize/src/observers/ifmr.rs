@@ -71,7 +71,8 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// The documented rule on the elements themselves: sorted, every factor, each element rounded.
+    /// The documented rule, applied to the elements themselves: they are sorted, and for every factor each of them is
+    /// rounded.
     fn documented(elements: &[f32], symmetric: bool) -> [f64; 2] {
         let mut sorted: Vec<f64> = elements.iter().map(|&x| f64::from(x)).collect();
         sorted.sort_by(f64::total_cmp);
@@ -106,7 +107,7 @@ mod tests {
                     .unwrap();
                 let expected = documented(&elements, grid.symmetric);
                 let span = expected[1] - expected[0];
-                // Of a symmetric grid the farther end is the range.
+                // For a symmetric grid, the end that is farther from zero determines the range.
                 let farther = found[1].max(-found[0]);
                 let found = if grid.symmetric { [-farther, farther] } else { found };
                 for (found, expected) in found.into_iter().zip(expected) {

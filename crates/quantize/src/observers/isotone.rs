@@ -1,8 +1,8 @@
 //! Chooses the range with which the largest element of each row stays the largest.
 
-use super::{GridKind, Observer, ValueStatistics, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes, least_error};
 use crate::statistics::{Histogram, Leaders};
-use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 
 /// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
 /// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
@@ -54,24 +54,20 @@ impl Observer for Isotone {
         let leaders = seen.leaders.and_then(|leaders| Some((leaders, leaders.ends?)));
         let Some((leaders, [least, largest])) = leaders else {
             let text = "no row has a largest element that is larger than all others";
-            return Err(Reason::new(ReasonCode::NotObserved, text));
+            return refused(ReasonCode::NotObserved, text);
         };
         let (low, top) = (f64::from(least.min(0.0)), f64::from(largest.max(0.0)));
         let steps = (grid.codes[1] - grid.codes[0]).max(1) as f64;
-        let mut best = (f64::INFINITY, [low, top]);
-        for share in std::iter::successors(Some(1.0), |share| Some(share * RATIO)).take(CANDIDATES + 1) {
+        let shares = std::iter::successors(Some(1.0), |share| Some(share * RATIO)).take(CANDIDATES + 1);
+        let ranges = shares.map(|share| {
             let reach = (top * share).max(-low);
-            let range = if grid.symmetric {
-                [-reach, reach]
-            } else {
-                [low, top * share]
-            };
-            let failed = failed(leaders, range, steps);
-            if failed < best.0 {
-                best = (failed, range);
+            match grid.symmetric {
+                true => [-reach, reach],
+                false => [low, top * share],
             }
-        }
-        Ok(best.1.map(|end| end as f32))
+        });
+        let best = least_error(ranges, [low, top], |range| failed(leaders, range, steps));
+        Ok(best.map(|end| end as f32))
     }
 }
 
@@ -104,7 +100,7 @@ mod tests {
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
     use crate::statistics::Statistics;
 
-    /// Rows that keep their largest element on the grid that a range becomes.
+    /// The number of rows that keep their largest element on the grid of a range.
     fn kept(rows: &[f32], grid: GridKind, range: [f32; 2]) -> usize {
         let params = crate::observers::grid(grid, range).unwrap();
         let (scale, zero) = params.as_tensor().unwrap();
@@ -119,7 +115,8 @@ mod tests {
     #[test]
     fn more_rows_keep_their_largest_element_than_by_the_extremes() {
         let mut rows = bell(10_000, 2.0);
-        // A few confident rows, far above all others, and elements far below that nobody asks for.
+        // A few confident rows have an element far above all others. Many rows have an element far below, which does not
+        // matter.
         (0..30).for_each(|row| rows[row * 10] = 300.0);
         (0..1000).for_each(|row| rows[row * 10 + 9] = -200.0);
         let (mut statistics, mut leaders) = (Statistics::default(), Leaders::default());
@@ -141,7 +138,7 @@ mod tests {
         assert!(Isotone.range(ValueStatistics::from(&statistics), ASYMMETRIC).is_err());
     }
 
-    /// Every upper end, row by row.
+    /// Compares the result with trying every upper end on each row.
     #[test]
     fn the_upper_end_is_the_best_of_those_that_are_tried() {
         let rows = bell(200, 1.0);
@@ -174,7 +171,7 @@ mod tests {
         };
         let [low, high] = Isotone.range(seen, four_bits).unwrap().map(f64::from);
         assert_eq!(low, least.min(0.0));
-        // Rows in bins that a limit divides count in part.
+        // If a limit divides a bin, the rows in this bin count in part.
         assert!(fails(high) <= fewest + 1, "{} {fewest}", fails(high));
     }
 

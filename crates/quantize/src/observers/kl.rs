@@ -1,7 +1,7 @@
 //! Chooses the range whose quantization has the smallest relative entropy.
 
 use super::levels::Levels;
-use super::{GridKind, Observer, ValueStatistics, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes, inside_of};
 use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
@@ -129,41 +129,22 @@ impl Observer for Kl {
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));
         let bins = Bins::new(&statistics.histogram, statistics.zeros);
-        let share = |i: u32| f64::from(i) / f64::from(CANDIDATES);
-        let whole = CANDIDATES..=CANDIDATES;
-        let highs = if grid.symmetric || max > 0.0 {
-            1..=CANDIDATES
-        } else {
-            whole.clone()
-        };
         let mut best = (f64::INFINITY, [min as f32, max as f32]);
         let mut last = None;
-        for high in highs.rev() {
-            let lows = if grid.symmetric || min == 0.0 {
-                whole.clone()
-            } else {
-                1..=CANDIDATES
-            };
-            for low in lows.rev() {
-                let reach = share(high) * max.max(-min);
-                let range = match grid.symmetric {
-                    true => [-reach, reach],
-                    false => [min * share(low), max * share(high)],
-                };
-                let range = range.map(|end| end as f32);
-                // If scales are powers of two, many ranges give the same grid.
-                let levels = Levels::of(grid, range);
-                if levels == last {
-                    continue;
-                }
-                if let Some(Levels::Even { lowest, step, count }) = levels {
-                    let divergence = bins.divergence(lowest, step, count);
-                    if divergence < best.0 - NOISE {
-                        best = (divergence, range);
-                    }
-                }
-                last = levels;
+        for range in inside_of([min, max], grid.symmetric, CANDIDATES) {
+            let range = range.map(|end| end as f32);
+            // If scales are powers of two, many ranges give the same grid.
+            let levels = Levels::of(grid, range);
+            if levels == last {
+                continue;
             }
+            if let Some(Levels::Even { lowest, step, count }) = levels {
+                let divergence = bins.divergence(lowest, step, count);
+                if divergence < best.0 - NOISE {
+                    best = (divergence, range);
+                }
+            }
+            last = levels;
         }
         Ok(best.1)
     }
@@ -185,7 +166,7 @@ mod tests {
         }
     }
 
-    /// The definition, with arrays of probabilities.
+    /// The relative entropy by its definition, with arrays of probabilities.
     fn brute(statistics: &Statistics, levels: &Levels) -> f64 {
         let Levels::Even { lowest, step, count } = *levels else {
             panic!()

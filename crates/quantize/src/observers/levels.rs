@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_levels_are_those_of_the_grid_and_not_of_the_range() {
         let even = |lowest, step, count| Some(Levels::Even { lowest, step, count });
-        // The zero point is a code: −1.01 / (2.55 / 255) = −101 is one already.
+        // The zero point is rounded to a code. Here −1.01 / (2.55 / 255) = −101 is one already.
         let step = f64::from(0.01f32);
         assert_eq!(Levels::of(ASYMMETRIC, [-1.01, 1.54]), even(-101.0 * step, step, 256));
         // 2^0 is the least power of two that reaches 100 with 127 codes.
@@ -83,7 +83,7 @@ mod tests {
         let Some(Levels::Listed(levels)) = Levels::of(E4M3, [-448.0, 448.0]) else {
             panic!("no levels")
         };
-        // 2 signs of 126 values and zero: exponent 15 with fraction 7 is NaN.
+        // There are 126 values of each sign, and zero. Exponent 15 with fraction 7 is NaN.
         assert_eq!(levels.len(), 253);
         assert_eq!((levels[126], levels[127], levels[252]), (0.0, 2f64.powi(-9), 448.0));
         assert_eq!(levels[251], 416.0);

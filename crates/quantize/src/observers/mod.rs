@@ -32,9 +32,9 @@ pub use moving_average::MovingAverage;
 pub use mse::MeanSquaredError;
 pub use percentile::Percentile;
 
-use crate::requests::from_first;
 use crate::statistics::{Kind, Leaders, Observation, Statistics};
-use strait_core::{Reason, ReasonCode};
+use strait_core::shape::axis_of;
+use strait_core::{Reason, ReasonCode, refused};
 use strait_target::spec::{CodeKind, Observed, Observer as Word, ObserverOptions};
 
 /// The kind of grid for which an observer makes a range.
@@ -144,7 +144,7 @@ impl ObserverChoice {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
         }
-        let axis = from_first(self.options.axis.unwrap_or(-1), rank)?;
+        let axis = axis_of(self.options.axis.unwrap_or(-1), rank)?;
         Some(vec![Kind::Leaders {
             axis: u32::try_from(axis).ok()?,
         }])
@@ -194,7 +194,7 @@ impl ObserverChoice {
         let codes = grid.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);
         match self.observer.refusal(observed, codes) {
             None => self.make().range(seen, grid),
-            Some(text) => Err(Reason::new(ReasonCode::Range, text)),
+            Some(text) => refused(ReasonCode::Range, text),
         }
     }
 }
@@ -205,6 +205,41 @@ impl Observer for ObserverChoice {
         // The place that chooses the observer has already checked that only the largest elements of the value matter.
         self.range_of(Observed::Ranked, seen, grid)
     }
+}
+
+/// The range with the smallest error; the first one of several. `otherwise` if no range has a finite error.
+fn least_error<T: Copy>(
+    ranges: impl Iterator<Item = [T; 2]>,
+    otherwise: [T; 2],
+    error: impl Fn([T; 2]) -> f64,
+) -> [T; 2] {
+    let mut best = (f64::INFINITY, otherwise);
+    for range in ranges {
+        let error = error(range);
+        if error < best.0 {
+            best = (error, range);
+        }
+    }
+    best.1
+}
+
+/// Ranges inside [`min`, `max`], the widest first. Each end takes all shares of itself, in steps of 1 / `candidates`. On
+/// a symmetric grid, both ends are as far from zero.
+fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
+    let whole = candidates..=candidates;
+    let shares = |is_whole: bool| if is_whole { whole.clone() } else { 1..=candidates };
+    let (highs, lows) = (shares(!symmetric && max <= 0.0), shares(symmetric || min == 0.0));
+    let share = move |i: u32| f64::from(i) / f64::from(candidates);
+    let both = highs
+        .rev()
+        .flat_map(move |high| lows.clone().rev().map(move |low| [low, high]));
+    both.map(move |[low, high]| {
+        let reach = share(high) * max.max(-min);
+        match symmetric {
+            true => [-reach, reach],
+            false => [min * share(low), max * share(high)],
+        }
+    })
 }
 
 /// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
@@ -224,10 +259,7 @@ pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     statistics.add(0, elements);
     match statistics.nan() {
         0 => Ok(statistics),
-        nan => Err(Reason::new(
-            ReasonCode::NotFinite,
-            format!("{nan} of its elements are NaN"),
-        )),
+        nan => refused(ReasonCode::NotFinite, format!("{nan} of its elements are NaN")),
     }
 }
 
@@ -236,23 +268,18 @@ fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     let [below, above] = statistics.infinite;
     let infinite = below.saturating_add(above);
     if infinite > 0 {
-        return Err(Reason::new(
-            ReasonCode::NotFinite,
-            format!("{infinite} of its elements are infinite in the calibration data"),
-        ));
+        let text = format!("{infinite} of its elements are infinite in the calibration data");
+        return refused(ReasonCode::NotFinite, text);
     }
     match (statistics.min(), statistics.max()) {
         (Some(min), Some(max)) => Ok([min, max]),
         // Without elements, any grid is fine.
         _ if statistics.is_empty() => Ok([0.0; 2]),
-        _ if statistics.nan() > 0 => Err(Reason::new(
+        _ if statistics.nan() > 0 => refused(
             ReasonCode::NotFinite,
             "all of its elements are NaN in the calibration data",
-        )),
-        _ => Err(Reason::new(
-            ReasonCode::NotObserved,
-            "the calibration data never reached it",
-        )),
+        ),
+        _ => refused(ReasonCode::NotObserved, "the calibration data never reached it"),
     }
 }
 
@@ -285,8 +312,8 @@ mod tests {
         ..POWER
     };
 
-    /// Elements around a little above zero, most of them within `spread`: each the sum of four numbers that are as good as
-    /// random.
+    /// Elements around a number a little above zero, most of them within `spread`. Each element is the sum of four
+    /// pseudo-random numbers.
     pub(super) fn bell(count: usize, spread: f32) -> Vec<f32> {
         let mut state = 1u32;
         let mut next = || {
@@ -311,7 +338,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
-        /// The moving average too: it goes by the positions of samples, not by their arrival.
+        /// This also holds for the moving average, which depends on the positions of samples and not on when they arrive.
         #[test]
         fn no_observer_depends_on_the_order_or_the_grouping_of_samples(
             data in prop::collection::vec(prop::collection::vec(-50f32..90.0, 1..60), 1..7),

@@ -2,7 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, ValueStatistics, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes, inside_of, least_error};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
@@ -115,29 +115,9 @@ impl Observer for MeanSquaredError {
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));
         let error = Error::new(statistics, grid);
-        let mut best = (f64::INFINITY, [min, max]);
-        let share = |i: u32| f64::from(i) / f64::from(CANDIDATES);
-        // The widest ranges are tried first. So if two ranges are equally good, the one that clips less is kept.
-        for high in (1..=CANDIDATES).rev() {
-            let lows = if grid.symmetric || min == 0.0 {
-                CANDIDATES..=CANDIDATES
-            } else {
-                1..=CANDIDATES
-            };
-            for low in lows.rev() {
-                let range = if grid.symmetric {
-                    let reach = share(high) * max.max(-min);
-                    [-reach, reach]
-                } else {
-                    [min * share(low), max * share(high)]
-                };
-                let error = error.of(range);
-                if error < best.0 {
-                    best = (error, range);
-                }
-            }
-        }
-        Ok([best.1[0] as f32, best.1[1] as f32])
+        let ranges = inside_of([min, max], grid.symmetric, CANDIDATES);
+        let best = least_error(ranges, [min, max], |range| error.of(range));
+        Ok(best.map(|end| end as f32))
     }
 }
 
@@ -173,7 +153,8 @@ mod tests {
         assert!(high < 60.0, "{high}");
     }
 
-    /// Every candidate, each element rounded to the grid that its range becomes.
+    /// Compares the result with trying every candidate, where each element is rounded to the grid of the candidate's
+    /// range.
     #[test]
     fn the_search_finds_what_trying_all_ranges_on_the_elements_finds() {
         let mut elements = bell(3000, 1.0);

@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// As a later version would write it.
+    /// The file has a section that only a later version of Strait would write.
     #[test]
     fn a_section_that_is_not_known_is_passed_over() {
         let mut bytes = written(&example());
@@ -335,7 +335,8 @@ mod tests {
         assert_eq!((found.peaks("/a:0"), found.sections().len()), (None, 2));
     }
 
-    /// Whatever a hash is made to fit: lengths that are not there, records of another length, counts of nothing.
+    /// The hash fits, but the contents are wrong, for example lengths beyond the end, records of another length, or
+    /// counts of nothing.
     #[test]
     fn hostile_bytes_do_no_harm() {
         let bytes = written(&example());

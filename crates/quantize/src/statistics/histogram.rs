@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(bins.iter().filter(|(_, count)| *count > 0).count(), h.occupied().len());
     }
 
-    /// Few elements are sorted and many are counted; both ways, and one by one, the bins are the same.
+    /// Few elements are sorted, and many are counted. Both ways give the same bins as adding the elements one by one.
     #[test]
     fn the_way_of_counting_changes_no_bin() {
         let elements: Vec<f32> = (0..3 * FEW).map(|i| ((i * 7919) % 1009) as f32 / 64.0 - 3.0).collect();

@@ -64,20 +64,16 @@ pub(crate) fn most_bytes_of_leaders(rows: u64, samples: u64) -> u64 {
 impl Statistics {
     /// The smallest finite element, if any was seen.
     pub fn min(&self) -> Option<f32> {
-        self.samples
-            .iter()
-            .map(|s| s.min)
-            .filter(|m| m.is_finite())
-            .reduce(f32::min)
+        self.finite(|sample| sample.min).reduce(f32::min)
     }
 
     /// The largest finite element, if any was seen.
     pub fn max(&self) -> Option<f32> {
-        self.samples
-            .iter()
-            .map(|s| s.max)
-            .filter(|m| m.is_finite())
-            .reduce(f32::max)
+        self.finite(|sample| sample.max).reduce(f32::max)
+    }
+
+    fn finite(&self, end: fn(&SampleRange) -> f32) -> impl Iterator<Item = f32> {
+        self.samples.iter().map(end).filter(|end| end.is_finite())
     }
 
     /// The number of elements that are NaN.

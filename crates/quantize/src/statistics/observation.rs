@@ -274,7 +274,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
-        /// Every kind, any number of parts, any order of joining: the bytes of the file are those of one run.
+        /// For every kind of statistics, any number of parts and any order of joining, the bytes of the file are those of
+        /// a single run.
         #[test]
         fn any_split_gives_the_bytes_of_one_run(
             data in prop::collection::vec(prop::collection::vec(prop::num::f32::ANY, 3..40), 1..12),
@@ -292,7 +293,7 @@ mod tests {
                 shares.enumerate().map(|(index, share)| (order[index], of(&data, &share))).collect();
             shares.sort_by_key(|(key, _)| *key);
             let mut shares: Vec<Observation> = shares.into_iter().map(|(_, share)| share).collect();
-            // One after the other, or pairs, then pairs of pairs.
+            // The parts are joined one after the other, or in pairs, then in pairs of pairs, and so on.
             while shares.len() > 1 {
                 let next = shares.remove(if tree { 0 } else { 1 });
                 if tree {

@@ -1,4 +1,4 @@
-//! Compares a file of vectors with one or several rules.
+//! Compares the results of a program, stored in a file, with those of one or several of our rules.
 
 use crate::rules::{self, Rows};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use std::path::Path;
 use strait_requantize::form::TosaInput;
 use strait_requantize::{IntType, Per, Roundings};
 
-/// The inputs that a program got, and its results.
+/// A case: the inputs that another program got, and its results.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     /// The scale of the result.
@@ -38,7 +38,7 @@ pub(crate) struct Case {
     /// Accumulators with one row for each channel, or operands with one row for each operand. Floats are stored as
     /// their bits.
     pub(crate) x: Rows,
-    /// The results of the program. `None` if the program reports that there is no result.
+    /// The results of the program. `None` for inputs for which the program reports that there is no result.
     pub(crate) y: Vec<Vec<Option<i64>>>,
 }
 
@@ -68,7 +68,7 @@ struct File {
     program: String,
     kernel: String,
     rule: String,
-    /// True if the results of the rule should be equal to those of the kernel.
+    /// True if the results of our rule should be equal to those of the kernel.
     equal: bool,
     other_rules: Vec<String>,
     note: Option<String>,
@@ -84,24 +84,24 @@ pub(crate) struct Kernel {
     pub(crate) equal: bool,
     /// The comparison with our rule for this kernel.
     pub(crate) rule: Count,
-    /// Comparisons with similar rules. They show that the vectors can distinguish these rules from ours.
+    /// Comparisons with similar rules. They show that the cases can tell these rules from ours.
     pub(crate) others: Vec<Count>,
 }
 
-/// The numbers of results that were compared, by outcome.
+/// How many results were compared, by outcome.
 pub(crate) struct Count {
     pub(crate) name: String,
     pub(crate) compared: usize,
     pub(crate) differing: usize,
-    /// The number of results outside of the form's domain, where the program wraps.
+    /// The number of results for accumulators outside of the form's domain, where the program wraps.
     pub(crate) outside: usize,
-    /// The number of results that neither the rule nor the program defines.
+    /// The number of inputs for which neither the rule nor the program defines a result.
     pub(crate) undefined: usize,
     first: Option<String>,
 }
 
 impl Kernel {
-    /// Reads a file and compares its cases with the rules.
+    /// Reads a file and compares the results in its cases with those of the rules.
     pub(crate) fn read(path: &Path) -> Result<Kernel, Box<dyn Error>> {
         let file: File = serde_json::from_slice(&std::fs::read(path)?)?;
         let count = |rule: &String| Count::new(rule, &file.cases);
@@ -115,7 +115,7 @@ impl Kernel {
         })
     }
 
-    /// False only if the results should be equal to the kernel's, and either a result differs or nothing was compared.
+    /// False if the results should be equal to the kernel's, but a result differs or nothing was compared.
     pub(crate) fn holds(&self) -> bool {
         !self.equal || (self.rule.differing == 0 && self.rule.compared > 0)
     }
@@ -187,8 +187,8 @@ impl Count {
 }
 
 impl Case {
-    /// The operands of a result, as text. If there are as many rows of operands as of results, each row is a channel.
-    /// Otherwise each row is an operand.
+    /// The operands of a result, as text. If there are as many rows of operands as rows of results, each row is a
+    /// channel. Otherwise each row is an operand.
     fn operands(&self, row: usize, at: usize) -> String {
         let rows = if self.x.len() == self.y.len() {
             &self.x[row..=row]

@@ -57,7 +57,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("resampled in 10 bits", |c| c.resampled(10, Rounding::HalfAway)),
     ("resampled in 11 bits", |c| c.resampled(11, Rounding::HalfAway)),
     ("half up", |c| c.resampled(10, Rounding::HalfUp)),
-    // Similar rules: the function of real numbers, rounded once
+    // Similar rules: each computes the function of real numbers and rounds it once.
     ("nearest softmax", |c| {
         let factor = f64::from(c.input()?) * f64::from(c.parameter()?);
         let row = |row: &Vec<i64>| {
@@ -141,7 +141,7 @@ impl Case {
         Ok(vec![places.map(one).collect()])
     }
 
-    /// Computes a function of real numbers between the grids of the case.
+    /// Computes a function of real numbers with the operand's and the result's grid of the case.
     fn function(&self, function: impl Fn(f64) -> f64) -> Results {
         let (scale, zero) = (f64::from(self.input()?), i64::from(self.zero_pair()?.0));
         let one = |&x: &i64| self.nearest(function((x - zero) as f64 * scale));

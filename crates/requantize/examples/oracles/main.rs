@@ -1,12 +1,13 @@
-//! Compares the results of other programs with those of our forms. `cargo xtask oracles` writes the files and runs this
-//! example.
+//! Compares the results of other programs (such as LiteRT and ONNX Runtime) with those of our forms. `cargo xtask
+//! oracles` writes the files with the programs' results and runs this example.
 //!
 //! `cargo run -p strait-requantize --example oracles -- FOLDER DOCUMENT`
 //!
-//! Each file in the folder holds the cases of one kernel: the parameters in the form that the program got (scales, zero
-//! points, integers), and rows of integers with the program's results. Our rules make forms from the same parameters.
-//! The example prints the counts, and writes them to the document as a table. The exit code is 1 if a kernel differs
-//! from a rule that should be equal to it.
+//! Each file in the folder holds the cases of one kernel of a program. A case has the parameters that the program got
+//! (scales, zero points, integers), the rows of integers that it got, and its results. Our rules make forms from the
+//! same parameters. The example prints how many results are equal and how many differ, and writes these numbers to the
+//! document as a table. The exit code is 1 if a kernel's results differ from those of a rule that should be equal to
+//! it.
 
 mod compare;
 mod functions;

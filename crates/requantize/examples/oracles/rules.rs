@@ -1,4 +1,4 @@
-//! The rules by name. A rule turns the parameters of a case into one of our forms, and computes the form's results.
+//! The rules by name. A rule makes one of our forms from the parameters of a case, and computes the form's results.
 
 use crate::{compare::Case, functions};
 use std::error::Error;
@@ -9,7 +9,7 @@ use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form,
 /// Integers, with one row for each channel or operand.
 pub(crate) type Rows = Vec<Vec<i64>>;
 
-/// Our results. `None` for integers for which the form is not defined.
+/// The results of our form. `None` for integers for which the form is not defined.
 pub(crate) type Results = Result<Vec<Vec<Option<i64>>>, Box<dyn Error>>;
 
 /// A rule: a function that computes the results for the rows of a case.
@@ -22,7 +22,8 @@ pub(crate) fn find(name: &str) -> Option<Rule> {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // Compares the program's results with those of our executor. The file already has both.
+    // For files that already contain the results of our executor, as `x`. This rule returns these results unchanged,
+    // so that they are compared with the results of the other program.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),
@@ -45,7 +46,7 @@ const RULES: &[(&str, Rule)] = &[
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
     }),
-    // A weight of one is exact, so the factor is f32(input / output).
+    // The weight 1.0 does not change the factor, so the factor is f32(input / output).
     ("litert::relu", |c| {
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
@@ -173,7 +174,8 @@ impl Case {
         }
     }
 
-    /// The factor from one scale to the other, in f64. If a sum will become a mean, this is the factor of its elements.
+    /// The factor from one scale to the other, in f64. For a mean, it also includes the division by the number of
+    /// elements.
     fn ratio(&self) -> Result<f64, Box<dyn Error>> {
         let scale: f64 = match (&self.inputs[..], &self.weights) {
             ([input], None) => (*input).into(),
@@ -200,7 +202,7 @@ impl Case {
         }
     }
 
-    /// The codes of the ends of a fused activation.
+    /// The ends of a fused activation, as codes.
     fn activation(&self) -> [i32; 2] {
         let end = |end: Option<f32>, other: i32| {
             end.map_or(other, |end| {
@@ -211,7 +213,7 @@ impl Case {
         [end(low, self.out.min()), end(high, self.out.max())]
     }
 
-    /// Requantizes each row by the channel of the form that has the same number as the row.
+    /// Requantizes each row with the channel of the form that has the same index as the row.
     fn requantized(&self, form: Result<Requantization, ScaleError>) -> Results {
         let (form, [low, high]) = (form?, self.activation());
         let row = |(channel, row): (usize, &Vec<i64>)| {
@@ -233,7 +235,7 @@ impl Case {
         Ok(vec![a.iter().zip(b).map(one).collect()])
     }
 
-    /// Requantizes with one rounding, ties up, and a multiplier of 31 bits.
+    /// Requantizes with one rounding (ties up) and a multiplier of 31 bits.
     fn once(&self, factor: f64) -> Results {
         self.requantized(fixed_point::tf_lite(
             &factor.into(),
@@ -247,7 +249,7 @@ impl Case {
 
 type ProductRule = fn(f32, &Per<f32>, f32, i32, IntType) -> Result<Requantization, ScaleError>;
 
-/// Requantizes accumulators of products with weights.
+/// Requantizes the accumulators of a layer with weights.
 fn product(case: &Case, rule: ProductRule) -> Results {
     let weights = case.weights.as_ref().ok_or("weight scales are expected")?;
     case.requantized(rule(case.input()?, weights, case.output, case.zero, case.out))
@@ -282,7 +284,7 @@ fn quantized_where_defined(case: &Case, to: impl Fn(f32) -> Option<i32>) -> Resu
     case.x.iter().map(|row| row.iter().map(one).collect()).collect()
 }
 
-/// Computes RESCALE. `roundings` may replace the number of roundings in the case.
+/// Computes RESCALE. If `roundings` is given, it replaces the number of roundings in the case.
 fn rescaled(case: &Case, roundings: Option<Roundings>) -> Results {
     let rescale = case.rescale.as_ref().ok_or("parameters of RESCALE are expected")?;
     let form = Requantization::from(form::TosaRescale {

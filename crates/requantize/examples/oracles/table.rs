@@ -1,4 +1,4 @@
-//! Writes the counts of the comparisons as a document.
+//! Writes the numbers of equal and differing results as a document.
 
 use crate::compare::{Count, Kernel};
 use std::fmt::Write;

@@ -4,17 +4,17 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The reason why it is enough to compare two chains of steps in order to compare two graphs.
+/// Why comparing two chains of steps is enough to compare the two graphs that contain them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
     /// The producer makes the same accumulators as before, so both chains get the same integers. This applies to
     /// convolutions, sums, products and sums of windows.
     SameAccumulator,
-    /// The producer selects one of its operand's elements by their order. A chain R never gives a smaller result for a
-    /// larger element, so it keeps the order: R(max(x1, x2, …)) = max(R(x1), R(x2), …). So it does not matter where in
-    /// the pool the target applies R. If a window can be empty, R must also map the smallest accumulator to the
-    /// smallest code.
+    /// The producer selects one of its operand's elements by their order, as a max pool does. A chain R never gives a
+    /// smaller result for a larger element, so R(max(x1, x2, …)) = max(R(x1), R(x2), …), and it does not matter whether
+    /// the target applies R before or after the selection. If a window can be empty, R must also map the smallest
+    /// accumulator to the smallest code.
     Commutes,
     /// The chains were applied at compile time to all elements of a tensor, and each element was compared. This applies
     /// to lookups and constants.
@@ -22,14 +22,14 @@ pub enum Argument {
         /// The number of elements.
         entries: u64,
     },
-    /// The producer quantizes real numbers, and after fusion it does so to another grid. Before and after fusion, the
-    /// code is a function of an f32 that never becomes smaller when the f32 becomes larger. So comparing the thresholds
-    /// of both functions over the ordered bit patterns compares them for every float. NaN has no place in this order
-    /// and is evaluated separately.
+    /// The producer quantizes real numbers, and the fusion gives it another grid. Before and after the fusion, the code
+    /// is a function of an f32, and a larger f32 never gets a smaller code. So it is enough to compare the thresholds
+    /// of both functions over the bit patterns of all floats, in the order of their values. NaN has no place in this
+    /// order and is compared separately.
     OrderedFloats {
-        /// The quantization in front of the steps `before`.
+        /// The quantization that comes before the steps `before`.
         before: FromFloat,
-        /// The quantization in front of the steps `after`.
+        /// The quantization that comes before the steps `after`.
         after: FromFloat,
     },
 }
@@ -81,8 +81,8 @@ impl FromFloat {
         Quantization::new(scaling, (self.zero_point, self.added), self.rounding, self.out)
     }
 
-    /// True if a larger number never gets a smaller code. This is so if the scale is positive and finite, and also the
-    /// reciprocal if it is used.
+    /// True if a larger number never gets a smaller code. This is so if the scale is positive and finite. If the
+    /// quantization multiplies by the reciprocal of the scale, the reciprocal must be positive and finite too.
     pub fn is_legal(&self) -> bool {
         let scale = if self.reciprocal { 1.0 / self.scale } else { self.scale };
         self.scale > 0.0 && self.scale.is_finite() && scale > 0.0 && scale.is_finite()

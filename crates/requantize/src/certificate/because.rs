@@ -30,13 +30,13 @@ pub enum Because {
         /// The number of elements.
         elements: u64,
     },
-    /// Each channel of the parameters requantizes the sums of windows in which at most this many elements are not
-    /// padding. There is one channel for each divisor of a mean that leaves padding out.
+    /// The parameters have one channel for each divisor of a mean that leaves padding out. Each channel requantizes the
+    /// sums of windows in which at most this many elements are not padding.
     Elements {
         /// The largest number of elements for each channel.
         most: Vec<u64>,
     },
-    /// The codes of real zero are subtracted from the operands before anything else.
+    /// The zero points of the operands are subtracted from the codes before anything else is computed.
     ZeroPoints,
     /// Only the type of the value is known.
     Type(IntType),

@@ -1,4 +1,4 @@
-//! Numbers floats by integers that have the same order.
+//! Maps floats to integers that have the same order.
 
 /// The position of a float among all floats. If `a < b` as floats, then `ordered(a) < ordered(b)`, and the positions of
 /// neighbours differ by one. The two zeros count as neighbours: −0 has the position −1. NaN has a position beyond those

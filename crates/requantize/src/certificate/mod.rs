@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// The reason why it is enough to compare the two chains.
+    /// The reason why comparing the two chains is enough.
     pub argument: Argument,
     /// The original steps, in the order in which they were applied.
     pub before: Vec<Step>,
@@ -33,7 +33,8 @@ pub struct Certificate {
     /// entries or another quantization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Step>,
-    /// The numbers that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
+    /// The numbers that can enter the chains, both ends of the interval included: accumulators, the entries of a table,
+    /// or [`ordered`] floats.
     pub interval: Per<(i64, i64)>,
     /// The facts from which the interval was derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,8 +95,8 @@ impl Certificate {
         }
     }
 
-    /// The verdict with the largest difference. If several channels have this difference, the verdict of the first of
-    /// them.
+    /// The verdict with the largest difference. If several channels have the same largest difference, this is the
+    /// verdict of the first of them.
     pub fn worst(&self) -> &Verdict {
         worst(&self.verdict)
     }

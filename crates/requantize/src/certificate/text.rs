@@ -98,8 +98,7 @@ impl Certificate {
         })
     }
 
-    /// The number of thresholds of all channels together. `None` if there are too many thresholds to compare them one
-    /// by one.
+    /// The number of thresholds of all channels together. `None` if there are too many to compare them one by one.
     fn steps(&self) -> Option<i64> {
         let (from, chain) = match &self.argument {
             Argument::OrderedFloats { before, .. } => (Some(before), &self.before),
@@ -108,7 +107,7 @@ impl Certificate {
         let mut all = 0i64;
         for channel in 0..self.verdict.values().len() {
             let (low, high) = *self.interval.get(channel)?;
-            // Only in a damaged certificate, an interval is empty. Then there is no number of thresholds.
+            // The interval is empty only in a damaged certificate. It then has no thresholds.
             if low > high {
                 return None;
             }
@@ -136,7 +135,7 @@ fn interval(intervals: &Per<(i64, i64)>) -> String {
     format!("[{}, {}]", grouped(low), grouped(high))
 }
 
-/// A share as a percentage. It has two decimals, or as many as are needed to show a digit that is not zero.
+/// A share as a percentage, with two decimals. A smaller share has as many decimals as its first nonzero digit needs.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = (2..12).find(|&n| percent * 10f64.powi(n) >= 1.0).unwrap_or(12);
@@ -212,7 +211,7 @@ mod tests {
         assert_eq!(percent(0.000_5), "0.05");
         assert_eq!(percent(0.5), "50.00");
         assert_eq!(percent(0.000_000_31), "0.00003");
-        // One of all accumulators is the least.
+        // The smallest possible share is a single one of all 2^32 accumulators.
         for bits in 0..=32 {
             let said = percent(0.5f64.powi(bits));
             assert!(said.parse::<f64>().unwrap() > 0.0, "{said}");

@@ -119,7 +119,8 @@ mod tests {
         }
     }
 
-    /// Of numbers that saturate either way a second zero point moves none: it moves NaN alone.
+    /// All numbers in the interval saturate, so another zero point does not change their codes. It only changes the
+    /// code of NaN.
     #[test]
     fn not_a_number_is_compared_too() {
         let large = (ordered(1e9), ordered(f32::INFINITY));
@@ -134,7 +135,7 @@ mod tests {
         };
         assert!(of(100, &[]).starts_with("exact on every float"), "{}", of(100, &[]));
         assert!(of(98, &[]).starts_with("2 LSB at NaN, "), "{}", of(98, &[]));
-        // Behind a shift by 2, numbers are 32 and NaN is 25: 95 and 35 away from 127 and 60.
+        // After a shift by 2, the code of numbers is 32 and that of NaN is 25, which are 95 and 35 away from 127 and 60.
         let shift = Step::from(Requantization::from(ArithFolded {
             narrowing: Narrowing {
                 shift: 2.into(),

@@ -1,9 +1,10 @@
-//! Decides which activation functions in front of a requantization can move behind it, and which are not needed.
+//! Decides which activation functions can move from the front of a requantization to behind it, and which of them have
+//! no effect.
 
 use super::thresholds::{DecideError, common_channels};
 use crate::{IntType, Per, Requantization, Step};
 
-/// An activation function of accumulators. It is classified by what can be proven about it.
+/// An activation function that is applied to accumulators. The variants say what can be proven about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `min(max(x, low), high)`: ReLU, ReLU6, Clip, in the accumulator's integers.
@@ -36,8 +37,8 @@ pub enum Behind {
     NotAClamp,
 }
 
-/// A search for one limit for all channels: the value that is required where the activation has an effect, and a bound
-/// for the values that change nothing in the other channels.
+/// The search for one limit that is right for all channels: the value that some channels require because the activation
+/// has an effect in them, and a bound that the limit must respect so that it changes nothing in the other channels.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
@@ -47,7 +48,8 @@ struct Limit {
 }
 
 impl Limit {
-    /// Adds a channel. Returns `false` if no single limit is right for this channel and all channels before.
+    /// Adds a channel. Returns `false` if no single limit is right for this channel and all channels that were added
+    /// before.
     fn serves(&mut self, acts: bool, value: i32, channel: usize, nearer: impl Fn(i32, i32) -> bool) -> bool {
         if acts {
             *self.demanded.get_or_insert(value) == value
@@ -62,9 +64,10 @@ impl Limit {
 
 /// Moves an activation from the front of a requantization R to behind R, for the accumulators that can occur.
 ///
-/// A larger accumulator never gives a smaller result, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). In a channel, a
-/// limit has an effect if R at the end of the interval differs from R at the limit. If it has no effect, any wider
-/// limit is right too. One pair of limits can be used for all channels only if it is right for each of them.
+/// A larger accumulator never gives a smaller result, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). A limit has an
+/// effect in a channel if R gives different results at the limit and at the end of the channel's interval. If a limit
+/// has no effect, any wider limit is right too. One pair of limits can be used for all channels only if it is right for
+/// each of them.
 ///
 /// # Errors
 /// The interval, or a limit inside the interval, lies outside of the domain of R.

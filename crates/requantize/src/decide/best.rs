@@ -1,18 +1,19 @@
 //! Finds the integers with which a form comes nearest to the ideal function of a real factor. This is for forms whose
 //! integers can be chosen freely.
 //!
-//! If a form has the rounding of the ideal function and adds the zero point in the same place, it depends only on v = m
-//! / 2^n, and for v = s it is the ideal function. For x above zero, a larger v never gives a smaller result. For x
-//! below zero, a larger v never gives a larger result. So on either side of s, the difference from the ideal function
-//! grows with |v - s| at every x. The largest difference and the number of differing x grow with it. The best v is
-//! therefore the nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function,
-//! for any width of the form, and the better one is the optimum.
+//! A form has a multiplier m and a right shift n, and approximates the real factor s by v = m / 2^n. If the form rounds
+//! as the ideal function does and adds the zero point in the same place, its results depend only on x and v, and for v
+//! = s the form is the ideal function. For x above zero, a larger v never gives a smaller result. For x below zero, a
+//! larger v never gives a larger result. So on either side of s, the difference from the ideal function grows with |v -
+//! s| at every x, and so do the largest difference and the number of x with a difference. The best v is therefore the
+//! nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function, for any width
+//! of the form, and the better one is the optimum.
 //!
-//! The comparison uses only the parameters if they are enough to decide it. Otherwise it uses thresholds, if there are
-//! at most [`MAX_STEPS`] of them, as for results of 8 and 16 bits, or else it goes accumulator by accumulator, if there
-//! are at most that many accumulators. This limit is a count, so it is the same on every machine. It can be exceeded by
-//! 32-bit results that are spread over many accumulators. Then the nearest v is the answer: it is not known whether
-//! another v is better, because only this one was tried.
+//! The parameters alone often decide the comparison. If they do not, the thresholds are compared, if there are at most
+//! [`MAX_STEPS`] of them, as for results of 8 and 16 bits. If there are more, the results are compared accumulator by
+//! accumulator, if there are at most [`MAX_STEPS`] accumulators. This limit is a count, so it is the same on every
+//! machine. It can be exceeded by 32-bit results that are spread over many accumulators. Then the v nearest to s is the
+//! answer, and it is not known whether another v is better.
 
 use super::{
     deviation::between,
@@ -51,13 +52,13 @@ impl Limits {
 pub struct Best {
     /// The integers. The form is `round((x factor + addend) / 2^shift) + zero_point`.
     pub affine: Affine,
-    /// How far the form with the best integers is from the ideal function. `None` if finding out takes too many
+    /// How far the form with the best integers is from the ideal function. `None` if measuring this takes too many
     /// comparisons.
     pub deviation: Option<Deviation>,
 }
 
 impl Best {
-    /// Says whether the integers are proven to be the best.
+    /// Says whether it is proven that no other integers are better.
     pub fn found(&self) -> Optimality {
         match self.deviation {
             Some(_) => Optimality::Optimal,
@@ -66,17 +67,17 @@ impl Best {
     }
 }
 
-/// Whether integers are proven to be the best.
+/// Whether it is proven that no other integers are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimality {
     /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// Of the integers that were tried, none are better. They are the nearest to the factor, and others were not
-    /// compared.
+    /// None of the integers that were tried are better. These integers are the nearest to the factor, and no others
+    /// were tried.
     BestFound,
 }
 
-/// The reason why there are no best integers.
+/// Why no best integers were found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BestError {
     /// No multiplier and shift within the limits make a legal form for this factor.
@@ -92,9 +93,10 @@ pub enum BestError {
     Decide(#[from] DecideError),
 }
 
-/// The multiplier and the shift within the limits that come nearest to the ideal function on an interval. Candidates
-/// are ranked by the largest difference, then by the number of accumulators that differ, by |m / 2^n - s|, and by the
-/// shift. If finding the first two would take too many comparisons, only the others count.
+/// The multiplier m and the shift n within the limits that come nearest to the ideal function with the factor s on an
+/// interval. Candidates are ranked by the largest difference, then by the number of accumulators with a difference,
+/// then by |m / 2^n - s|, and then by the shift. If finding the first two takes too many comparisons, only the last two
+/// count.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.
@@ -108,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The function as lines. `None` if its parameters alone do not determine the lines, so that its thresholds are
-    /// needed.
+    /// The ideal function as a piecewise linear function, rounded down. `None` if the parameters alone do not determine
+    /// it, so that the thresholds are needed.
     lines: Option<Lines>,
 }
 
@@ -124,8 +126,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How far a function is from the ideal function. The comparison uses the parameters, or the thresholds of both
-    /// functions, or it goes accumulator by accumulator if there are fewer accumulators than thresholds.
+    /// How far a function is from the ideal function. The two are compared by their parameters, by their thresholds, or
+    /// accumulator by accumulator if there are fewer accumulators than thresholds.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let interval = self.interval;
         let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
@@ -191,8 +193,8 @@ impl<'a> Target<'a> {
 }
 
 impl Ideal {
-    /// How far steps are from the ideal function on an interval. For a runtime's own integers, this is what the runtime
-    /// loses.
+    /// How far steps are from the ideal function on an interval. If the steps have the integers that a runtime derives,
+    /// this is the accuracy that the runtime loses.
     ///
     /// # Errors
     /// [`DecideError::TooManySteps`] if there are too many thresholds and too many accumulators to compare the
@@ -202,8 +204,9 @@ impl Ideal {
     }
 
     /// The multipliers and shifts within the limits that come nearest to the factor from below and from above, the
-    /// nearest first. Each comes with its distance from the factor, its shift, and true if it is above the factor. On
-    /// either side of the factor, the first one is the best one.
+    /// nearest first. Each entry contains the distance from the factor, the shift, and true if the entry is above the
+    /// factor. The first entry below the factor is the best one below, and the first entry above it is the best one
+    /// above.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
@@ -228,7 +231,7 @@ impl Ideal {
                 let distance = self.distance(affine.factor, affine.shift);
                 candidates.push((distance, affine.shift, m > around[0], affine));
             }
-            // With a smaller shift there would be no new values, except for values that are too large for this shift.
+            // A smaller shift adds no new values. It would only leave out those that are too large for this shift.
             if nearest == around {
                 break;
             }
@@ -254,7 +257,7 @@ impl Ideal {
     }
 }
 
-/// The same function with the smallest possible shift that is at least `first`.
+/// The same function with its shared powers of two cancelled, as far as the shift stays at least `first`.
 pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     let shared = shared_powers(&a).min(a.shift.saturating_sub(first));
     Affine {

@@ -24,8 +24,8 @@ use crate::{
 ///   2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
 /// - m2 = 1, z1 + a2 = 0, and both forms round towards zero.
 ///
-/// `first` must not saturate before the ends of its type, as a form with a ReLU does, because the combined form does
-/// not.
+/// `first` must not contain a ReLU or another limit inside the range of its type, because the combined form does not
+/// apply this limit.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let out = second.out();
     if second.range() == [out.min(), out.max()] {
@@ -68,8 +68,8 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
 /// saturation and clamps included. `None` if the forms cannot be combined, or if the clamp would differ from channel to
 /// channel.
 ///
-/// The first step saturates or clamps to a range [a, b]. This becomes a clamp behind the second step, to the results of
-/// the second step for a and b. The clamp is left out if the combined form never exceeds these results on the interval.
+/// The first step saturates or clamps to a range [a, b]. The combined step has a clamp to the results of the second
+/// step for a and b instead. This clamp is left out if the combined form never exceeds these results on the interval.
 ///
 /// # Errors
 /// The interval lies outside of the combined form's domain.

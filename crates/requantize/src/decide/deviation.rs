@@ -21,7 +21,7 @@ impl From<Deviation> for Verdict {
     }
 }
 
-/// True if two chains of steps give equal results on `interval` (both ends included).
+/// True if two chains of steps give equal results for every accumulator of `interval` (both ends included).
 ///
 /// # Errors
 /// Errors of [`deviation`]. If the question cannot be decided, the result is an error and never "equal".
@@ -42,9 +42,10 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// The difference of two chains of steps on `interval` (both ends included). If the steps or their normalised
-/// parameters are equal, the chains do not differ. Otherwise their thresholds are compared. If there are many
-/// thresholds, such as 65 535 for a function into 16 bits, they are computed during the comparison and not stored.
+/// The difference of two chains of steps on `interval` (both ends included). If the steps are equal, or their
+/// parameters after normalisation are equal, the chains do not differ. Otherwise their thresholds are compared. If
+/// there are many thresholds, such as 65 535 for 16-bit results, they are computed during the comparison and not
+/// stored.
 ///
 /// # Errors
 /// The interval does not lie inside the domain of the first steps, or a result does not lie inside the domain of the
@@ -114,7 +115,8 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         };
         return (0..count).map(defined).collect::<Result<_, _>>().map(Per::Channel);
     }
-    // If the functions are equal on the smallest interval that contains all others, they are equal on each interval.
+    // If the functions are equal on the smallest interval that contains the intervals of all channels, they are equal
+    // on each of these intervals.
     let low = interval.values().iter().map(|i| i.0).min();
     let high = interval.values().iter().map(|i| i.1).max();
     if let (true, Some(low), Some(high)) = (same_steps, low, high)
@@ -133,7 +135,7 @@ pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     listed(before, after).into()
 }
 
-/// Like [`difference`], but with the numbers of accumulators.
+/// Like [`difference`], but the result contains counts of accumulators.
 pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     if before == after {
         return Deviation::none(before.interval());
@@ -147,8 +149,8 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
 /// A function, given by its interval, its result at the lower end, and its thresholds in rising order.
 pub(super) type Listed<I> = ((i64, i64), i32, I);
 
-/// Compares two functions. Both are constant between thresholds, so one pass over the merged thresholds is enough, with
-/// one comparison for each part between two thresholds.
+/// Compares two functions by their thresholds. Both functions are constant between neighbouring thresholds, so one pass
+/// over the merged thresholds is enough. It compares the two results once for each stretch between thresholds.
 pub(super) fn between(
     before: Listed<impl Iterator<Item = i64>>,
     after: Listed<impl Iterator<Item = i64>>,
@@ -185,7 +187,7 @@ pub(super) fn between(
     found
 }
 
-/// The thresholds of a function, with the position that a pass over the thresholds has reached.
+/// The thresholds of a function, and how far a pass over them has come.
 struct Counted<I> {
     /// The result of the function before the next threshold.
     value: i32,

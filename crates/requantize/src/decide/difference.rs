@@ -1,4 +1,4 @@
-//! The difference of two functions on an interval, in numbers of accumulators.
+//! The difference of two functions on an interval: how large it is, and for how many accumulators.
 
 /// The difference of two functions on all integers of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ impl Deviation {
         }
     }
 
-    /// Adds `count` neighbouring accumulators, beginning at `from`, at which the functions differ by `lsb`. They must
-    /// be added in rising order.
+    /// Adds `count` neighbouring accumulators, beginning at `from`, at which the functions differ by `lsb`. Stretches
+    /// must be added in rising order of `from`.
     pub(crate) fn add(&mut self, lsb: u32, from: i64, count: u128) {
         if lsb > 0 {
             self.differing += count;

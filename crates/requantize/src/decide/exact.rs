@@ -6,8 +6,9 @@ use crate::{IntType, form::Affine};
 use std::ops::RangeInclusive;
 
 /// Lists the conditions under which a form is equal to a function. Let T_k be the first accumulator at which the
-/// function reaches k. The form has to reach k at T_k, and must not reach k at T_k - 1. Its result must not be below
-/// that of the function at the lower end of the interval, nor above it at the upper end, unless it saturates there.
+/// function reaches k. The form has to reach k at T_k, and must not reach k at T_k - 1. At the lower end of the
+/// interval, the form's result must not be below the function's, and at the upper end it must not be above it, unless
+/// it saturates there.
 ///
 /// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. It
 /// returns false to stop the listing.
@@ -25,8 +26,8 @@ fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, boo
 /// The factors with which `form` is exactly the function `target`, saturated to `out`. The other parameters of `form`
 /// do not change. `None` if there are no such factors.
 ///
-/// Let B_k be the first product that rounds to k minus the zero point. The form reaches k at x if x factor + addend >=
-/// B_k. For x > 0 this is a lower bound of the factor, and for x < 0 an upper bound.
+/// Let B_k be the smallest value of x factor + addend for which the form's result is at least k. The form reaches k at
+/// x if x factor + addend >= B_k. For x > 0 this is a lower bound of the factor, and for x < 0 an upper bound.
 pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i32>> {
     let (mut least, mut most) = (0i128, i128::from(i32::MAX));
     let feasible = demands(target, out, |x, k, reaches| {

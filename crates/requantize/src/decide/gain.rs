@@ -1,4 +1,4 @@
-//! Finds what a runtime loses because it derives its integers from the scales in a file by a rule of its own.
+//! Finds how much accuracy a runtime loses because it derives its integers from the scales in the file by a fixed rule.
 
 use super::{
     best::{Best, BestError, Limits, Target},
@@ -26,9 +26,9 @@ impl Gain {
     }
 }
 
-/// Compares the ideal function with two choices of integers: the runtime's own, and the best ones within the limits.
-/// The comparison changes nothing, because the file stores scales. A form without limits, such as one with an `f32`
-/// scale, has no integers to choose.
+/// Compares the ideal function with the form for two choices of integers: those that the runtime derives, and the best
+/// ones within the limits. This only reports what could be gained. The integers cannot be changed, because the file
+/// stores scales. A form without limits, such as one with an `f32` scale, has no integers to choose.
 ///
 /// # Errors
 /// The interval is empty or leaves the domain of the runtime's form, or the comparison takes too many steps.

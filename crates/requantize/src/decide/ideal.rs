@@ -1,4 +1,4 @@
-//! The ideal function of a real factor, in exact arithmetic.
+//! The ideal requantization with a real factor, in exact arithmetic.
 
 use super::thresholds::{DecideError, sweep};
 use crate::{
@@ -18,7 +18,7 @@ pub struct Ideal {
     pub(super) grids: Grids,
 }
 
-/// The grids of operand and result of the ideal function.
+/// The grids of the ideal function's operand and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grids {
     /// The zero point of x.
@@ -32,10 +32,9 @@ pub struct Grids {
     pub out: IntType,
 }
 
-/// The largest magnitude of an accumulator. For smaller magnitudes, all products are far inside the range of `i128`.
+/// The largest magnitude of an accumulator. Up to this magnitude, all products are far inside the range of `i128`.
 const FARTHEST: i64 = 1 << 50;
-/// With a shift of at least this number, s x is below one quarter for every accumulator, so all larger shifts give the
-/// same results.
+/// From this shift on, s x is below one quarter for every accumulator, so all larger shifts give the same results.
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {
@@ -100,7 +99,7 @@ impl Ideal {
         Ok(whole.clamp(out.min().into(), out.max().into()) as i32)
     }
 
-    /// The function without its saturation. `None` if its addend does not fit into 128 bits.
+    /// The function before saturation. `None` if its addend does not fit into 128 bits.
     pub(super) fn rounded(&self) -> Option<Rounded> {
         let [inside, zero_point] = match self.grids.zero_inside {
             true => [self.grids.output_zero, 0],
@@ -122,8 +121,8 @@ impl Ideal {
         let (inside, outside) = self.zeros();
         // The zero point is an i32, so it fits into i64.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. All k that are requested are
-        // reached inside the interval, so none of these numbers is large.
+        // The smallest u with round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. All requested k
+        // are reached inside the interval, so none of these numbers is large.
         sweep(ends, move |values| {
             let quotients = values.start() - outside..=values.end() - outside;
             let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
@@ -144,7 +143,8 @@ impl Ideal {
         }
     }
 
-    /// For the divisor 2^n: the largest integer m with m / 2^n below s, and the smallest with m / 2^n above s.
+    /// For the divisor 2^n: the largest integer m with m / 2^n below s, and the smallest integer m with m / 2^n above
+    /// s.
     pub(super) fn around(&self, n: u8) -> [i128; 2] {
         let below = match n.checked_sub(self.shift) {
             Some(left) => i128::from(self.mantissa) << left,
@@ -153,7 +153,7 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// The number that has to be added before a shift by n so that the result has its zero point.
+    /// The number that has to be added before a right shift by n to add the zero point of the result there.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n

@@ -1,14 +1,15 @@
-//! Compares two lines that are rounded down: finds by how much, how often and where they differ, without computing the
-//! results for each integer.
+//! Compares two linear functions that are rounded down: finds by how much, how often and where their results differ,
+//! without computing the result for each integer.
 //!
-//! If both lines have the common divisor 2^S, the gap between them, (x F_a + A_a - x F_b - A_b) / 2^S, is a line too.
-//! On a range of x where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. The difference Σ floor(a) - Σ
-//! floor(b) shows how often it is k + 1. Such a sum counts the lattice points below a line, which a variant of Euclid's
-//! algorithm does quickly.
+//! Let 2^S be the common divisor of both functions a and b. The gap between them before rounding, (x F_a + A_a - x
+//! F_b - A_b) / 2^S, is linear in x too. On a range of x where the gap lies in [k, k + 1), floor(a) - floor(b) is k or
+//! k + 1. The difference Σ floor(a) - Σ floor(b) over the range shows how often it is k + 1. Each of these sums counts
+//! the lattice points below a line, for which a variant of Euclid's algorithm is fast.
 
 use crate::decide::difference::Deviation;
 
-/// `floor((x * factor + addend) / 2^shift)`. Either `factor` is odd or `shift` is zero.
+/// A linear function that is rounded down: `floor((x * factor + addend) / 2^shift)`. Either `factor` is odd or `shift`
+/// is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Floor {
     pub(super) factor: i64,
@@ -16,10 +17,10 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// Lines that are farther apart than this, in units of the result, are not compared, because the range for each k is
-/// processed separately.
+/// Two functions are not compared if their results are farther apart than this, because the range of x for each
+/// difference k is processed separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
-/// A bound for the numbers in sums. If they are within this bound, no product exceeds 128 bits.
+/// A bound for the numbers in sums. Within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
 
 impl Floor {
@@ -38,7 +39,7 @@ impl Floor {
         (i128::from(x) * i128::from(self.factor) + self.addend) >> self.shift
     }
 
-    /// The line as x F + A in units of 2^-shift, returned as F and A. `None` if these numbers are too large.
+    /// The function before rounding, as (x F + A) 2^-shift. Returns F and A, or `None` if these numbers are too large.
     fn line(&self, shift: u8) -> Option<(i128, i128)> {
         let unit = 1i128.checked_shl((shift - self.shift).into())?;
         let (factor, addend) = (
@@ -49,7 +50,7 @@ impl Floor {
     }
 }
 
-/// Adds the difference of two functions on an interval to `found`, which covers the accumulators before this interval.
+/// Adds the difference of two functions on an interval to `found`, which already covers all smaller accumulators.
 /// `None` if the functions are too far apart or their numbers are too large.
 pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
     let shift = a.shift.max(b.shift);
@@ -89,8 +90,8 @@ fn stretch(
 ) -> Option<()> {
     let count = high - low + 1;
     let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
-    // The number of those of the first n integers at which the difference is the one of k and k + 1 with the larger
-    // magnitude.
+    // For the first n integers of the range: at how many of them the difference is k + 1 or k, whichever of the two has
+    // the larger magnitude.
     let farther = |n: i128| {
         let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
         Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })
@@ -101,7 +102,7 @@ fn stretch(
         return Some(());
     }
     let (mut none, mut some) = (0, count);
-    // The place is needed only if the difference is larger than all differences before.
+    // The position is needed only if this difference is larger than all differences that were found before.
     while near >= found.max_lsb && some - none > 1 {
         let middle = none + (some - none) / 2;
         if farther(middle)? > 0 {
@@ -171,7 +172,7 @@ mod tests {
             let mut found = Deviation::none((low, high));
             match differ(&a, &b, (low, high), &mut found) {
                 Some(()) => prop_assert_eq!(found, expect),
-                // On both sides of a difference of 0 there is one half of them.
+                // There are too many stretches. One half of them lies on either side of a difference of 0.
                 None => prop_assert!(expect.max_lsb >= MOST_STRETCHES / 2 - 1),
             }
         }

@@ -1,11 +1,11 @@
-//! Decides questions about functions by their normalised parameters. This is tried before thresholds are computed. For
-//! 32-bit results it is the only way, because they have too many thresholds.
+//! Compares functions by their normalised parameters. This is tried before thresholds are computed. For 32-bit results
+//! it is the only way, because they have too many thresholds.
 //!
 //! On accumulators of one sign, each integer form that rounds is equal to a single division that is rounded down, x ->
 //! floor((x f + A) / 2^s):
 //!
-//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s). The modes that round ties up and down add 2^(s-1) and 2^(s-1) - 1. On
-//!   each side of p = 0, a mode that depends on the sign is the same as one of these modes.
+//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s) for any product p. The modes that round ties up and down add 2^(s-1)
+//!   and 2^(s-1) - 1. On each side of p = 0, a mode that depends on the sign is the same as one of these modes.
 //! - Adding a zero point z after the division is the same as adding z 2^s before it.
 //! - half_even is the same as any other nearest mode if no x gives a tie.
 //! - Two roundings become one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is floor((p +
@@ -14,8 +14,8 @@
 //! - Common powers of two of f and 2^s are cancelled: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
 //!   2^(s-t)).
 //!
-//! If f is odd or s = 0, these parameters are unique: functions that are equal on all integers have equal parameters.
-//! The module `lines` finds how often, by how much and where two functions differ.
+//! If f is odd or s = 0, these parameters are unique: two functions that are equal on all integers have equal
+//! parameters. The module `lines` finds how often, by how much and where two functions differ.
 
 use super::{
     ideal::{Ideal, Rounded},
@@ -29,7 +29,7 @@ use crate::{
 };
 use smallvec::SmallVec;
 
-/// A function on a part of the interval, both ends included.
+/// A linear function that is rounded down, on a part of the interval. Both ends belong to the part.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     low: i64,
@@ -37,16 +37,17 @@ struct Piece {
     floor: Floor,
 }
 
-/// The pieces of a function. There is one on either side of zero, and one at each end where the function is saturated.
+/// The pieces of a function. There is one on either side of zero, and one at each end where the function saturates.
 type Pieces = SmallVec<[Piece; 4]>;
 
-/// A function as a sequence of lines that are rounded down. A larger accumulator never gives a smaller result.
+/// A piecewise linear function whose value is rounded down. It never decreases: a larger accumulator never gives a
+/// smaller result.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// The lines of a chain whose results at the ends of the interval are `ends`. `None` if the parameters of the chain
-    /// do not determine the lines. Then its thresholds are needed.
+    /// The piecewise linear function that is equal to a chain whose results at the ends of the interval are `ends`.
+    /// `None` if the parameters of the chain do not determine this function. Then the thresholds are needed.
     ///
     /// This works for a chain in which only one step, with the form R, is not the identity. Such a chain is equal to R
     /// clamped to the chain's results at the ends, because a clamp before R can be moved behind R: f(x) = clamp(R(x),
@@ -56,8 +57,8 @@ impl Lines {
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The lines of an ideal function whose results at the ends of the interval are `ends`. `None` if its parameters do
-    /// not determine the lines. Then its thresholds are needed.
+    /// The piecewise linear function that is equal to an ideal function whose results at the ends of the interval are
+    /// `ends`. `None` if the parameters do not determine it. Then the thresholds are needed.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
@@ -100,7 +101,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     if least == largest {
         return Some(SmallVec::from_iter([constant(least, low, high)]));
     }
-    // The first x with a result above the smallest, and the first x with the largest result.
+    // The first x with a result above the smallest result, and the first x with the largest result.
     let above = first(pieces, i128::from(least) + 1, high + 1)?;
     let from = first(pieces, largest.into(), high + 1)?;
     let mut found = Pieces::new();
@@ -124,8 +125,8 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     Some(found)
 }
 
-/// The first x at which a function reaches `value`. If it never does, the x after the end of the interval. `None` if a
-/// number exceeds 128 bits.
+/// The first x at which a function reaches `value`. If it never does, `behind`, the x after the end of the interval.
+/// `None` if a number exceeds 128 bits.
 fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     for piece in pieces {
         let Floor { factor, addend, shift } = piece.floor;
@@ -159,14 +160,14 @@ pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> b
     same().unwrap_or(false)
 }
 
-/// True if both forms compute the same numbers before they saturate. The forms may have any roundings.
+/// True if both forms compute the same numbers before saturation. Each form may have any rounding.
 fn are_one(a: &Channel<'_>, b: &Channel<'_>) -> bool {
     let once = |form: &Channel<'_>| one_rounding(form.arithmetic()).map(|a| reduced(&a));
     a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))
 }
 
-/// The form of the only step of a chain that is not the identity. If all steps are the identity, the form of the first
-/// step.
+/// The form of the only step in a chain that is not the identity. If all steps are the identity, this is the form of
+/// the first step.
 fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     let mut others = chain
         .stages
@@ -220,7 +221,7 @@ pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     })
 }
 
-/// A mode that does not depend on the sign, and that gives the same results for numbers of the given sign.
+/// A mode that does not depend on the sign, and that gives the same results as `rounding` for numbers of one sign.
 fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     match (rounding, negative) {
         (Rounding::TowardZero, false) => Rounding::Floor,
@@ -351,7 +352,7 @@ mod tests {
             let ends = |c: &Chain<'_>| [interval.0, interval.1].map(|x| c.eval(x).unwrap());
             let [one, other] = &chains;
             let by_thresholds = super::super::deviation(&first, &second, 0, interval).unwrap();
-            // To the nearest even is another nearest mode but where something is half way.
+            // Rounding half to even differs from another nearest mode only at ties.
             let tied = |[step]: &[Step; 1]| match step.form.channel(0).unwrap().arithmetic() {
                 Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven && a.factor > 0 && a.shift > 0 => {
                     let rest = |x: i64| (x * i64::from(a.factor) + a.addend).rem_euclid(1 << a.shift);

@@ -5,7 +5,7 @@ use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 
-/// The largest number of thresholds of a function in this module. No function into 16 bits has more.
+/// The largest number of thresholds for which this module compares functions. No function with 16-bit results has more.
 pub const MAX_STEPS: u32 = 0xFFFF;
 
 /// The reason why a question about a chain of steps on an interval cannot be decided.
@@ -53,8 +53,9 @@ pub enum DecideError {
 /// The number of thresholds that are computed in one batch. A function into 8 bits needs a single batch.
 const AT_A_TIME: usize = 255;
 
-/// The thresholds of a function, computed in batches. `lowest` and `highest` are its results at the ends of an
-/// interval. `firsts` gives, for each of a range of results, the first accumulator that reaches it.
+/// The thresholds of a function, computed in batches. `lowest` and `highest` are the function's results at the ends of
+/// an interval. `firsts` is called with a range of results and gives, for each of them, the first accumulator that
+/// reaches it.
 pub(super) fn sweep(
     [lowest, highest]: [i32; 2],
     firsts: impl Fn(RangeInclusive<i64>) -> Vec<i64>,
@@ -101,7 +102,7 @@ impl<'a> Chain<'a> {
         values(interval, |x| self.eval(x).map_err(DecideError::from))
     }
 
-    /// True if the steps of the other chain are equal.
+    /// True if the other chain has the same steps.
     pub(super) fn is_same(&self, other: &Chain<'_>) -> bool {
         let same = |((a, clamp), (b, other)): (&(Channel<'_>, _), &(Channel<'_>, _))| {
             clamp == other && a.arithmetic() == b.arithmetic() && a.range() == b.range()
@@ -111,7 +112,7 @@ impl<'a> Chain<'a> {
 
     fn firsts(&self, codes: RangeInclusive<i64>) -> Vec<i64> {
         match &self.stages[..] {
-            // A clamp does not change the thresholds of results inside the clamp.
+            // A clamp does not change the thresholds of the results inside its range.
             [(only, _)] => only.firsts(codes),
             _ => codes.map(|k| self.least_reaching(k)).collect(),
         }
@@ -253,7 +254,7 @@ pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> 
     }
 }
 
-/// The number of channels of steps and intervals. `None` if neither have channels.
+/// The number of channels that the steps and intervals have in common. `None` if none of them has channels.
 pub(crate) fn common_channels<'a>(
     steps: impl IntoIterator<Item = &'a Step>,
     intervals: &Per<(i64, i64)>,

@@ -26,7 +26,7 @@ impl Verdict {
         matches!(self, Verdict::Exact)
     }
 
-    /// The largest possible difference. It is zero if the functions are equal, and all of 32 bits if nothing is known.
+    /// The largest possible difference: 0 if the functions are equal, and `u32::MAX` if nothing is known.
     pub fn max_lsb(&self) -> u32 {
         match self {
             Verdict::Exact => 0,

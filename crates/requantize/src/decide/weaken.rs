@@ -14,7 +14,7 @@ use crate::{
     scales::fixed_point::ldexp,
 };
 
-/// A form that a target computes, with its limits.
+/// A kind of form that a target can compute, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The kind of form. Forms of the kinds `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps` can
@@ -30,11 +30,12 @@ pub struct Wanted {
 /// ordered from cheap to expensive. Returns the index of the wanted form, and the form that was found.
 ///
 /// Each threshold of the function limits a multiplier or an addend to an interval (see
-/// [`exact_factors`](super::exact_factors)). So a form of another kind, with fewer bits or with another rounding can be
-/// found, if its slope allows it. Examples are one rounding for two, a shift for a multiplication, a fixed-point
-/// multiplication for a float, and the same form after shared powers of two were cancelled. A form that was found is
+/// [`exact_factors`](super::exact_factors)). If the slope allows it, this finds a form of another kind, with fewer bits
+/// or with another rounding. For example, one rounding can replace two, a shift can replace a multiplication, a
+/// fixed-point multiplication can replace a float, or shared powers of two are cancelled. The form that was found is
 /// compared with the original once more.
 ///
+/// # Errors
 /// The form is not legal, or is not defined on the interval. Forms with 32-bit results are weakened only if their
 /// parameters alone decide the comparison.
 pub fn weaken(
@@ -61,7 +62,7 @@ pub fn weaken(
     Ok(None)
 }
 
-/// One channel of the form that will be weakened.
+/// One channel of the form for which a cheaper form is searched.
 struct Target<'a> {
     step: &'a Step,
     scalars: Channel<'a>,
@@ -124,8 +125,8 @@ fn slope(target: &Target<'_>) -> Option<f64> {
     })
 }
 
-/// The result for real zero, which is the zero point. `None` if 0 is outside of the domain. A result that saturates is
-/// still good enough as a guess.
+/// The result for real zero, which is the zero point. `None` if 0 is outside of the domain. If this result saturates,
+/// it is still good enough as a guess.
 fn zero_point(target: &Target<'_>) -> Option<i32> {
     target.scalars.eval(0).ok()
 }

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
+use super::{Fields, Form, FormError, Narrowing, Scalars};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x / 2^s))`. The factor and the zero point are already folded into weights and bias.
@@ -14,21 +14,11 @@ impl Form for ArithFolded {
         Fields::new(self.narrowing.out).narrowed(&self.narrowing)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = ArithFolded {
-            narrowing: self.narrowing.select(channels)?,
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.narrowing.shift.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
-        Ok(Arithmetic::Affine(Affine {
-            factor: 1,
-            addend: 0,
-            shift: at("shift", &self.narrowing.shift, channel)?,
-            rounding: self.narrowing.rounding,
-            zero_point: 0,
-        })
-        .into())
+        self.narrowing.scalars(channel, 1, 0, 0)
     }
 }

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, Shift, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -28,12 +28,8 @@ impl Form for AscendDequantS16 {
             .relu(self.relu, 0)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = AscendDequantS16 {
-            shift: self.shift.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.shift.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +30,8 @@ impl Form for AscendRequant {
             .relu(self.relu, self.offset)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = AscendRequant {
-            scale: self.scale.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.scale.select(channels)
     }
 
     fn rules(&self) -> Result<(), FormError> {

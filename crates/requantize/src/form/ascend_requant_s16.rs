@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +20,8 @@ impl Form for AscendRequantS16 {
         Fields::new(IntType::I8).scaled("scale", &self.scale).zero(self.offset)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = AscendRequantS16 {
-            scale: self.scale.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.scale.select(channels)
     }
 
     fn rules(&self) -> Result<(), FormError> {

@@ -36,7 +36,8 @@ impl Requantization {
         .into_inner();
         let (mut low, mut high) = (low.max(inputs.0), high.min(inputs.1));
         if let Some([least, most]) = results {
-            // The accumulators whose results lie between `least` and `most`.
+            // The accumulators whose results lie between `least` and `most`, the smallest and the largest result that
+            // is allowed.
             (low, high) = (
                 arithmetic.first(low, high, least),
                 arithmetic.first(low, high, most + 1) - 1,
@@ -101,7 +102,7 @@ impl<'a> Channel<'a> {
         self.range
     }
 
-    /// The number of the channel.
+    /// The index of the channel.
     pub fn index(&self) -> usize {
         self.channel
     }

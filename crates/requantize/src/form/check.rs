@@ -27,8 +27,16 @@ pub(crate) fn in_range(
     })
 }
 
-/// The reason why the parameters of a form are not legal. The cause is the file or target that they come from, or the
-/// recipe that made them.
+/// Checks that a factor is finite and positive.
+pub(crate) fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
+    if scale.is_finite() && scale > 0.0 {
+        Ok(())
+    } else {
+        Err(FormError::Scale { channel, scale })
+    }
+}
+
+/// The reason why the parameters of a form are not legal. The parameters may come from a file, a target or a recipe.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormError {
     /// Two fields have different numbers of channels.
@@ -69,7 +77,7 @@ pub enum FormError {
         /// The supported values.
         range: RangeInclusive<i64>,
     },
-    /// Each of the fields is legal, but not in combination.
+    /// Each field is legal by itself, but not in combination with the others.
     #[error("{kind}: {rule}")]
     Together {
         /// The form's kind.

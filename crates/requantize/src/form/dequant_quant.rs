@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +34,8 @@ impl Form for DequantQuant {
             .relu(self.relu, self.offset)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = DequantQuant {
-            deq: self.deq.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.deq.select(channels)
     }
 
     fn rules(&self) -> Result<(), FormError> {

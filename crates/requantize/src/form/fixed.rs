@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
+use super::{Fields, Form, FormError, Narrowing, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
@@ -24,24 +24,18 @@ impl Form for Fixed {
             .narrowed(&self.narrowing)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = Fixed {
-            sc: self.sc.select(channels)?,
-            add: self.add.select(channels)?,
-            narrowing: self.narrowing.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.sc.select(channels)?;
+        self.add.select(channels)?;
+        self.narrowing.shift.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
-        Ok(Arithmetic::Affine(Affine {
-            factor: at("sc", &self.sc, channel)?,
-            addend: at("add", &self.add, channel)?,
-            shift: at("shift", &self.narrowing.shift, channel)?,
-            rounding: self.narrowing.rounding,
-            zero_point: self.zp,
-        })
-        .into())
+        self.narrowing.scalars(
+            channel,
+            at("sc", &self.sc, channel)?,
+            at("add", &self.add, channel)?,
+            self.zp,
+        )
     }
 }

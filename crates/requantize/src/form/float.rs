@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, Scalars, at};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,8 @@ impl Form for Float {
         Fields::new(self.out).scaled("scale", &self.scale).zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = Float {
-            scale: self.scale.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.scale.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, DoubleProduct, Fields, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Arithmetic, DoubleProduct, Fields, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per, scales::fixed_point::ldexp};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -38,13 +38,9 @@ impl Form for Float64 {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = Float64 {
-            multiplier: self.multiplier.select(channels)?,
-            exponent: self.exponent.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.exponent.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
+use super::{Fields, Form, FormError, Narrowing, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
@@ -22,23 +22,14 @@ impl Form for FractionalZero {
             .narrowed(&self.narrowing)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = FractionalZero {
-            sc: self.sc.select(channels)?,
-            zp: self.zp.select(channels)?,
-            narrowing: self.narrowing.select(channels)?,
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.sc.select(channels)?;
+        self.zp.select(channels)?;
+        self.narrowing.shift.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
-        Ok(Arithmetic::Affine(Affine {
-            factor: at("sc", &self.sc, channel)?,
-            addend: at("zp", &self.zp, channel)?,
-            shift: at("shift", &self.narrowing.shift, channel)?,
-            rounding: self.narrowing.rounding,
-            zero_point: 0,
-        })
-        .into())
+        self.narrowing
+            .scalars(channel, at("sc", &self.sc, channel)?, at("zp", &self.zp, channel)?, 0)
     }
 }

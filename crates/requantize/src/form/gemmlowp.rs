@@ -1,7 +1,4 @@
-use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, Requantization, Roundings, Scalars, Shift, at,
-    check::in_range,
-};
+use super::{Affine, Arithmetic, Doubling, Fields, Form, FormError, Roundings, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// the form is `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
 /// The two roundings are gemmlowp's saturating rounding doubling high multiply and its rounding right shift. LiteRT
-/// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way. Builds of LiteRT that are configured for a
-/// single rounding use the other formula. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).)
-/// If the exponent is not negative, both formulas give the same results wherever both are defined.
+/// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way. A LiteRT that is built for a single rounding
+/// uses the second formula. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).) If the exponent
+/// is not negative, both formulas give the same results wherever both are defined.
 ///
 /// Domain: with two roundings, the number after the left shift must fit into `i32`. In both cases, the result must fit
 /// into `i32` before and after the zero point is added. For other accumulators, the runtimes wrap.
@@ -41,13 +38,9 @@ impl Form for Gemmlowp {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = Gemmlowp {
-            multiplier: self.multiplier.select(channels)?,
-            exponent: self.exponent.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.exponent.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -31,8 +31,8 @@ pub use ascend_dequant_s16::AscendDequantS16;
 pub use ascend_requant::AscendRequant;
 pub use ascend_requant_s16::AscendRequantS16;
 pub use channel::Channel;
-pub(crate) use check::in_range;
 pub use check::{FormError, MAX_ADDEND, MAX_SHIFT};
+pub(crate) use check::{check_scale, in_range};
 pub use dequant_quant::DequantQuant;
 pub use fixed::Fixed;
 pub use float::Float;
@@ -45,10 +45,10 @@ pub use steps::Steps;
 pub use tf_lite::TfLite;
 pub use tosa_rescale::{TosaInput, TosaRescale};
 
-use crate::{IntType, Per, Rounding};
+use crate::{IntType, Per, Rounding, words::words};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use std::{fmt, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// The last stage of most forms: division by a power of two, rounding, saturation to a narrow type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,36 +63,36 @@ pub struct Narrowing {
 }
 
 impl Narrowing {
-    fn select(&self, channels: &[usize]) -> Option<Narrowing> {
-        let shift = self.shift.select(channels)?;
-        Some(Narrowing { shift, ..self.clone() })
+    /// The scalars of a channel that computes `round((x·factor + addend) / 2^shift) + zero_point`.
+    fn scalars(
+        &self,
+        channel: usize,
+        factor: i32,
+        addend: i64,
+        zero_point: i32,
+    ) -> Result<Scalars<'static>, FormError> {
+        let arithmetic = Arithmetic::Affine(Affine {
+            factor,
+            addend,
+            shift: at("shift", &self.shift, channel)?,
+            rounding: self.rounding,
+            zero_point,
+        });
+        Ok(arithmetic.into())
     }
 }
 
-/// The number of roundings in a multiplication by a fixed-point factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Roundings {
-    /// Once, after the whole shift.
-    One,
-    /// Twice: after the first 31 bits of the shift, and at its end.
-    Two,
+words! {
+    /// The number of roundings in a multiplication by a fixed-point factor.
+    Roundings {
+        /// Once, after the whole shift.
+        One = "one",
+        /// Twice: after the first 31 bits of the shift, and at its end.
+        Two = "two",
+    }
 }
 
 impl Roundings {
-    /// The name in text and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Roundings::One => "one",
-            Roundings::Two => "two",
-        }
-    }
-
-    /// The inverse of [`Roundings::name`].
-    pub fn parse(name: &str) -> Option<Roundings> {
-        [Roundings::One, Roundings::Two].into_iter().find(|r| r.name() == name)
-    }
-
     fn two() -> Roundings {
         Roundings::Two
     }
@@ -102,20 +102,10 @@ impl Roundings {
     }
 }
 
-/// Where the parameters of a form come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The runtime derives the parameters by a rule of its own from the `f32` scales that its file stores. A compiler
-    /// cannot choose them, it can only compute the same ones ([`scales`](crate::scales)).
-    FromScales,
-    /// The file stores the parameters, so a compiler can choose the best ones.
-    Free,
-}
-
 /// Declares the closed set of forms: the enum, the kinds with their properties, the fields of each form's text, and the
 /// function that finds the implementation of a form.
 macro_rules! forms {
-    (($d:tt) $($form:ident $name:literal $origin:ident $formula:literal $users:literal [$($fields:tt)*],)*) => {
+    (($d:tt) $($form:ident $name:literal $formula:literal [$($fields:tt)*],)*) => {
         /// Calls a macro with all forms. Each form comes with the fields of its text, in their order. The fields behind
         /// a `+` are those of the narrowing.
         #[macro_export]
@@ -141,42 +131,18 @@ macro_rules! forms {
             $(#[doc = concat!("See [`", stringify!($form), "`](struct@", stringify!($form), ").")] $form($form),)*
         }
 
-        /// The kind of a form, without its parameters. A target's table lists the kinds that the target accepts.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum FormKind {
-            $(#[doc = concat!("[`", stringify!($form), "`](struct@", stringify!($form), ")")] $form,)*
+        words! {
+            /// The kind of a form, without its parameters. A target's table lists the kinds that the target accepts.
+            FormKind {
+                $(#[doc = concat!("[`", stringify!($form), "`](struct@", stringify!($form), ")")] $form = $name,)*
+            }
         }
 
         impl FormKind {
-            /// Every kind, in the order of the declaration.
-            pub const ALL: [FormKind; [$($name),*].len()] = [$(FormKind::$form),*];
-
-            /// The name in text, JSON and tables, for example `arith_folded`.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(FormKind::$form => $name,)*
-                }
-            }
-
-            /// Where the parameters of this kind come from.
-            pub const fn origin(self) -> Origin {
-                match self {
-                    $(FormKind::$form => Origin::$origin,)*
-                }
-            }
-
             /// The formula of this kind, in one line.
             pub const fn formula(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $formula,)*
-                }
-            }
-
-            /// The runtimes and chips that compute this kind.
-            pub const fn users(self) -> &'static str {
-                match self {
-                    $(FormKind::$form => $users,)*
                 }
             }
         }
@@ -194,6 +160,12 @@ macro_rules! forms {
                     $(Requantization::$form(form) => form,)*
                 }
             }
+
+            fn form_mut(&mut self) -> &mut dyn Form {
+                match self {
+                    $(Requantization::$form(form) => form,)*
+                }
+            }
         }
 
         $(impl From<$form> for Requantization {
@@ -206,77 +178,64 @@ macro_rules! forms {
 
 forms! {
     ($)
-    ArithFolded "arith_folded" Free
+    ArithFolded "arith_folded"
         "sat(round(x / 2^s))"
-        "SiMa MLA, factor and zero point folded into weights and bias"
         [+ narrowing { shift rounding out }],
-    FractionalZero "fractional_zero" Free
+    FractionalZero "fractional_zero"
         "sat(round((x * sc + zp) / 2^s))"
-        "SiMa MLA, zero point before the shift"
         [sc zp + narrowing { shift rounding out }],
-    TfLite "tf_lite" Free
+    TfLite "tf_lite"
         "sat(round(x * sc / 2^s) + zp)"
-        "SiMa MLA, TFLite mode"
         [sc zp + narrowing { shift rounding out }],
-    Gemmlowp "gemmlowp" FromScales
+    Gemmlowp "gemmlowp"
         "sat(half_away(half_up(x * 2^e+ * m / 2^31) / 2^e-) + zp), or sat(half_up(x * m / 2^(31-e)) + zp)"
-        "LiteRT on int8, with two roundings and with one"
         [multiplier exponent zp roundings out],
-    SixteenByEight "sixteen_by_eight" FromScales
+    SixteenByEight "sixteen_by_eight"
         "sat(half_up(x * m16 / 2^(15-e)) + zp), m16 = min((m + 2^15) >> 16, 0x7FFF)"
-        "LiteRT on int16 activations"
         [multiplier exponent zp out],
-    TosaRescale "tosa_rescale" Free
+    TosaRescale "tosa_rescale"
         "sat((((x - input_zp) * m + 2^(s-1) +- 2^30) >> s) + output_zp)"
-        "TOSA RESCALE"
         [multiplier shift scale32 roundings input input_zp output_zp out],
-    Float "float" FromScales
+    Float "float"
         "sat(half_even(f32(x) * scale) + zp)"
-        "ONNX Runtime QLinearConv"
         [scale zp out],
-    Float64 "float64" FromScales
+    Float64 "float64"
         "sat(half_away(f64(x * m) * 2^(e-53)) + zp)"
-        "LiteRT FULLY_CONNECTED"
         [multiplier exponent zp out],
-    FloatZeroInside "float_zero_inside" FromScales
+    FloatZeroInside "float_zero_inside"
         "sat(half_even(f32(x) * scale + zp))"
-        "ONNX Runtime QLinearMul"
         [scale zp out],
-    AscendRequant "ascend_requant" FromScales
+    AscendRequant "ascend_requant"
         "sat(max(half_even(f32(x) * scale), 0) + offset)"
-        "Ascend AscendRequant"
         [scale offset relu out],
-    AscendDequantS16 "ascend_dequant_s16" Free
+    AscendDequantS16 "ascend_dequant_s16"
         "sat16(floor(x / 2^N))"
-        "Ascend S16 path, first half"
         [shift relu],
-    AscendRequantS16 "ascend_requant_s16" FromScales
+    AscendRequantS16 "ascend_requant_s16"
         "sat8(half_even(f32(x) * scale) + offset)"
-        "Ascend S16 path, second half"
         [scale offset],
-    DequantQuant "dequant_quant" FromScales
+    DequantQuant "dequant_quant"
         "sat(half_even(max(f32(x) * deq, 0) * scale + offset))"
-        "Ascend AscendDequant, ReLU and AscendQuant in a row"
         [deq relu scale offset out],
-    Fixed "fixed" Free
+    Fixed "fixed"
         "sat(round((x * sc + add) / 2^s) + zp)"
-        "any chip that multiplies and shifts"
         [sc add zp + narrowing { shift rounding out }],
-    Steps "steps" Free
+    Steps "steps"
         "lowest + #{t : t <= x}"
-        "any chip that compares or looks up"
         [by hand],
 }
 
-/// What each form states about itself. [`Requantization`] and [`Channel`] derive everything else from these functions.
+/// What an implementation of a form provides. [`Requantization`] and [`Channel`] derive everything else from these
+/// functions.
 trait Form {
     /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
 
-    /// The form with only the channels in `channels`, in this order. `None` if the form does not have one of them.
-    fn select(&self, channels: &[usize]) -> Option<Requantization>;
+    /// Keeps only the parameters of these channels, in this order. Parameters for all channels stay. `None` if there is no
+    /// such channel.
+    fn select(&mut self, channels: &[usize]) -> Option<()>;
 
-    /// Checks the fields that are the same for all channels, by themselves and in combination.
+    /// Checks the fields that do not depend on the channel, each by itself and in combination.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
     }
@@ -388,7 +347,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// One channel of a form: its arithmetic, and further limits of the form.
+/// One channel of a form: its arithmetic, and the accumulators and results that the form supports.
 struct Scalars<'a> {
     arithmetic: Arithmetic<'a>,
     /// The accumulators that the form supports.
@@ -438,21 +397,8 @@ fn at<T: Copy>(field: &'static str, values: &Per<T>, channel: usize) -> Result<T
         .ok_or(FormError::NoSuchChannel { field, channel })
 }
 
-impl FormKind {
-    /// The inverse of [`FormKind::name`].
-    pub fn parse(name: &str) -> Option<FormKind> {
-        FormKind::ALL.into_iter().find(|k| k.name() == name)
-    }
-}
-
-impl fmt::Display for FormKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The error for an accumulator that would make the described runtime overflow, or for a channel that the form does not
-/// have.
+/// The error for an accumulator that would make the runtime overflow whose arithmetic the form reproduces, or for a
+/// channel that the form does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {
@@ -479,8 +425,8 @@ impl Requantization {
         self.form().fields().range()
     }
 
-    /// The code of real zero in the result. `None` if the form does not state it. The zero point may then be a part of
-    /// the number that is added to the accumulator.
+    /// The code of real zero in the result. `None` if the form does not state it, for example because the zero point is
+    /// a part of the number that is added to the accumulator.
     pub fn zero_point(&self) -> Option<i32> {
         self.form().fields().zero
     }
@@ -519,10 +465,12 @@ impl Requantization {
     /// The form whose channel `i` is channel `channels[i]` of this form. If the form has one set of parameters for all
     /// channels, it does not change. `None` if a channel does not exist.
     ///
-    /// This is used if an index selects the channel of each position: the result has the parameters along the
-    /// positions.
+    /// This is used if the channel of each position is selected by an index. The resulting form then has one channel
+    /// for each position.
     pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        self.form().select(channels)
+        let mut form = self.clone();
+        form.form_mut().select(channels)?;
+        Some(form)
     }
 
     /// The result for one accumulator of one channel. The computation never wraps and never panics. An accumulator

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, Shift, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -13,8 +13,8 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SixteenByEight {
-    /// The mantissa with 31 fractional bits, in the form in which it is derived from the scales in the file, before it
-    /// is reduced. It is not negative.
+    /// The mantissa with 31 fractional bits, not negative. This is the multiplier that is derived from the scales in
+    /// the file, before it is reduced to 16 bits.
     pub multiplier: Per<i32>,
     /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 7. If it is positive, it shifts to
     /// the left.
@@ -32,8 +32,7 @@ impl SixteenByEight {
     /// The exponents that are supported.
     pub const EXPONENTS: RangeInclusive<i8> = -31..=7;
 
-    /// The upper 16 bits of a multiplier, rounded. If this would be 2^15, it is 2^15 - 1. The multiplier must not be
-    /// negative.
+    /// The upper 16 bits of a multiplier, rounded, but at most 2^15 - 1. The multiplier must not be negative.
     pub fn reduced(multiplier: i32) -> i32 {
         if multiplier < 0x7FFF_0000 {
             (multiplier + (1 << 15)) >> 16
@@ -52,13 +51,9 @@ impl Form for SixteenByEight {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = SixteenByEight {
-            multiplier: self.multiplier.select(channels)?,
-            exponent: self.exponent.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.exponent.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, Form, FormError, Requantization, Scalars, StepCount};
+use super::{Arithmetic, Fields, Form, FormError, Scalars, StepCount};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,16 +25,12 @@ impl Form for Steps {
         )
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let thresholds = match &self.thresholds[..] {
-            [_] => Some(self.thresholds.clone()),
-            lists => channels.iter().map(|&c| lists.get(c).cloned()).collect(),
-        }?;
-        let form = Steps {
-            thresholds,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        if self.thresholds.len() != 1 {
+            let lists = channels.iter().map(|&c| self.thresholds.get(c).cloned());
+            self.thresholds = lists.collect::<Option<_>>()?;
+        }
+        Some(())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

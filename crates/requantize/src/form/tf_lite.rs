@@ -1,10 +1,10 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
+use super::{Fields, Form, FormError, Narrowing, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`. The product is rounded once, then the zero point is added.
 ///
-/// This is SiMa's TFLite mode. LiteRT's own forms have the same formula but other domains:
+/// SiMa calls this its TFLite mode. The forms of LiteRT itself have the same formula but other domains:
 /// [`Gemmlowp`](super::Gemmlowp) with one rounding, and [`SixteenByEight`](super::SixteenByEight).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,23 +25,13 @@ impl Form for TfLite {
             .zero(self.zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = TfLite {
-            sc: self.sc.select(channels)?,
-            narrowing: self.narrowing.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.sc.select(channels)?;
+        self.narrowing.shift.select(channels)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
-        Ok(Arithmetic::Affine(Affine {
-            factor: at("sc", &self.sc, channel)?,
-            addend: 0,
-            shift: at("shift", &self.narrowing.shift, channel)?,
-            rounding: self.narrowing.rounding,
-            zero_point: self.zp,
-        })
-        .into())
+        self.narrowing
+            .scalars(channel, at("sc", &self.sc, channel)?, 0, self.zp)
     }
 }

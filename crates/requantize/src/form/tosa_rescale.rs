@@ -1,17 +1,17 @@
 use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Requantization, Roundings, Scalars, Shift, at,
-    check::in_range, sixteen_by_eight::I48,
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Roundings, Scalars, Shift, at, check::in_range,
+    sixteen_by_eight::I48,
 };
-use crate::{IntType, Per, Rounding};
+use crate::{IntType, Per, Rounding, words::words};
 use serde::{Deserialize, Serialize};
-use std::{fmt, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. `d` is zero with one
 /// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` for `v < 0`.
 ///
-/// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`, and with TOSA's own conditions. If TOSA calls
-/// parameters an error of the graph (ERROR_IF), `check` refuses them. If TOSA does not define a result (REQUIRE), the
-/// accumulator is outside of the form's domain.
+/// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`. `check` refuses parameters that TOSA calls an
+/// error of the graph (ERROR_IF). If TOSA does not define the result for an accumulator (REQUIRE), the accumulator is
+/// outside of the form's domain.
 ///
 /// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`. The result must fit into `i32`
 /// before and after the output's zero point is added.
@@ -38,52 +38,25 @@ pub struct TosaRescale {
     pub out: IntType,
 }
 
-/// The types that TOSA can rescale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TosaInput {
-    /// 8 bits, signed.
-    I8,
-    /// 8 bits, with `input_unsigned`.
-    U8,
-    /// 16 bits, signed.
-    I16,
-    /// 16 bits, with `input_unsigned`.
-    U16,
-    /// 32 bits, signed.
-    I32,
-    /// 48 bits, signed.
-    I48,
+words! {
+    /// The types that TOSA can rescale.
+    TosaInput {
+        /// 8 bits, signed.
+        I8 = "i8",
+        /// 8 bits, with `input_unsigned`.
+        U8 = "u8",
+        /// 16 bits, signed.
+        I16 = "i16",
+        /// 16 bits, with `input_unsigned`.
+        U16 = "u16",
+        /// 32 bits, signed.
+        I32 = "i32",
+        /// 48 bits, signed.
+        I48 = "i48",
+    }
 }
 
 impl TosaInput {
-    /// Every type, in the order of the declaration.
-    pub const ALL: [TosaInput; 6] = [
-        TosaInput::I8,
-        TosaInput::U8,
-        TosaInput::I16,
-        TosaInput::U16,
-        TosaInput::I32,
-        TosaInput::I48,
-    ];
-
-    /// The name in text and JSON, for example `i48`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TosaInput::I8 => "i8",
-            TosaInput::U8 => "u8",
-            TosaInput::I16 => "i16",
-            TosaInput::U16 => "u16",
-            TosaInput::I32 => "i32",
-            TosaInput::I48 => "i48",
-        }
-    }
-
-    /// The inverse of [`TosaInput::name`].
-    pub fn parse(name: &str) -> Option<TosaInput> {
-        TosaInput::ALL.into_iter().find(|t| t.name() == name)
-    }
-
     /// The smallest and the largest value.
     pub const fn range(self) -> (i64, i64) {
         match self {
@@ -94,12 +67,6 @@ impl TosaInput {
             TosaInput::I32 => (-(1 << 31), (1 << 31) - 1),
             TosaInput::I48 => I48,
         }
-    }
-}
-
-impl fmt::Display for TosaInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -119,13 +86,9 @@ impl Form for TosaRescale {
             .zero(self.output_zp)
     }
 
-    fn select(&self, channels: &[usize]) -> Option<Requantization> {
-        let form = TosaRescale {
-            multiplier: self.multiplier.select(channels)?,
-            shift: self.shift.select(channels)?,
-            ..self.clone()
-        };
-        Some(form.into())
+    fn select(&mut self, channels: &[usize]) -> Option<()> {
+        self.multiplier.select(channels)?;
+        self.shift.select(channels)
     }
 
     fn rules(&self) -> Result<(), FormError> {

@@ -1,5 +1,5 @@
-//! e^x in `f64`. It is computed with operations that IEEE 754 defines, so it is the same on every machine. If a runtime
-//! makes tables with functions of a C library, our definition uses this function instead.
+//! e^x in `f64`, computed with operations that IEEE 754 defines, so that the result is the same on every machine. It
+//! replaces the C library function in the definitions of tables that a runtime computes with such a function.
 
 use std::f64::consts::{LN_2, LOG2_E};
 

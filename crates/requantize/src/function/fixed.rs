@@ -10,8 +10,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A factor `multiplier * 2^(exponent - 31)` in the form in which LiteRT multiplies an `i32` by it: a left shift, a
-/// product, and a right shift.
+/// A factor `multiplier * 2^(exponent - 31)`. LiteRT multiplies an `i32` by it with a left shift, a product and a right
+/// shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
@@ -131,9 +131,10 @@ mod tests {
     fn constants_are_the_nearest_integers() {
         let nearest = |x: f64, bits: i32| (x * 2f64.powi(31 - bits)).round() as i32;
         assert_eq!(exp_of_negative(0), i32::MAX);
-        // At -1/8 the series is its constant term.
+        // At -1/8, the series has only its constant term.
         assert_eq!(exp_near_zero(-(1 << 28)), nearest((-0.125f64).exp(), 0));
-        // A power of two of quarters below the middle of an interval is one factor.
+        // If the argument is a power of two (in quarters) below the middle of an interval, a single factor is
+        // multiplied.
         let middle = -(1 << 23);
         for (bit, power) in [
             (0, -0.25f64),
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn products_and_shifts_round_as_gemmlowp_does() {
         assert_eq!(product(i32::MIN, i32::MIN), i32::MAX);
-        // Halves of a unit: up in a product, away from zero in a shift.
+        // Half a unit is rounded up in a product, and away from zero in a shift.
         assert_eq!([product(1, 1 << 30), product(-1, 1 << 30)], [1, 0]);
         assert_eq!([divided(3, 1), divided(-3, 1), divided(-1, 2)], [2, -2, 0]);
         assert_eq!([raised(1 << 26, 5), raised(-(1 << 26) - 1, 5)], [i32::MAX, i32::MIN]);

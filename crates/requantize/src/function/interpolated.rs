@@ -1,5 +1,4 @@
-//! Functions of one code by a table that has fewer entries than there are codes. Results between two entries are
-//! interpolated linearly.
+//! Functions of one code that are interpolated linearly in a table. The table has fewer entries than there are codes.
 
 use super::{Definition, FunctionError, Nearest};
 use crate::{IntType, Rounding};
@@ -8,15 +7,15 @@ use crate::{IntType, Rounding};
 ///
 /// `y = t[i] + round((t[i + 1] − t[i])·f / 2^step)`, where `code − least = i·2^step + f` and 0 ≤ f < 2^step.
 ///
-/// The result lies between two entries, whatever the rounding. So it never leaves the range of the table, and it does
-/// not decrease if the table does not.
+/// The result lies between two neighbouring entries, whatever the rounding. So it never leaves the range of the table,
+/// and it does not decrease if the entries of the table do not decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interpolated {
     /// The type of the operand's codes, with at most 16 bits.
     pub elements: IntType,
     /// The distance between the codes of neighbouring entries is 2^`step`.
     pub step: u8,
-    /// How the part between two entries is rounded.
+    /// How the interpolated difference from the lower entry is rounded.
     pub rounding: Rounding,
 }
 

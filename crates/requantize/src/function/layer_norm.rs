@@ -16,21 +16,22 @@ use crate::{
 /// - y = sat(half_up((N·g·`multiplier` + b·`bias_multiplier`) / 2^`shift`) + `zero_point`).
 ///
 /// N is within 2⁻²² of the real number, so y is the nearest code except very close to a tie. The operand's zero point
-/// does not matter.
+/// does not matter: it cancels out when the mean is subtracted.
 ///
-/// If it is not `centred`, S is 0 (`strait.rms_norm.v1`). V is then n² times the mean square, and the operand's zero
-/// point is 0.
+/// If `centred` is false, S is 0, and the function is an RMS normalization (`strait.rms_norm.v1`). V is then n² times
+/// the mean square, and the operand's zero point is 0.
 ///
 /// Domain: rows of 1 ..= 32,768 codes of one type with at most 16 bits, int16 gains, and any 64-bit biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerNorm {
     /// True if the mean is subtracted.
     pub centred: bool,
-    /// The number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
+    /// The number that is added to the variance, in units of 2⁻¹⁶·(s/n)², with the operand's scale s and the row's
+    /// length n.
     pub epsilon: i64,
     /// The factor of the gains, with 31 bits.
     pub multiplier: i32,
-    /// The factor of the biases. Biases are on the grid of the products of operand and gains.
+    /// The factor of the biases. The scale of a bias is the product of the operand's scale and the gains' scale.
     pub bias_multiplier: i64,
     /// The right shift after both products.
     pub shift: u8,
@@ -53,7 +54,7 @@ pub struct LayerNormScales {
     pub result: IntType,
 }
 
-/// The mean (or 0) and the deviation of a row, in a form for normalizing the row's codes.
+/// The mean (or 0) and the reciprocal of the deviation of a row of codes, as integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     length: i64,
@@ -62,7 +63,7 @@ pub struct Moments {
     shift: u8,
 }
 
-/// The number of fractional bits that W has in addition to those of n²·variance.
+/// W has this many more fractional bits than n²·variance.
 const EPSILON_BITS: i32 = 16;
 
 /// The number of fractional bits of a normalised number.
@@ -77,9 +78,10 @@ impl LayerNorm {
         definition(self.centred)
     }
 
-    /// The layer normalization of rows of `length` codes with these scales. Without `centred`, it normalizes by the
-    /// root mean square. The factors are computed in f64: `epsilon` = ε·n²·2¹⁶ / s². The factors gain·s' and s·gain·s'
-    /// become integers by the same power of two, with which the first of them has 31 bits.
+    /// The layer normalization of rows of `length` codes with these scales, or the RMS normalization if `centred` is
+    /// false. With s the scale of the operand and s' the scale of the result, the parameters are computed in f64 and
+    /// rounded: `epsilon` = ε·n²·2¹⁶ / s², `multiplier` = gain / s' · 2^(`shift` − 22), and `bias_multiplier` = s·gain
+    /// / s' · 2^`shift`. The shift is chosen so that `multiplier` has 31 bits.
     ///
     /// # Errors
     /// - [`FunctionError::Row`] if the length is not supported
@@ -206,7 +208,7 @@ impl LayerNorm {
                 shift: 1,
             };
         }
-        // Twice the number q. W·2^(2q) has 63 or 64 bits.
+        // Twice the q in the definition, with which W·2^(2q) has 63 or 64 bits.
         let twice = (w.leading_zeros() as i32 - 64).div_euclid(2) * 2;
         let near = if twice >= 0 { w << twice } else { w >> -twice };
         Moments {
@@ -238,7 +240,7 @@ impl Moments {
 }
 
 impl Definition {
-    /// True if the definition is a normalization of rows, so that it has the parameters of a [`LayerNorm`].
+    /// True if the definition normalizes rows, so that its parameters are a [`LayerNorm`].
     pub fn normalizes(self) -> bool {
         matches!(self, Definition::LayerNorm | Definition::RmsNorm)
     }

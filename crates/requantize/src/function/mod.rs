@@ -1,10 +1,11 @@
 //! Integer functions that are more than one requantization: softmax and layer normalization over rows of codes, and
 //! functions of one code.
 //!
-//! Each function is a definition with a name and a version ([`Definition`]), for example `litert.softmax.int8.v1`. The
+//! Each function has a [`Definition`], which is a name with a version, for example `litert.softmax.int8.v1`. The
 //! meaning of a name never changes. If a function is changed so that it computes other integers, it gets another
-//! version. The parameters are plain data. They are derived from scales by the rule of the runtime with which the name
-//! begins. With legal parameters, a function has a domain, and evaluating it outside of the domain is an error.
+//! version. The parameters are plain data. The beginning of the name, for example `litert`, says whose rule derives
+//! them from scales. With legal parameters, a function has a domain, and evaluating it outside of the domain is an
+//! error.
 //!
 //! `docs/functions.md` explains the mathematics. `docs/oracles.md` says which functions were compared with which
 //! programs.
@@ -40,75 +41,42 @@ pub use real::Real;
 pub use resampled::{Neighbours, Resampled, Sampling, resampled};
 pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
-use crate::{IntType, scales::ScaleError};
-use serde::{Deserialize, Serialize};
-use std::{fmt, ops::RangeInclusive};
+use crate::{IntType, scales::ScaleError, words::words};
+use std::ops::RangeInclusive;
 
-macro_rules! definitions {
-    ($($name:ident $text:literal $doc:literal,)*) => {
-        /// The names of all functions, with their versions. The set is closed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Definition {
-            $(#[doc = $doc] #[serde(rename = $text)] $name,)*
-        }
-
-        impl Definition {
-            /// Every definition, in the order of the declaration.
-            pub const ALL: [Definition; [$($text),*].len()] = [$(Definition::$name),*];
-
-            /// The name, which ends in the version.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Definition::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-definitions! {
-    LitertSoftmaxInt8 "litert.softmax.int8.v1"
-        "LiteRT's SOFTMAX from int8 to int8: fixed point of 32 bits.",
-    LitertSoftmaxInt16 "litert.softmax.int16.v1"
-        "LiteRT's SOFTMAX from int16 to int16: two interpolated tables.",
-    LitertLogisticInt8 "litert.logistic.int8.v1"
-        "LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.",
-    LitertTanhInt8 "litert.tanh.int8.v1"
-        "LiteRT's TANH from int8 to int8: a function in `f32`, made a table.",
-    LitertLogisticInt16 "litert.logistic.int16.v1"
-        "LiteRT's LOGISTIC from int16 to int16: an interpolated table.",
-    LitertTanhInt16 "litert.tanh.int16.v1"
-        "LiteRT's TANH from int16 to int16: the table of the logistic function.",
-    LitertHardSwishInt8 "litert.hard_swish.int8.v1"
-        "LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.",
-    Nearest "nearest.v1"
-        "A function of real numbers between two grids, correctly rounded.",
-    LitertLeakyRelu "litert.leaky_relu.v1"
-        "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
-    LayerNorm "strait.layer_norm.v1"
-        "A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.",
-    RmsNorm "strait.rms_norm.v1"
-        "The same without the mean: a normalization by the root of the mean square. Ours, too.",
-}
-
-impl Definition {
-    /// The inverse of [`Definition::name`].
-    pub fn parse(name: &str) -> Option<Definition> {
-        Definition::ALL.into_iter().find(|d| d.name() == name)
+words! {
+    /// The names of all functions. Each name ends in the version. The set is closed.
+    Definition {
+        /// LiteRT's SOFTMAX from int8 to int8: fixed point of 32 bits.
+        LitertSoftmaxInt8 = "litert.softmax.int8.v1",
+        /// LiteRT's SOFTMAX from int16 to int16: two interpolated tables.
+        LitertSoftmaxInt16 = "litert.softmax.int16.v1",
+        /// LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.
+        LitertLogisticInt8 = "litert.logistic.int8.v1",
+        /// LiteRT's TANH from int8 to int8: a function in `f32`, made a table.
+        LitertTanhInt8 = "litert.tanh.int8.v1",
+        /// LiteRT's LOGISTIC from int16 to int16: an interpolated table.
+        LitertLogisticInt16 = "litert.logistic.int16.v1",
+        /// LiteRT's TANH from int16 to int16: the table of the logistic function.
+        LitertTanhInt16 = "litert.tanh.int16.v1",
+        /// LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.
+        LitertHardSwishInt8 = "litert.hard_swish.int8.v1",
+        /// A function of real numbers between two grids, correctly rounded.
+        Nearest = "nearest.v1",
+        /// LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.
+        LitertLeakyRelu = "litert.leaky_relu.v1",
+        /// A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.
+        LayerNorm = "strait.layer_norm.v1",
+        /// The same without the mean: a normalization by the root of the mean square. Ours, too.
+        RmsNorm = "strait.rms_norm.v1",
     }
 }
 
-impl fmt::Display for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The reason why a function has no parameters or no result. The cause can be scales of the model that the definition
-/// does not support, illegal parameters in a file, or operands outside of the domain.
+/// Why a function has no parameters or no result. The scales of the model may not be supported by the definition, the
+/// parameters in a file may be illegal, or operands may be outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
-    /// The definition is not the kind of function that the caller needs.
+    /// The definition is another kind of function than the caller needs.
     #[error("{definition} is no {wanted}")]
     Kind {
         /// The definition of the function, with its version.
@@ -116,7 +84,7 @@ pub enum FunctionError {
         /// The kind of function that the caller needed.
         wanted: &'static str,
     },
-    /// The definition has no parameters for the scales.
+    /// The definition has no parameters for the given scales.
     #[error("{definition}: {source}")]
     Scale {
         /// The definition of the function, with its version.

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 
 /// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'), in real numbers, rounded once.
 ///
-/// The value of the function is compared with the numbers halfway between two codes. It is known exactly if it is a
-/// quotient or a root. Otherwise it is known to about 13 digits of its distance from 0, from 1 or from the operand. If
-/// these digits do not decide the result for a code, that is an error. No such code is known.
+/// The value of the function is compared with the numbers halfway between two codes. The value is exact for functions
+/// that are a quotient or a root. For the others, its distance from 0, from 1 or from the operand is known to about 13
+/// digits. If these digits do not decide the result for a code, that is an error. No such code is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nearest {
@@ -63,14 +63,15 @@ impl Nearest {
             .function
             .at(f64::from(self.input_scale) * f64::from(code - self.input_zp));
         let scale = f64::from(self.scale);
-        // If the result lies at least two codes beyond the ends, it saturates, and its exact value does not matter.
+        // If the value lies at least two codes beyond the ends of the type, the result saturates, and the exact value
+        // does not matter.
         let ends = [self.out.min(), self.out.max()].map(|end| f64::from(end - self.zp));
         let below = (value.nearest() / scale).floor().clamp(ends[0] - 2.0, ends[1] + 2.0);
         if below < ends[0] - 1.0 || below > ends[1] + 1.0 {
             return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
         }
-        // The rounded quotient is off by at most one. It is corrected by comparing the exact value with multiples of
-        // half of the scale. These multiples are exact: they are products of 24 bits and 19 bits.
+        // The rounded quotient is off by at most one. To correct it, the exact value is compared with multiples of half
+        // of the scale. These multiples are exact: they are products of 24 bits and 19 bits.
         let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
         let below = if with(2.0 * below)? == Ordering::Less {
             below - 1.0

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, SQRT_2};
 
 /// A function of one real number. If it has a pole at 0, its value at 0 is infinite, with the sign that the function
-/// has above 0. Where the function is not defined, its value counts as 0.
+/// has for small positive numbers. Where the function is not defined, its value counts as 0.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Real {
@@ -83,7 +83,7 @@ impl Real {
         first.into_iter().chain(second)
     }
 
-    /// The function's value at `x`, an f64 of at most 41 bits that is taken as exact.
+    /// The function's value at `x`. `x` has at most 41 bits and is taken as exact.
     pub(super) fn at(self, x: f64) -> Value {
         match self {
             Real::HardSwish if x <= -3.0 => Value::exact(0.0),
@@ -127,8 +127,8 @@ impl Real {
         }
     }
 
-    /// The value of a function that is not a quotient or a root. The main part of the value is 0, 1 or the operand,
-    /// whichever the function approaches for large operands.
+    /// The value of a function that is neither a quotient nor a root. Its main part is 0, 1 or the operand: the one
+    /// that the function approaches for large operands.
     fn transcendent(self, x: f64) -> Value {
         let small = exp(-x.abs());
         let main = if x > 0.0 { x } else { 0.0 };
@@ -148,7 +148,7 @@ impl Real {
             }
             Real::Exp => Value::near(0.0, exp(x)),
             Real::Log => Value::near(0.0, ln(x)),
-            // All other functions are 0 at 0.
+            // All other functions have the value 0 at 0.
             _ if x == 0.0 => Value::exact(0.0),
             Real::Silu => Value::near(main, -x.abs() * small / (1.0 + small)),
             // With n = e^2x + 2e^x, the function is x·n / (n + 2) = x − 2x / (n + 2).
@@ -164,7 +164,7 @@ impl Real {
             Real::Elu { .. } if x > 0.0 => Value::exact(x),
             Real::Elu { alpha } if x > -0.5 => Value::near(0.0, f64::from(alpha) * exp_less_one(x)),
             Real::Elu { alpha } => Value::near(-f64::from(alpha), f64::from(alpha) * small),
-            // These functions are odd. For positive numbers they are 1 − tail.
+            // These functions are odd. For positive operands their value is 1 − tail.
             Real::Tanh => odd(
                 x,
                 if x.abs() < 0.3 {
@@ -184,7 +184,7 @@ impl Real {
             Real::Gelu => {
                 let z = x.abs() / SQRT_2;
                 if z < 2.0 {
-                    // The error is that of erf. Adding 1 may cancel most of the value.
+                    // The error of the sum is the error of erf. Adding 1 may cancel most of the value.
                     let rest = x * (1.0 + erf_by_series(x / SQRT_2)) / 2.0;
                     Value::Near {
                         main: 0.0,
@@ -197,8 +197,8 @@ impl Real {
             }
             Real::GeluTanh => {
                 let size = x.abs();
-                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of the
-                // power.
+                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of
+                // e^exponent.
                 let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
                 let power = exp(-exponent);
                 let rest = -size * power / (1.0 + power);
@@ -214,7 +214,7 @@ impl Real {
     }
 }
 
-/// ±(1 − tail) with the sign of `x`. If `tail` is `Err`, the function's value itself.
+/// ±(1 − tail) with the sign of `x`. If `tail` is `Err`, it contains the value of the function itself.
 fn odd(x: f64, tail: Result<f64, f64>) -> Value {
     match tail {
         Ok(tail) => Value::near(1f64.copysign(x), -tail.copysign(x)),
@@ -222,7 +222,7 @@ fn odd(x: f64, tail: Result<f64, f64>) -> Value {
     }
 }
 
-/// 1 − tanh |x|
+/// 1 − tanh |x|, without cancellation.
 fn tail_of_tanh(x: f64) -> f64 {
     let square = exp(-2.0 * x.abs());
     2.0 * square / (1.0 + square)
@@ -237,7 +237,7 @@ fn tanh_near_zero(x: f64) -> f64 {
     x * series(1) / series(0)
 }
 
-/// ln(1 + y) = 2·artanh(y / (2 + y)) for 0 ≤ y ≤ 1: z + z³/3 + …, z ≤ 1/3.
+/// ln(1 + y) = 2·artanh(z) = 2·(z + z³/3 + …) with z = y / (2 + y), for 0 ≤ y ≤ 1, so that z ≤ 1/3.
 fn ln_of_one_plus(y: f64) -> f64 {
     let z = y / (2.0 + y);
     let series = (0..=18)
@@ -307,7 +307,7 @@ mod tests {
                     "{function:?} {x}: {value:?}"
                 );
             }
-            // Its sum cancels below 0, so the library's has an absolute error.
+            // The sum 1 + tanh cancels below 0, so only the absolute error of the library's result is small.
             let line = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
             let gelu = Real::GeluTanh.at(x).nearest();
             assert!(
@@ -351,14 +351,14 @@ mod tests {
         }
         assert!((erfc(3.0) / 2.209_049_699_858_544e-5 - 1.0).abs() < 1e-13);
         assert!((erfc(5.0) / 1.537_459_794_428_035e-12 - 1.0).abs() < 1e-13);
-        // Both ways meet.
+        // The series and the continued fraction agree where both can be used.
         assert!((erfc(2.0) - (1.0 - erf_by_series(2.0))).abs() < 1e-15);
         assert!((erfc(SQRT_2) - (1.0 - erf_by_series(SQRT_2))).abs() < 1e-15);
     }
 
     #[test]
     fn comparisons_know_on_which_side_a_value_lies() {
-        // 1 − e^−50 is no f64, and below 1.
+        // 1 − e^−50 is not an f64. It is below 1.
         assert_eq!(Real::Sigmoid.at(50.0).compare(1.0), Some(Ordering::Less));
         assert_eq!(Real::Silu.at(600.0).compare(600.0), Some(Ordering::Less));
         assert_eq!(Real::Silu.at(-1e6).compare(0.0), Some(Ordering::Less));

@@ -2,14 +2,15 @@
 
 use crate::Rounding;
 
-/// Where the elements of a result lie in the operand along one axis, in units of 2^-`bits`. With the step
-/// `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the quotient of the extents rounded once, position `i` is
+/// Where the elements of the result lie in the operand along one axis, in units of 2^-`bits`. The distance between
+/// neighbouring elements of the result is `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the quotient of both extents, rounded
+/// once. Then the position of element `i` is
 ///
 /// - `i·s + ⌊s / 2⌋ − 2^(bits − 1)` with `HalfPixel`,
 /// - `i·s` with `Asymmetric`,
 /// - `i·s` with `AlignCorners`, where s is computed from `from − 1` and `to − 1`, if `to > 1`.
 ///
-/// Positions outside of the operand take its first or its last element.
+/// A position outside of the operand reads the operand's first or last element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resampled {
     /// The number of fractional bits of a position, at most 16.
@@ -27,9 +28,9 @@ pub struct Resampled {
 pub enum Sampling {
     /// Elements have a width: the middle of the first element is half an element from the border.
     HalfPixel,
-    /// The positions of the first elements are the same, and so are those of the last elements.
+    /// The first elements of operand and result have the same position, and so have the last elements.
     AlignCorners,
-    /// The positions of the first elements are the same.
+    /// The first elements of operand and result have the same position.
     Asymmetric,
 }
 
@@ -84,8 +85,8 @@ pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
 mod tests {
     use super::*;
 
-    /// LiteRT's rule of RESIZE_BILINEAR on int8 in its own order of steps, for 10 bits: positions may lie in front of the
-    /// operand, and quotients are cut off towards zero.
+    /// LiteRT's rule for RESIZE_BILINEAR on int8 with 10 fraction bits, in LiteRT's order of steps. Positions may lie
+    /// before the operand, and quotients are cut off towards zero.
     fn of_litert(position: i64, from: i64, to: i64, align_corners: bool, half_pixel: bool) -> (i64, i64, i64) {
         let scale = match align_corners && to > 1 {
             true => (1024 * (from - 1) + (to - 1) / 2) / (to - 1),
@@ -117,7 +118,8 @@ mod tests {
                     let (lower, upper, at) =
                         of_litert(position as i64, from as i64, to as i64, align_corners, half_pixel);
                     let found = axis.at(position).unwrap();
-                    // Where both are one element, its weights add up to the whole, whatever they are.
+                    // If both neighbours are the same element, its two weights add up to 1 whatever they are. So sums are compared,
+                    // not weights.
                     let weigh = |x: &dyn Fn(i64) -> i64| {
                         x(lower) * (1024 - (at - 1024 * lower)) + x(upper) * (at - 1024 * lower)
                     };

@@ -1,5 +1,6 @@
-//! Tables that LiteRT makes with functions of a C library, or contains as constants. Each table has a formula, from
-//! which tests compute it again. The tests also contain a SHA-256 of the entries as little-endian bytes.
+//! Tables that LiteRT computes with functions of a C library, or contains as constants. The comment of each table
+//! states its formula, and tests compute the table from it. The tests also check a SHA-256 of the entries as
+//! little-endian bytes.
 
 /// e^x on [−10, 0] in 512 pieces of 10/512, with 15 fractional bits. In this table and in `RECIPROCAL`, each entry is
 /// corrected by half of the error that the interpolation has in the middle of the piece after the entry: entry i = r(v)
@@ -98,7 +99,7 @@ mod tests {
         crate::Rounding::HalfAway.round_f64(x)
     }
 
-    /// A table of a function between two ends, as LiteRT fills it.
+    /// A table of a function on the interval from `low` to `high`, as LiteRT fills it.
     fn filled(low: f64, high: f64, function: fn(f64) -> f64) -> Vec<i64> {
         let value = |x: f64| function(x) * 32768.0;
         let step = (high - low) / 512.0;

@@ -1,5 +1,5 @@
-//! Real numbers that can be compared exactly enough to decide a rounding. A number is an f64 with a bounded error, or
-//! an exact quotient or root.
+//! Real numbers that are known well enough to decide how they are rounded. A number is an f64 with a bounded error, an
+//! exact quotient or an exact root.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The f64 that is nearest to the value, or one next to it.
+    /// The f64 that is nearest to the value, or one of its two neighbours.
     pub(super) fn nearest(&self) -> f64 {
         match *self {
             Value::Near { main, rest, .. } => main + rest,
@@ -69,21 +69,21 @@ impl Value {
     }
 }
 
-/// A product as the sum of two numbers. It is exact unless one of them is below the smallest f64.
+/// A product as the sum of two f64. It is exact unless one of them is below the smallest f64.
 pub(super) fn product(a: f64, b: f64) -> (f64, f64) {
     let high = a * b;
     (high, a.mul_add(b, -high))
 }
 
-/// The sum of a and b as two numbers, whose sum is exact.
+/// The sum of a and b, represented exactly as the sum of two f64.
 fn sum(a: f64, b: f64) -> (f64, f64) {
     let high = a + b;
     let part = high - a;
     (high, (a - (high - part)) + (b - part))
 }
 
-/// The sign of the sum of the numbers in `terms`. To find the sign, the terms are turned into others that do not
-/// overlap: each is below the last bit of the next one.
+/// The sign of the sum of `terms`. The terms are replaced by terms with the same sum that do not overlap: each is
+/// smaller than the last bit of the next one. The sign of the largest of them is then the sign of the sum.
 pub(super) fn sign(terms: [f64; 6]) -> Ordering {
     let mut apart = [0.0; 6];
     for (count, mut rest) in terms.into_iter().enumerate() {
@@ -102,11 +102,11 @@ mod tests {
 
     #[test]
     fn what_is_exact_is_compared_exactly() {
-        // 2^-60 beside a number.
+        // The sum differs from 1 by only 2^-60.
         let beside = Value::sum([1.0, 2f64.powi(-60), -1.0, 1.0]);
         assert_eq!(beside.compare(1.0), Some(Ordering::Greater));
         assert_eq!(Value::exact(1.0).compare(1.0 - 2f64.powi(-53)), Some(Ordering::Greater));
-        // A third is between two f64 and equals neither.
+        // One third lies between two f64 and is equal to neither.
         let third = Value::Quotient {
             terms: [1.0, 0.0, 0.0, 0.0],
             divisor: 3.0,
@@ -118,7 +118,7 @@ mod tests {
         );
         assert_eq!(Value::Root(2.25).compare(1.5), Some(Ordering::Equal));
         let root = Value::Root(2.0);
-        // The f64 next to the root of two is above it.
+        // The f64 that is nearest to √2 is above √2.
         let above = std::f64::consts::SQRT_2;
         assert_eq!(root.compare(above), Some(Ordering::Less));
         assert_eq!(
@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn signs_of_sums_are_those_of_integers() {
-        // Terms of 40 bits with exponents up to 2^60 apart, many of which cancel: sums in i128 are exact.
+        // The terms are integers of 40 bits, shifted by up to 60 bits, and many of them cancel. Their sum in i128 is
+        // exact.
         let mut state = 7u64;
         let mut draw = |bits: u32| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -143,7 +144,7 @@ mod tests {
                 integers[2 * at + 1] = -integer - draw(2) + 1;
             }
             let expect = integers.iter().sum::<i128>().cmp(&0);
-            // Those of more than 53 bits are rounded; so they are split.
+            // Integers that an f64 cannot hold exactly are left out.
             if integers.iter().all(|&i| i as f64 as i128 == i) {
                 assert_eq!(sign(integers.map(|i| i as f64)), expect, "{integers:?}");
             }

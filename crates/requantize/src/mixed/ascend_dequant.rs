@@ -2,8 +2,8 @@ use super::{Undefined, check_scale};
 use crate::{FormError, Per, quantize::Dequantization};
 use serde::{Deserialize, Serialize};
 
-/// `f32(x) * scale`, which is AscendDequant. With `relu`, negative results become zero. The conversion and the product
-/// are rounded to `f32`.
+/// `f32(x) * scale`, as AscendDequant computes it. With `relu`, negative results become zero. The conversion and the
+/// product are rounded to `f32`.
 ///
 /// Domain: `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct AscendDequant {
     /// The factor, finite and positive. If the chip packs it, it has 19 bits.
     pub scale: Per<f32>,
-    /// True if negative reals become zero.
+    /// True if negative results become zero.
     pub relu: bool,
 }
 

@@ -13,6 +13,7 @@ pub use qlinear_add::QLinearAdd;
 pub use quantize_linear::QuantizeLinear;
 
 use crate::FormError;
+use crate::form::{check_scale, in_range};
 
 /// The error for an argument for which a function of this module is not defined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,15 +29,6 @@ pub enum Undefined {
     Channel(usize),
 }
 
-/// Checks that a factor is finite and positive.
-fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
-    if scale.is_finite() && scale > 0.0 {
-        Ok(())
-    } else {
-        Err(FormError::Scale { channel, scale })
-    }
-}
-
 /// Checks that an addend is finite.
 fn check_offset(offset: f32) -> Result<(), FormError> {
     if offset.is_finite() {
@@ -48,5 +40,5 @@ fn check_offset(offset: f32) -> Result<(), FormError> {
 
 /// Checks that a zero point is in the range of a type.
 fn check_zero_point(zero_point: i32, out: crate::IntType) -> Result<(), FormError> {
-    crate::form::in_range("zero_point", 0, zero_point.into(), out.min().into()..=out.max().into())
+    in_range("zero_point", 0, zero_point.into(), out.min().into()..=out.max().into())
 }

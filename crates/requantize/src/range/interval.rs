@@ -4,10 +4,12 @@
 
 use super::saturate;
 
-/// A number that is farther from zero than any sum of two i64. The sum of two such numbers still fits into i128.
+/// A number for a bound beyond the range of i64. No sum of i64 numbers brings it back into this range, and the sum of
+/// two such numbers still fits into i128.
 const BEYOND: i128 = 1 << 100;
 
-/// The ends of an interval as numbers. An end of `i64` becomes a number far beyond it.
+/// The ends of an interval as i128. `i64::MIN` and `i64::MAX` become numbers far outside the range of i64, because they
+/// also stand for all numbers beyond them.
 pub(super) fn open((low, high): (i64, i64)) -> (i128, i128) {
     let low = if low == i64::MIN { -BEYOND } else { low.into() };
     let high = if high == i64::MAX { BEYOND } else { high.into() };
@@ -18,19 +20,20 @@ fn closed((low, high): (i128, i128)) -> (i64, i64) {
     (saturate(low), saturate(high))
 }
 
-/// The interval of the sums of a number from `a` and a number from `b`.
+/// The interval that contains every sum of a number from `a` and a number from `b`.
 pub fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     closed((a.0 + b.0, a.1 + b.1))
 }
 
-/// The interval of the differences of a number from `a` and a number from `b`.
+/// The interval that contains every difference of a number from `a` and a number from `b`.
 pub fn subtract(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     closed((a.0 - b.1, a.1 - b.0))
 }
 
-/// The interval of the products of a number from `a` and a number from `b`. Its ends are products of ends.
+/// The interval that contains every product of a number from `a` and a number from `b`. Its ends are products of ends
+/// of `a` and `b`.
 pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     let corners = [a.0, a.1].map(|x| [x.saturating_mul(b.0), x.saturating_mul(b.1)]);
@@ -38,7 +41,7 @@ pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     closed((p.min(q).min(r).min(s), p.max(q).max(r).max(s)))
 }
 
-/// The interval of the sums of `count` numbers from `a`.
+/// The interval that contains every sum of `count` numbers from `a`.
 pub fn repeat(a: (i64, i64), count: u64) -> (i64, i64) {
     let (low, high) = open(a);
     closed((low.saturating_mul(count.into()), high.saturating_mul(count.into())))
@@ -74,7 +77,7 @@ mod tests {
         assert_eq!(repeat(all, u64::MAX), all);
         assert_eq!(multiply((i64::MIN, 5), (-1, -1)), (-5, i64::MAX));
         assert_eq!(multiply(all, (0, 0)), (0, 0));
-        // What has left the type does not come back.
+        // An end that has left the type stays at the end of the type, whatever is added later.
         let past = add((0, i64::MAX - 1), (0, 2));
         assert_eq!(past, (0, i64::MAX));
         assert_eq!(add(past, (-9, -9)), (-9, i64::MAX));

@@ -1,5 +1,6 @@
 //! Finds the interval of an accumulator from weights, bias, zero points, padding and the codes of the operand, never
-//! from calibration data. The interval is sound. For each end, the module also finds operands that lead to it.
+//! from calibration data. No accumulator can be outside of this interval. For each end, the module also finds operands
+//! that lead to it.
 //!
 //! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one sum in a product of two
 //! activations, and [`Terms`] is a sum of two integers. [`prove`] shows that no sum leaves the range of the
@@ -35,13 +36,13 @@ pub struct Extreme {
     pub value: i128,
     /// The operand that leads to the bound.
     pub pattern: Pattern,
-    /// True if it is known that the pattern can occur, so that the sum really reaches the bound. This is so if the
+    /// True if it is known that the pattern can occur, so that the sum really reaches the bound. This is known if the
     /// operands are inputs of the model. It is not known for results of other layers, for an operand that is used
-    /// twice, or for padding that may not occur.
+    /// twice, or if it is uncertain whether a tap reads padding.
     pub realised: bool,
 }
 
-/// An operand, described by the codes that the terms of the sum read.
+/// The codes that the terms of the sum read from an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Terms with positive weights read one code, and terms with negative weights read another.
@@ -68,7 +69,7 @@ pub enum Pattern {
 }
 
 impl Range {
-    /// Both bounds, without the patterns. An end of `i64` also stands for every number beyond it.
+    /// Both bounds, without the patterns. A bound outside the range of i64 becomes `i64::MIN` or `i64::MAX`.
     pub fn interval(&self) -> (i64, i64) {
         (saturate(self.low.value), saturate(self.high.value))
     }

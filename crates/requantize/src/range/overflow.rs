@@ -6,16 +6,16 @@ pub trait Summands {
     /// The interval of the whole sum.
     fn range(&self) -> Range;
 
-    /// The interval of the sums of all subsets of the terms. The bias counts as a term. In whatever order, grouping or
-    /// lanes a sum is computed, every intermediate result lies in this interval. It never reaches farther than |b| + Σ
-    /// |w| max |x - z| to either side.
+    /// The interval of the sums of all subsets of the terms. The bias counts as a term. Every intermediate result lies
+    /// in this interval, whatever the order, the grouping or the lanes in which the sum is computed. The magnitude of
+    /// its ends is at most |b| + Σ |w| max |x - z|.
     fn partial_sums(&self) -> Range;
 
     /// A change with which the sum and its intermediate results would lie within `-limit - 1 ..= limit`.
     fn repair(&self, limit: u64) -> Repair;
 }
 
-/// The sums that have to fit into the accumulator.
+/// Which sums have to fit into the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Only the whole sum has to fit: the accumulator wraps, and modulo 2^n the final result is right even if
@@ -31,7 +31,7 @@ pub enum Order {
 pub struct Accumulator {
     /// The width of the two's complement number in bits, 1 ..= 64.
     pub bits: u8,
-    /// The sums that have to fit.
+    /// Which sums have to fit into the accumulator.
     pub order: Order,
 }
 
@@ -45,23 +45,24 @@ impl Accumulator {
 /// A change with which a sum would fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A weight scale that is coarser by 2^bits. This helps if the products are the larger part of the sum.
+    /// The weight scale has to be larger by the factor 2^bits. This helps if the products are the larger part of the
+    /// sum.
     CoarserWeights {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A bias scale that is coarser by 2^bits. This helps if the bias is the larger part of the sum. The scale of the
-    /// bias is the product of the scales of weights and input.
+    /// The bias scale has to be larger by the factor 2^bits. This helps if the bias is the larger part of the sum. The
+    /// scale of the bias is the product of the scales of weights and input.
     CoarserBias {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A grid of the terms that is coarser by 2^bits.
+    /// The scale of the grid on which the terms are added has to be larger by the factor 2^bits.
     CoarserGrid {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A sum with fewer products. No scale helps, because there are too many products.
+    /// The sum has to have fewer products. No scale helps, because there are too many products.
     FewerProducts {
         /// The number of products.
         of: u64,
@@ -77,7 +78,8 @@ pub struct Overflow {
     pub channel: usize,
     /// The accumulator that is too small.
     pub accumulator: Accumulator,
-    /// The bound that lies outside of the accumulator. If both bounds do, the one that is farther outside.
+    /// The bound that lies outside of the accumulator. If both bounds are outside, this is the one that is farther
+    /// outside.
     pub extreme: Extreme,
     /// A change that would help.
     pub repair: Repair,
@@ -129,7 +131,7 @@ pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> R
     };
     let limit = i128::from(accumulator.limit());
     let past = |extreme: &Extreme| {
-        // Both numbers are far inside the range of i128, unless a product has already overflowed i64.
+        // Both numbers are far inside the range of i128, unless a product has already left the range of i64.
         extreme
             .value
             .saturating_sub(limit)

@@ -18,7 +18,8 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// The smallest and the largest product, with the codes that give them. Both are products of ends.
+    /// The smallest and the largest product, with the codes that give them. Both are products of ends of the two
+    /// intervals.
     fn product(&self) -> [(i128, Pattern); 2] {
         let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
         let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {

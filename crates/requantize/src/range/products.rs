@@ -28,7 +28,7 @@ pub struct Input<'a> {
     pub any_pattern: bool,
 }
 
-/// The padding that taps outside of the operand read.
+/// The padding, which taps outside of the operand read.
 #[derive(Clone, Copy, Debug)]
 pub struct Padding<'a> {
     /// The code that a tap outside of the operand reads.
@@ -40,9 +40,9 @@ pub struct Padding<'a> {
     pub interior: bool,
 }
 
-/// The sum of the positive weights and the sum of the negative weights. The bounds depend only on these: if P is the
-/// sum of the positive weights and N the sum of the negative weights, Σ w x lies in [P low + N high, P high + N low],
-/// and two codes reach each end.
+/// The sum of the positive weights and the sum of the negative weights. The bounds depend only on these two sums, P and
+/// N: if the codes x lie in [low, high], Σ w x lies in [P low + N high, P high + N low]. Each end is reached with one
+/// code for all positive weights and another code for all negative weights.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -67,7 +67,7 @@ impl Weights {
 }
 
 impl Products<'_> {
-    /// The sums of the weights whose taps only read codes, and the sums of those whose taps may read padding too.
+    /// The sums of the weights whose taps always read codes, and the sums of those whose taps may also read padding.
     fn split(&self) -> (Weights, Weights) {
         let weights = self.weights.iter().copied();
         match self.input.padding {
@@ -89,8 +89,8 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// The bounds if every tap counts. With `skip`, a tap is left out if it would not make the interval wider. This
-    /// gives the bounds of partial sums.
+    /// The bounds of the sum if `skip` is false. If it is true, the bounds of all partial sums: a tap is left out if
+    /// leaving it out makes the interval wider.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
@@ -142,7 +142,7 @@ impl Summands for Products<'_> {
             Some(bits) => Repair::CoarserWeights { bits },
             None => Repair::FewerProducts {
                 of: self.weights.len() as u64,
-                // The number of products that fit if each is the product of the largest weight and the largest operand.
+                // The number of products that fit if each of them has the largest weight and the largest operand.
                 at_most: fewer(
                     limit,
                     self.weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0),

@@ -1,14 +1,15 @@
 //! The rules by which Ascend's tools and chips derive factors from the scales in quantization records. Scales are used
 //! as in `real = scale * (q - zero_point)`.
 //!
-//! The factor of the dequantization is `weight * input`, the factor of the quantization is `1 / output`, and the factor
-//! of the requantization is the product of both. All are computed in `f32`. The tools store the first two. The chip's
-//! cube unit keeps 19 bits of a factor ([`packed_float`](super::packed_float)).
+//! The factor of a dequantization is `weight * input`, the factor of a quantization is `1 / output`, and the factor of
+//! a requantization is the product of both. All are computed in `f32`. The tools store the factors of the
+//! dequantization and the quantization. The chip's cube unit keeps 19 bits of a factor
+//! ([`packed_float`](super::packed_float)).
 
-use super::{ScaleError, packed_float::truncate, positive};
+use super::{ScaleError, checked, packed_float::truncate, positive};
 use crate::{
     IntType, Per, Requantization, Step,
-    form::{self, AscendDequantS16, DequantQuant, FormError},
+    form::{self, AscendDequantS16, DequantQuant},
 };
 
 /// The scales of operands and result of a convolution or a matrix product.
@@ -40,7 +41,7 @@ impl Scales<'_> {
         Ok(1.0 / self.output)
     }
 
-    /// The factor of AscendRequant: the product of the other two factors, truncated once.
+    /// The factor of AscendRequant: the product of the dequantization's and the quantization's factors, truncated once.
     pub fn requantization(&self) -> Result<Per<f32>, ScaleError> {
         let quantization = self.quantization()?;
         let whole = Scales { packed: false, ..*self };
@@ -62,8 +63,8 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
     })
 }
 
-/// The form for AscendDequant, a ReLU if `relu` is set, and AscendQuant. A graph contains these ops before they are
-/// merged into one AscendRequant.
+/// The form for three ops that ATC merges into one AscendRequant: AscendDequant, a ReLU if `relu` is set, and
+/// AscendQuant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(DequantQuant {
         deq: scales.dequantization()?,
@@ -111,11 +112,6 @@ pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[R
     Ok([first, checked(form::AscendRequantS16 { scale, offset })?])
 }
 
-fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
-    let form = form.into();
-    form.check().map_err(|e: FormError| e.into()).map(|()| form)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,14 +146,15 @@ mod tests {
             let code = one.eval(0, x).unwrap();
             assert!(code.abs_diff(chain.eval(0, x).unwrap()) <= 1, "{x}");
             let half = first.eval(0, x).unwrap();
-            // Sixteen bits with a shift of four hold |x| < 2^19; the floor costs up to 16 of them, 0.02 codes.
+            // With a shift of four, sixteen bits can hold |x| < 2^19. The floor changes x by up to 16, which is 0.02 codes.
             assert!(code.abs_diff(second.eval(0, half.into()).unwrap()) <= 1, "{x}");
             assert!(code >= 5);
         }
         let Requantization::DequantQuant(pair) = dequant_quant(&scales, 5, false, IntType::I8).unwrap() else {
             panic!()
         };
-        // The clamp from real zero is the flag, and so is none where saturation does it.
+        // A clamp that begins at the code of real zero becomes the flag for ReLU. The flag is also set without a clamp
+        // if saturation has the same effect.
         assert_eq!(merge(&pair, Some([5, 127]), false), Ok(one.into()));
         let plain = requant(&scales, 5, false, IntType::I8).unwrap();
         assert_eq!(merge(&pair, None, false), Ok(plain.clone().into()));

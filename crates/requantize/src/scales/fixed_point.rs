@@ -1,6 +1,6 @@
 //! Converts real factors to `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
 
-use super::{ScaleError, positive, unzip};
+use super::{ScaleError, checked, positive, unzip};
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
 /// Splits `x` into a fraction with a magnitude in [0.5, 1) and an exponent of two. For zero, infinities and NaN, the
@@ -50,8 +50,8 @@ impl FixedPoint {
         }
         let (fraction, exponent) = frexp(positive("factor", factor)?);
         let top = 1i64 << bits;
-        // The product of a fraction below one and a power of two is exact. Rounded it is at most `top`, which is the
-        // next power of two.
+        // The product of a fraction below one and a power of two is exact. The rounded product is at most `top`, the
+        // power of two above the largest mantissa.
         match Rounding::HalfAway.round_f64(fraction * top as f64) as i64 {
             mantissa if mantissa == top => Ok(FixedPoint {
                 mantissa: (top / 2) as i32,
@@ -73,7 +73,7 @@ impl FixedPoint {
 fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> {
     let FixedPoint { mantissa, exponent, .. } = FixedPoint::nearest(factor, bits)?;
     match u8::try_from((i32::from(bits) - exponent).min(MAX_SHIFT.into())) {
-        // The mantissa would need a larger shift. The part of it that is kept has fewer than 31 bits.
+        // The mantissa would need a larger shift than MAX_SHIFT. The multiplier that is left has fewer bits.
         Ok(MAX_SHIFT) => Ok((
             Rounding::HalfAway.round_f64(ldexp(factor, MAX_SHIFT.into())) as i32,
             MAX_SHIFT,
@@ -95,13 +95,11 @@ pub fn tf_lite(
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
     let (sc, shift) = unzip(&factor.try_map(|f| multiplier_and_shift(*f, bits))?);
-    let form = Requantization::TfLite(form::TfLite {
+    checked(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! 2.3.0.
 
 use super::{
-    ScaleError,
+    ScaleError, checked,
     fixed_point::{FixedPoint, frexp, ldexp},
-    positive, unzip,
+    positive, positive_all, unzip,
 };
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
@@ -56,8 +56,8 @@ fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per
     weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
 }
 
-/// The form in builds of LiteRT with TFLITE_SINGLE_ROUNDING, which have the same integers but one rounding. Other forms
-/// do not change.
+/// The form that a LiteRT built with TFLITE_SINGLE_ROUNDING computes: the integers are the same, but there is one
+/// rounding. Forms other than `Gemmlowp` do not change.
 pub fn single_rounding(form: Requantization) -> Requantization {
     match form {
         Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
@@ -89,23 +89,22 @@ pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -
     sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
 
-fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+/// The form of [`sixteen_by_eight`] for a factor.
+pub fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
-    let form = Requantization::SixteenByEight(form::SixteenByEight {
+    checked(form::SixteenByEight {
         multiplier,
         exponent,
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
 ///
 /// LiteRT 2.3.0 has no multiplier for this op ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes
-/// the product by less than `|result| * 2^-31`. So the two forms give different results only for accumulators whose
-/// product is this close to a tie.
+/// the product by less than `|result| * 2^-31`. So this form and LiteRT give different results only for accumulators
+/// whose product is this close to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -154,18 +153,16 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
         }
     };
     let (multiplier, exponent) = unzip(&factor.try_map(parts)?);
-    let form = Requantization::Float64(form::Float64 {
+    checked(form::Float64 {
         multiplier,
         exponent,
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
-/// The form with LiteRT's multiplier and a single rounding of any mode. A target's table may use it for fully connected
-/// layers, with another rounding mode than LiteRT's.
+/// The form with LiteRT's multiplier and a single rounding. A target's table may use it for fully connected layers,
+/// with any rounding mode.
 pub fn one_rounding(
     factor: &Per<f64>,
     zp: i32,
@@ -175,13 +172,11 @@ pub fn one_rounding(
     // The exponent is -31 ..= 30, so the shift is 1 ..= 62.
     let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
     let (sc, shift) = unzip(&factor.try_map(parts)?);
-    let form = Requantization::TfLite(form::TfLite {
+    checked(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// BATCH_MATMUL of two activations: two roundings. The product of their scales is rounded to `f32`.
@@ -190,14 +185,12 @@ pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 }
 
 fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    Ok(f64::from(a * b) / positive("output scale", output.into())?)
+    positive_all(a, b, output)?;
+    Ok(f64::from(a * b) / f64::from(output))
 }
 
 /// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. The
-/// multiplier includes the division by the count, which truncates the multiplier's last bits. There is one channel for
-/// each count.
+/// multiplier is divided by the count and truncated. There is one channel for each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -206,29 +199,20 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
     let divided = count.try_map(|&count| {
         positive("number of elements", count.into())?;
-        // The number of bits of the count after its leading one, but no more than the right shift can still take.
+        // The largest power of two that is not above the count, as an exponent, limited so that the right shift stays
+        // in its range.
         let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
         // The product is below 2^63. After the division it is at most the multiplier, because 2^bits <= count.
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
         Ok::<_, ScaleError>((multiplier, exponent - bits as i8))
     })?;
-    let form = Requantization::Gemmlowp(form::Gemmlowp {
-        multiplier: divided.map(|(multiplier, _)| *multiplier),
-        exponent: divided.map(|(_, exponent)| *exponent),
-        zp,
-        roundings: Roundings::Two,
-        out,
-    });
-    form.check()?;
-    Ok(form)
+    two_roundings(&divided, zp, out)
 }
 
 /// MUL: the product of the operands' integers, with their zero points subtracted, is requantized with two roundings.
 /// The factor is computed in `f32`.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    positive("output scale", output.into())?;
+    positive_all(a, b, output)?;
     gemmlowp(&Per::Tensor(f64::from(a * b / output)), zp, out)
 }
 
@@ -249,7 +233,7 @@ pub struct Addition {
 pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
     let left_shift = if out.bits() > 8 { 15 } else { 20 };
     let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
-    // Twice an f32 and 2^20 times an f32 are exact, so the type in which these products are computed does not matter.
+    // Twice an f32 and 2^20 times an f32 are exact, so it does not matter in which type these products are computed.
     let twice_larger = 2.0 * a.max(b);
     let grid = f64::from(1u32 << left_shift) * positive("output scale", output.into())?;
     let operand = |scale: f64| gemmlowp(&Per::Tensor(scale / twice_larger), 0, IntType::I32);
@@ -260,17 +244,21 @@ pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Ad
     })
 }
 
-fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
-    let form = Requantization::Gemmlowp(form::Gemmlowp {
+/// The form of LiteRT's int8 ops for a factor, by `QuantizeMultiplier`.
+pub fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    two_roundings(&factor.try_map(|f| quantize_multiplier(*f))?, zp, out)
+}
+
+/// The form with these multipliers and exponents.
+fn two_roundings(parts: &Per<(i32, i8)>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let (multiplier, exponent) = unzip(parts);
+    checked(form::Gemmlowp {
         multiplier,
         exponent,
         zp,
         roundings: Roundings::Two,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 #[cfg(test)]
@@ -299,7 +287,8 @@ mod tests {
 
     #[test]
     fn the_types_of_the_product_show_in_the_multiplier() {
-        // Scales whose product is no f32: layers with weights keep it, the other ops round it first.
+        // f32 cannot hold the product of these scales. Layers with weights keep the exact product, and other ops round
+        // it first.
         let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
         let wide = f64::from(x) * f64::from(w) / f64::from(y);
         let product_rounded = f64::from(x * w) / f64::from(y);
@@ -381,10 +370,10 @@ mod tests {
         let (whole, exponent) = quantize_multiplier(f64::from(0.3f32) / f64::from(0.2f32)).unwrap();
         assert_eq!(parts(1), (whole, exponent));
         assert_eq!(parts(2), (whole, exponent - 1));
-        // 2/3 of it, less what is cut off; the nearest one is another integer.
+        // For three elements, the multiplier is 2/3 of `whole`, cut off. The nearest integer would be another one.
         assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
         assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
-        // Where the right shift has no bits left, the multiplier loses them.
+        // If the right shift cannot become larger, the multiplier loses bits instead.
         let tiny = mean(2f32.powi(-31), &8.into(), 1.0, 0, IntType::I8).unwrap();
         let Requantization::Gemmlowp(tiny) = tiny else { panic!() };
         assert_eq!((tiny.multiplier, tiny.exponent), ((1 << 28).into(), (-31).into()));
@@ -402,7 +391,7 @@ mod tests {
     #[test]
     fn an_addition_is_the_rounded_sum() {
         let (a, b, y) = (0.1f32, 0.25, 0.3);
-        // With 20 more bits the operands' roundings show near ties only.
+        // The operands have 20 more bits, so their roundings only matter near ties.
         let add = addition(a, b, y, -7, IntType::I8).unwrap();
         assert_eq!(add.left_shift, 20);
         for p in -255i64..=255 {
@@ -437,7 +426,8 @@ mod tests {
 
     #[test]
     fn a_convolution_on_codes_without_a_sign_rounds_the_product_of_scales() {
-        // LiteRT's CONV_2D makes 59 of this on uint8; on int8 it goes one further, here from another zero point.
+        // For this accumulator, LiteRT's CONV_2D computes 59 on uint8. On int8 it computes the next code, which is shown
+        // here with another zero point.
         let [x, w, y] = [0.225_926_28, 4.917_998_5e-6, 7.436_259_3];
         let made = |zp, out| convolution(x, &w.into(), y, zp, out).unwrap().eval(0, -987_168_754);
         assert_eq!(made(207, IntType::U8), Ok(59));

@@ -16,10 +16,9 @@ pub mod tosa;
 
 pub use of_range::{next_power_of_two, of_range, zero_of};
 
-use crate::{FormError, Per};
+use crate::{FormError, Per, Requantization};
 
-/// The reason why there is no form for given scales. The cause is the model, or the ranges from which the scales were
-/// computed.
+/// Why there is no form for given scales. The scales come from the model, or from the ranges of its tensors.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScaleError {
     /// A scale, or a factor that is derived from scales, is zero, negative, infinite or NaN.
@@ -58,6 +57,20 @@ pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, ScaleError
     } else {
         Err(ScaleError::NotPositive { what, value })
     }
+}
+
+/// Checks that two scales and the scale of a result are positive and finite.
+fn positive_all(a: f32, b: f32, output: f32) -> Result<(), ScaleError> {
+    positive("first scale", a.into())?;
+    positive("second scale", b.into())?;
+    positive("output scale", output.into()).map(drop)
+}
+
+/// Returns the form if its parameters are legal.
+fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
+    let form = form.into();
+    form.check()?;
+    Ok(form)
 }
 
 /// Splits pairs into their first and their second parts. There is one pair for the tensor, or one for each channel.

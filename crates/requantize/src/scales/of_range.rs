@@ -1,19 +1,18 @@
-//! Finds the scale and the zero point with which codes cover a range of real numbers.
+//! Finds the scale and the zero point for codes that represent a range of real numbers.
 
 use super::fixed_point::{frexp, ldexp};
 
-/// The smallest scale. A finer grid would distinguish numbers that are already equal after the f32 computation in front
-/// of it.
+/// The smallest scale of a grid. Smaller differences are already lost in the f32 computation before the quantization.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
 
-/// The scale and the zero point of a grid whose codes `[first, last]` cover `[low, high]`. The range is first widened
-/// to contain zero. `None` if the range is not finite, or needs a step that f32 cannot hold.
+/// The scale and the zero point with which the codes `[first, last]` cover the range `[low, high]`. The range is first
+/// widened to contain zero. `None` if the range is not finite, or if f32 cannot hold the scale.
 ///
 /// - Asymmetric: scale = (high − low) / (last − first), zero point = first − low / scale, rounded half away from zero
 ///   and clamped to the type. LiteRT's converter does the same.
 /// - Symmetric: scale = max(low / first, high / last), zero point 0.
 ///
-/// A range that contains only zero gets the scale 1. With `powers`, the scale is the next power of two.
+/// A range that contains only zero gets the scale 1. With `powers`, the scale is rounded up to a power of two.
 pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool, powers: bool) -> Option<(f32, i32)> {
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
     if !low.is_finite() || !high.is_finite() {

@@ -1,6 +1,7 @@
-//! The rules by which ONNX Runtime derives factors (CPU, QOperator). They were measured with version 1.31.1.
+//! The rules by which ONNX Runtime derives factors, for models in the QOperator format on the CPU. They were measured
+//! with version 1.31.1.
 
-use super::{ScaleError, positive};
+use super::{ScaleError, checked, positive, positive_all};
 use crate::{IntType, Per, Requantization, form, mixed::QLinearAdd};
 
 /// QLinearConv: `(input * weight) / output` in `f32`, in this order.
@@ -11,13 +12,11 @@ pub fn convolution(
     zp: i32,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    let form = Requantization::Float(form::Float {
+    checked(form::Float {
         scale: convolution_factor(input, weights, output)?,
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// The factor of a convolution.
@@ -33,16 +32,12 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
 /// QLinearMul, for the product of the operands' integers with their zero points subtracted. The factor is
 /// `(a * b) / output` in `f32`. The zero point is added inside the rounding.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    positive("output scale", output.into())?;
-    let form = Requantization::FloatZeroInside(form::FloatZeroInside {
+    positive_all(a, b, output)?;
+    checked(form::FloatZeroInside {
         scale: Per::Tensor(a * b / output),
         zp,
         out,
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
 /// QLinearAdd: `ra = a / output`, `rb = b / output` and `k = zp - fma(ra, za, rb * zb)` in `f32`. The operands have the
@@ -53,9 +48,7 @@ pub fn addition(
     (output, output_zero): (f32, i32),
     out: IntType,
 ) -> Result<QLinearAdd, ScaleError> {
-    positive("first scale", a.into())?;
-    positive("second scale", b.into())?;
-    positive("output scale", output.into())?;
+    positive_all(a, b, output)?;
     let (a, b) = (a / output, b / output);
     let form = QLinearAdd {
         a,
@@ -79,14 +72,14 @@ mod tests {
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));
         assert_ne!(scale, Per::Tensor((x / y) * w));
-        // The product has another one still, and its zero point in the rounding.
+        // A multiplication has yet another scale, and adds its zero point inside the rounding.
         let Ok(Requantization::FloatZeroInside(form::FloatZeroInside { scale, .. })) =
             multiplication(x, w, y, 3, IntType::U8)
         else {
             panic!()
         };
         assert_eq!(scale, Per::Tensor(x * w / y));
-        // Underflow: no factor is left.
+        // The factor underflows to zero.
         assert!(convolution(1e-30, &1e-30.into(), 1.0, 0, IntType::U8).is_err());
     }
 

@@ -6,8 +6,8 @@ use super::ScaleError;
 /// The bits of an `f32` that are kept.
 const MASK: u32 = 0xFFFF_E000;
 
-/// The scale that the chip keeps. It is truncated, not rounded. Zero, subnormal numbers, infinities and NaN are
-/// refused.
+/// The scale that the chip keeps: the lowest bits are cut off, without rounding. Zero, subnormal numbers, infinities
+/// and NaN are refused.
 pub fn truncate(scale: f32) -> Result<f32, ScaleError> {
     if !(scale.is_normal() && scale > 0.0) {
         return Err(ScaleError::NotPositive {

@@ -1,8 +1,8 @@
-//! SiMa's way to split a factor into two: a power of two, by which the chip shifts, and a correction in (0.5, 1]. The
-//! correction is folded into the weights, or is a multiplier with few bits.
+//! SiMa splits a factor into a power of two, by which the chip shifts, and a correction in (0.5, 1]. The correction is
+//! folded into the weights, or is a multiplier with few bits.
 
 use super::{
-    ScaleError,
+    ScaleError, checked,
     fixed_point::{frexp, ldexp},
     positive, unzip,
 };
@@ -78,18 +78,16 @@ pub fn fractional_zero(
     let integers = corrections.try_map(|c| c.integers(bits))?;
     let (sc, rest) = unzip(&integers.map(|(sc, zp, shift)| (*sc, (*zp, *shift))));
     let (zp, shift) = unzip(&rest);
-    let form = Requantization::FractionalZero(form::FractionalZero {
+    checked(form::FractionalZero {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    });
-    form.check()?;
-    Ok(form)
+    })
 }
 
-/// The largest shift with which weights that are quantized directly fit on their grid. This is the largest n in
-/// [`FOLDED_SHIFTS`] with `output / input * 2^-n >= least`. Returns n with the resulting weight scale. `least` is the
-/// smallest scale that the weights need, for example `max|w| / 127`.
+/// The largest shift with which weights can be quantized so that the requantization is only a shift. This is the
+/// largest n in [`FOLDED_SHIFTS`] for which the weight scale `output / input * 2^-n` is at least `least`. Returns n and
+/// this weight scale. `least` is the smallest scale that the weights need, for example `max|w| / 127`.
 ///
 /// The comparison is computed as `output >= least * input * 2^n`. It is exact, because the product of two `f32` is an
 /// `f64`. The scale is rounded to `f64` once. If there is no such shift, the output's grid is too fine, and the error
@@ -126,7 +124,7 @@ mod tests {
             let c = Correction::between((input, 0), (output, 0)).unwrap();
             assert_eq!((c.factor, c.offset, c.shift), (1.0, 0.0, shift));
         }
-        // A ratio just above a power of two takes the next shift and a factor of one half.
+        // A ratio just above a power of two gets the next shift and a factor near one half.
         let c = Correction::between((0.25f64.next_up(), 0), (1.0, 0)).unwrap();
         assert_eq!((c.factor, c.shift), (0.5f64.next_up(), 1));
         assert!(Correction::between((0.0, 0), (1.0, 0)).is_err());
@@ -192,7 +190,7 @@ mod tests {
         assert_eq!(integers(0.75 * 2f64.powi(-48)), (3 << 12, 62.into()));
         assert_eq!(integers(0.75 * 2f64.powi(-62)), (1, 62.into()));
         assert_eq!(integers(1e-300), (0, 62.into()));
-        // The zero point stays what it is: an offset of zp * 2^n with the shift n, up to the largest addend.
+        // The zero point does not change: with the shift n it becomes an offset of zp * 2^n, up to the largest addend.
         let c = Correction::between((2f64.powi(-40), 0), (1.0, -3)).unwrap();
         let form = fractional_zero(&c.into(), 15, Rounding::HalfUp, IntType::I8).unwrap();
         assert_eq!(form.eval(0, 1000), Ok(-3));

@@ -1,4 +1,4 @@
-//! Forms at random, for the tests of this crate.
+//! Random forms, for the tests of this crate.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ fn narrowing(shift: std::ops::Range<u8>) -> impl Strategy<Value = Narrowing> {
     })
 }
 
-/// Legal forms of one channel, of every kind; factors from 2^-20 to 2^4 or so, where accumulators of 24 bits do not all
-/// saturate.
+/// Legal forms of every kind, with one channel. Their factors are about 2^-20 to 2^4, so that accumulators of 24 bits
+/// do not all saturate.
 pub(crate) fn form() -> impl Strategy<Value = Requantization> {
     let zp = || prop_oneof![-130i32..260, any::<i32>()];
     prop_oneof![
@@ -115,7 +115,7 @@ fn roundings() -> impl Strategy<Value = Roundings> {
     prop_oneof![Just(Roundings::One), Just(Roundings::Two)]
 }
 
-/// TOSA's, of the types that it allows together.
+/// Forms of TOSA's RESCALE, with combinations of types that TOSA allows.
 fn rescale() -> impl Strategy<Value = Requantization> {
     let input = proptest::sample::select(TosaInput::ALL.to_vec());
     let integers = (0..=i32::MAX, 2..=62u8);
@@ -147,7 +147,7 @@ fn rescale() -> impl Strategy<Value = Requantization> {
     )
 }
 
-/// Ascend's four.
+/// The four forms of Ascend.
 fn ascend() -> impl Strategy<Value = Requantization> {
     let whole = (1e-7f32..4.0, -128i32..128, any::<bool>(), int_type());
     prop_oneof![
@@ -183,7 +183,7 @@ fn ascend() -> impl Strategy<Value = Requantization> {
     ]
 }
 
-/// A form with a clamp, mostly inside eight bits.
+/// A form with an optional clamp, whose range lies mostly inside eight bits.
 #[allow(dead_code, reason = "not every test file clamps")]
 pub(crate) fn step() -> impl Strategy<Value = Step> {
     (form(), proptest::option::of((-150i32..150, 0i32..200))).prop_map(|(form, clamp)| Step {
@@ -192,7 +192,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-/// The same value for every channel.
+/// A narrowing with the same shift for every channel.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn narrow(shift: u8, rounding: Rounding, out: IntType) -> Narrowing {
     Narrowing {

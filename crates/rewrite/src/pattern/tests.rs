@@ -3,8 +3,9 @@
 use super::Pattern::{Any, Constant, OneOf, Product, Reshaped, Through};
 use super::{Pattern, Slot, op};
 use crate::matching::GraphNode;
+use crate::miss::Miss;
 use strait_core::text::parse;
-use strait_core::{Module, Outcome, Term};
+use strait_core::{Module, Term};
 
 const X: Slot = Slot(0);
 const C: Slot = Slot(1);
@@ -27,7 +28,7 @@ fn matched(pattern: &'static Pattern, body: &str, anchor: &str) -> Result<Vec<St
             .filter_map(|slot| found.value(slot))
             .map(name)
             .collect()),
-        Err(Outcome::Refused(reason)) => Err(reason.to_string()),
+        Err(Miss::Refused(reason)) => Err(reason.to_string()),
         Err(_) => Err("no match".into()),
     }
 }

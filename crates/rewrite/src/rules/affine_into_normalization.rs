@@ -1,20 +1,27 @@
-//! **Pattern**: a layer normalization, or one by the root of the mean square, that is multiplied by a constant or to which a
-//! constant is added. A transpose may be in between.
-//! **Why**: the op has a scale, and a bias unless it is the root of the mean square. Product and sum are then not separate
-//! layers and are rounded together with it.
-//! **Preconditions**: only the product or sum reads the normalization. The constant is the same for all rows, and so are the
-//! existing scale and bias.
+//! **Pattern**: the result of a layer normalization or RMS normalization is multiplied by a constant, or a constant is added
+//! to the result of a layer normalization. A transpose may be in between.
+//! **Why**: both normalization ops have a scale of their own, and layer normalization also has a bias. If the op takes over
+//! the multiplication or addition, this is no longer a separate layer and needs no rounding of its own.
+//! **Preconditions**: only the multiplication or addition reads the result of the normalization. The constant is the same
+//! for all rows that are normalized, and so are the existing scale and bias.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
-use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
-};
+use crate::rule::NodeRule;
+use strait_core::shape::axis_of;
+use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
 /// mean square.
-pub struct AffineIntoNormalization;
+pub const RULE: NodeRule = NodeRule {
+    name: "affine-into-normalization",
+    anchors: || vec![Term::Mul, Term::Add],
+    depth: || 3,
+    is_fusion: false,
+    look,
+};
 
 /// A normalization, and the transpose behind it if there is one.
 struct Normalization<'a> {
@@ -29,16 +36,14 @@ impl<'a> Normalization<'a> {
     fn of(site: &GraphNode<'a>, value: ValueId) -> Option<Normalization<'a>> {
         let moved = site.producer(value, Term::Transpose);
         let made = moved.as_ref().map_or(Some(value), |moved| moved.input(0))?;
-        let (id, node) = site.graph.producer(made)?;
-        let axis = match &node.op {
+        let node = site.maker(made)?;
+        let axis = match &node.node.op {
             Op::LayerNormalization(op) => op.axis,
             Op::RmsNormalization(op) => op.axis,
             _ => return None,
         };
-        let node = GraphNode { id, node, ..*site };
         let shape = &site.graph.value(node.input(0)?)?.ty.shape;
-        let first = if axis < 0 { axis + shape.len() as i64 } else { axis };
-        let row = shape.get(usize::try_from(first).ok()?..)?;
+        let row = shape.get(axis_of(axis, shape.len())?..)?;
         Some(Normalization {
             node,
             moved,
@@ -88,90 +93,70 @@ impl<'a> Normalization<'a> {
     }
 }
 
-impl Rule for AffineIntoNormalization {
-    fn name(&self) -> &'static str {
-        "affine-into-normalization"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = site.both_orders().into_iter().find_map(|(x, constant)| {
+        site.floats(constant)?;
+        Some((Normalization::of(site, x).filter(|_| site.keeps_type(x))?, constant))
+    });
+    let is_product = site.node.op.term() == Term::Mul;
+    let takes =
+        |normalization: &Normalization<'_>| is_product || normalization.node.node.op.term() == Term::LayerNormalization;
+    let (normalization, constant) = found.filter(|(found, _)| takes(found)).ok_or(NoMatch)?;
+    let node = &normalization.node;
+    let rank = site.graph.value(site.result()?).map_or(0, |y| y.ty.shape.len());
+    let parameter = |index: usize| node.input(index).map(|value| normalization.along(value, rank, false));
+    let own = (
+        normalization.along(constant, rank, true),
+        parameter(1).flatten(),
+        parameter(2),
+    );
+    let (Some(numbers), Some(scale), None | Some(Some(_))) = own else {
+        return Err(NoMatch);
+    };
+    let bias = parameter(2).flatten();
+    if !normalization.reads_alone() {
+        let text = "the normalization is used elsewhere too";
+        return refused(ReasonCode::SeveralUses, text);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul, Term::Add]
+    let mut patch = Patch::default();
+    let with = |own: &[f64], map: fn(f64, f64) -> f64| -> Vec<f64> {
+        own.iter()
+            .zip(&numbers)
+            .map(|(&own, &number)| map(own, number))
+            .collect()
+    };
+    // A constant that does not change keeps its grid.
+    let given = site.graph.value(constant).and_then(|value| value.quant.as_ref());
+    let is_row = site.dims(constant).as_deref() == Some(&normalization.row[..]);
+    let stays = normalization.moved.is_none() && (is_row || given.is_some());
+    let old = |index: usize| node.input(index).map(Source::Old);
+    let mut put = |name: &str, numbers: Vec<f64>| rounded(&mut patch, name, &normalization.row, numbers);
+    let (scale, bias) = match (is_product, bias) {
+        (true, None) if stays && scale.iter().all(|&scale| scale == 1.0) => (Some(Source::Old(constant)), None),
+        (true, None) => (put("scale", with(&scale, |own, number| own * number))?, None),
+        (true, Some(bias)) => (
+            put("scale", with(&scale, |own, number| own * number))?,
+            Some(put("bias", with(&bias, |own, number| own * number))?),
+        ),
+        (false, None) if stays => (old(1), Some(Some(Source::Old(constant)))),
+        (false, None) => (old(1), Some(put("bias", numbers.clone())?)),
+        (false, Some(bias)) => (old(1), Some(put("bias", with(&bias, |own, number| own + number))?)),
+    };
+    if scale.is_none() || bias == Some(None) {
+        let text = "a scale or bias that comes out is not finite";
+        return refused(ReasonCode::NotFinite, text);
     }
-
-    fn depth(&self) -> usize {
-        3
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = site.both_orders().into_iter().find_map(|(x, constant)| {
-            site.floats(constant)?;
-            Some((Normalization::of(&site, x).filter(|_| site.keeps_type(x))?, constant))
-        });
-        let is_product = site.node.op.term() == Term::Mul;
-        let takes = |normalization: &Normalization<'_>| {
-            is_product || normalization.node.node.op.term() == Term::LayerNormalization
-        };
-        let Some(((normalization, constant), y)) = found.filter(|(found, _)| takes(found)).zip(site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let node = &normalization.node;
-        let rank = site.graph.value(y).map_or(0, |y| y.ty.shape.len());
-        let parameter = |index: usize| node.input(index).map(|value| normalization.along(value, rank, false));
-        let own = (
-            normalization.along(constant, rank, true),
-            parameter(1).flatten(),
-            parameter(2),
+    let operands: Vec<Option<Source>> = [old(0), scale].into_iter().chain(bias).collect();
+    let new = NewNode::new(node.node.op.clone(), &operands, &[site.id, node.id]);
+    let result = push(&mut patch, new);
+    if let Some(moved) = &normalization.moved {
+        push(
+            &mut patch,
+            NewNode::new(moved.node.op.clone(), &[Some(result)], &[moved.id]),
         );
-        let (Some(numbers), Some(scale), None | Some(Some(_))) = own else {
-            return Ok(Outcome::NoMatch);
-        };
-        let bias = parameter(2).flatten();
-        if !normalization.reads_alone() {
-            let text = "the normalization is used elsewhere too";
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::SeveralUses, text)));
-        }
-        let mut patch = Patch::default();
-        let with = |own: &[f64], map: fn(f64, f64) -> f64| -> Vec<f64> {
-            own.iter()
-                .zip(&numbers)
-                .map(|(&own, &number)| map(own, number))
-                .collect()
-        };
-        // A constant that does not change keeps its grid.
-        let given = site.graph.value(constant).and_then(|value| value.quant.as_ref());
-        let is_row = site.dims(constant).as_deref() == Some(&normalization.row[..]);
-        let stays = normalization.moved.is_none() && (is_row || given.is_some());
-        let old = |index: usize| node.input(index).map(Source::Old);
-        let mut put = |name: &str, numbers: Vec<f64>| rounded(&mut patch, name, &normalization.row, numbers);
-        let (scale, bias) = match (is_product, bias) {
-            (true, None) if stays && scale.iter().all(|&scale| scale == 1.0) => (Some(Source::Old(constant)), None),
-            (true, None) => (put("scale", with(&scale, |own, number| own * number))?, None),
-            (true, Some(bias)) => (
-                put("scale", with(&scale, |own, number| own * number))?,
-                Some(put("bias", with(&bias, |own, number| own * number))?),
-            ),
-            (false, None) if stays => (old(1), Some(Some(Source::Old(constant)))),
-            (false, None) => (old(1), Some(put("bias", numbers.clone())?)),
-            (false, Some(bias)) => (old(1), Some(put("bias", with(&bias, |own, number| own + number))?)),
-        };
-        if scale.is_none() || bias == Some(None) {
-            let text = "a scale or bias that comes out is not finite";
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::NotFinite, text)));
-        }
-        let operands: Vec<Option<Source>> = [old(0), scale].into_iter().chain(bias).collect();
-        patch
-            .add
-            .push(NewNode::new(node.node.op.clone(), &operands, &[at, node.id]));
-        patch.remove.push(at);
-        if let Some(moved) = &normalization.moved {
-            let op = moved.node.op.clone();
-            patch
-                .add
-                .push(NewNode::new(op, &[Some(Source::New(0, 0))], &[moved.id]));
-            patch.remove.push(moved.id);
-        }
-        patch.remove.push(node.id);
-        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
-        Ok(Outcome::Apply(patch))
     }
+    let mut patch = site.completed(patch)?;
+    patch.remove.extend(normalization.moved.map(|moved| moved.id));
+    patch.remove.push(node.id);
+    Ok(patch)
 }

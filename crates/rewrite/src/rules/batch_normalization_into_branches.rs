@@ -1,19 +1,27 @@
-//! **Pattern**: batch normalization of channels that a concat puts side by side. Each part is made by a product (conv,
-//! transposed conv, or gemm of rank 2), possibly behind nodes that only move elements.
-//! **Why**: each product takes the part of the normalization that belongs to its channels. This also folds a normalization
-//! behind a group of convolutions that cannot become one because their kernels differ.
-//! **Preconditions**: all parts are products that can take it, and only the concat uses them. The parameters are constants.
-//! **Exactness**: exact: the same factors and summands for the same channels.
+//! **Pattern**: a batch normalization of a concat along the channels. Each operand of the concat is the result of a layer (a
+//! conv, a transposed conv, or a gemm of rank 2). Nodes that only move elements may be between a layer and the concat.
+//! **Why**: each layer takes over the normalization of its own channels. The rule also folds a normalization that follows a
+//! group of convolutions that cannot be merged into one convolution because their kernels differ.
+//! **Preconditions**: each operand of the concat comes from a layer that can take over the normalization of its own
+//! channels. Only the concat reads the results of these layers, and only the normalization reads the concat. The parameters
+//! of the normalization are constants.
+//! **Exactness**: exact, because each channel keeps its factor and its summand.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, MOST_BRANCHES};
 use crate::rounding::rounded;
-use strait_core::{
-    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
-};
+use crate::rule::NodeRule;
+use strait_core::{NewNode, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that folds a batch normalization behind a concat into the products that the concat joins.
-pub struct BatchNormalizationIntoBranches;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-into-branches",
+    anchors: || vec![Term::BatchNormalization],
+    depth: || 2 * DEPTH,
+    is_fusion: true,
+    look,
+};
 
 /// The parts that a concat joins along axis 1, with their numbers of channels. `None` unless each part is made by a
 /// product and has as many channels as this product.
@@ -29,67 +37,37 @@ pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> 
     concat.node.inputs.iter().map(branch).collect()
 }
 
-impl Rule for BatchNormalizationIntoBranches {
-    fn name(&self) -> &'static str {
-        "batch-normalization-into-branches"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let concat = InFront::concat(site, site.operand(0)?).filter(|concat| concat.axis == 1);
+    let concat = concat.ok_or(NoMatch)?;
+    let Some(branches) = branches(&concat.node) else {
+        let text = "not every part of the concat is a product that takes its part of the normalization";
+        return refused(ReasonCode::Branches, text);
+    };
+    if concat.is_shared {
+        return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::BatchNormalization]
-    }
-
-    fn depth(&self) -> usize {
-        2 * DEPTH
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let concat = site.input(0).and_then(|x| InFront::concat(&site, x));
-        let (Some(concat), Some(y)) = (concat.filter(|concat| concat.axis == 1), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
-        let Some(branches) = branches(&concat.node) else {
-            let text = "not every part of the concat is a product that takes its part of the normalization";
-            return refused(ReasonCode::Branches, text);
-        };
-        if concat.is_shared {
-            return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
+    let parameter = |index: usize| Some(site.exact(site.input(index)?)?.1);
+    let parameters: Option<Vec<_>> = (1..5).map(parameter).collect();
+    let parameters =
+        parameters.ok_or_else(|| Reason::new(ReasonCode::NotConstant, "its parameters are not constants"))?;
+    let mut patch = Patch::default();
+    let mut first = 0;
+    for (value, channels) in &branches {
+        let mut operands = vec![Some(Source::Old(*value))];
+        for (name, values) in ["scale", "bias", "mean", "variance"].iter().zip(&parameters) {
+            let values = values.get(first..first + channels).ok_or(NoMatch)?;
+            operands.push(rounded(&mut patch, name, &[*channels as u64], values.to_vec())?);
         }
-        let parameters = [1, 2, 3, 4].map(|index| site.input(index).and_then(|value| site.exact(value)));
-        let [Some(scale), Some(bias), Some(mean), Some(variance)] = parameters else {
-            return refused(ReasonCode::NotConstant, "its parameters are not constants");
-        };
-        let mut patch = Patch::default();
-        let mut first = 0;
-        for (value, channels) in &branches {
-            let mut operands = vec![Some(Source::Old(*value))];
-            for (name, (_, values)) in [
-                ("scale", &scale),
-                ("bias", &bias),
-                ("mean", &mean),
-                ("variance", &variance),
-            ] {
-                let Some(values) = values.get(first..first + channels) else {
-                    return Ok(Outcome::NoMatch);
-                };
-                operands.push(rounded(&mut patch, name, &[*channels as u64], values.to_vec())?);
-            }
-            first += channels;
-            patch.add.push(NewNode::new(site.node.op.clone(), &operands, &[at]));
-        }
-        let parts: Vec<Option<Source>> = (0..branches.len())
-            .map(|part| Some(Source::New(part as u16, 0)))
-            .collect();
-        patch
-            .add
-            .push(NewNode::new(concat.node.node.op.clone(), &parts, &[concat.node.id]));
-        concat.moved(&mut patch, &[at], y);
-        patch.remove.push(concat.node.id);
-        Ok(Outcome::Apply(patch))
+        first += channels;
+        push(&mut patch, NewNode::new(site.node.op.clone(), &operands, &[site.id]));
     }
+    let parts: Vec<Option<Source>> = (0..branches.len())
+        .map(|part| Some(Source::New(part as u16, 0)))
+        .collect();
+    let joined = NewNode::new(concat.node.node.op.clone(), &parts, &[concat.node.id]);
+    patch.add.push(joined);
+    concat.moved(&mut patch, &[site.id], site.result()?);
+    patch.remove.push(concat.node.id);
+    Ok(patch)
 }

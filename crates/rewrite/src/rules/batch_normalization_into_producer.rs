@@ -1,19 +1,29 @@
-//! **Pattern**: batch normalization of the result of a conv, a transposed conv or a gemm, possibly behind nodes that only
-//! move elements: reshapes, transposes, slices.
-//! **Why**: with g = scale / √(variance + ε), the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] =
-//! (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. Then the normalization costs nothing at inference. TensorFlow normalizes the
-//! product with a matrix as an image between two reshapes. It normalizes a convolution of blocks behind the nodes that put
-//! the blocks back (BatchToSpaceND); these stay behind the convolution.
-//! **Preconditions**: only the normalization uses the results. All parameters are constants, and the folded ones are finite.
-//! The channels of the normalization are those of the product, or a part of them in the same order.
+//! **Pattern**: a batch normalization of the result of a layer (a conv, a transposed conv or a gemm). Nodes that only move
+//! elements (reshapes, transposes, slices) may be between the layer and the normalization.
+//! **Why**: with g = scale / √(variance + ε), output channel o of the layer gets the weights w'\[o\] = w\[o\]·g\[o\] and the
+//! bias b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. The normalization then costs nothing at inference. TensorFlow
+//! writes moving nodes between a layer and its normalization in two cases. It normalizes the result of a matrix product as
+//! an image, between two reshapes. If a convolution is computed on blocks, TensorFlow normalizes its result after the nodes
+//! that put the blocks back together (BatchToSpaceND). These nodes stay after the convolution.
+//! **Preconditions**: only the normalization reads the result of the layer. All parameters of the layer and of the
+//! normalization are constants, and the folded parameters are finite. The normalization has the channels of the layer, or
+//! some of them in the same order.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::{Affine, DEPTH, InFront};
-use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Reason, ReasonCode, Rule, Term};
+use crate::rule::NodeRule;
+use strait_core::{Op, Patch, Reason, ReasonCode, Term};
 
 /// The rule that folds a batch normalization into the product in front of it.
-pub struct BatchNormalizationIntoProducer;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-into-producer",
+    anchors: || vec![Term::BatchNormalization],
+    depth: || DEPTH,
+    is_fusion: true,
+    look,
+};
 
 /// The factor and the summand of a batch normalization for each channel: x·factor + summand.
 pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
@@ -33,39 +43,16 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
     Some((0..channels).map(channel).collect())
 }
 
-impl Rule for BatchNormalizationIntoProducer {
-    fn name(&self) -> &'static str {
-        "batch-normalization-into-producer"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::BatchNormalization]
-    }
-
-    fn depth(&self) -> usize {
-        DEPTH
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(product) = InFront::product(&site, x) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
-        let Some(affine) = affine(&site) else {
-            return refused(ReasonCode::NotConstant, "its parameters are not constants");
-        };
-        let Some(affine) = product.spread(1, &affine) else {
-            let text = "its channels are not those of the product in front";
-            return refused(ReasonCode::NotPerChannel, text);
-        };
-        product.folded(&affine, &[at], y)
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (x, y) = (site.operand(0)?, site.result()?);
+    let product = InFront::product(site, x).ok_or(NoMatch)?;
+    let not_constant = || Reason::new(ReasonCode::NotConstant, "its parameters are not constants");
+    let affine = affine(site).ok_or_else(not_constant)?;
+    let text = "its channels are not those of the product in front";
+    let affine = product.spread(1, &affine);
+    product.folded(
+        &affine.ok_or_else(|| Reason::new(ReasonCode::NotPerChannel, text))?,
+        &[site.id],
+        y,
+    )
 }

@@ -1,20 +1,32 @@
-//! **Pattern**: x·factors + summands, with one constant of each for each channel. x is a product (conv, transposed conv, or
-//! gemm of rank 2) or several products side by side, possibly behind nodes that only move elements.
-//! **Why**: `tf.nn.batch_normalization`, and Keras without fusion, write a normalization like this. They compute inv = γ /
-//! √(σ² + ε) and β − µ·inv from constants, with or without γ and β. By the time this rule runs, these are folded, and casts
-//! and identities are gone. As a normalization it can be folded in one step with one rounding.
-//! **Preconditions**: nothing else reads x and the product. The constants vary along the channels only.
-//! **Exactness**: exact: scale = factor, bias = summand, mean 0, variance 1, ε 0.
+//! **Pattern**: x·factors + summands, where both constants have one number for each channel. x is the result of a layer (a
+//! conv, a transposed conv, or a gemm of rank 2), or a concat of the results of several such layers. Nodes that only move
+//! elements may be between the layer and the multiplication.
+//! **Why**: `tf.nn.batch_normalization`, and Keras without fusion, write a batch normalization in this form. They compute
+//! the factor inv = γ / √(σ² + ε) and the summand β − µ·inv from constants, with or without γ and β. When this rule runs,
+//! other rules have already folded these computations and removed casts and identities. The rule makes one
+//! `batch_normalization` of the multiplication and the addition, which can then be folded into the layer in one step, with
+//! one rounding.
+//! **Preconditions**: nothing else reads x and the result of the multiplication. The constants vary only along the channels.
+//! **Exactness**: exact: the new op has the factors as its scale and the summands as its bias, with mean 0, variance 1 and
+//! epsilon 0.
 
 use super::batch_normalization_into_branches::branches;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, numbers};
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::BatchNormalization;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Patch, Source, Term, ValueId};
 
 /// The rule that recognises a batch normalization written as a product and a sum.
-pub struct BatchNormalizationSpelledOut;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-spelled-out",
+    anchors: || vec![Term::Add],
+    depth: || 2 * DEPTH + 1,
+    is_fusion: true,
+    look,
+};
 
 /// A batch normalization written as a product and a sum. It has the product in front, and a factor and a summand for
 /// each of its channels.
@@ -32,70 +44,44 @@ fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
 
 /// The batch normalization whose last node is the sum at `site`.
 pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
-    let sums = site
-        .both_orders()
-        .into_iter()
-        .filter(|_| site.node.op.term() == Term::Add);
-    sums.filter(|&(_, summands)| is_list(site, summands))
-        .find_map(|(scaled, summands)| {
-            let product = site.producer(scaled, Term::Mul).filter(|_| site.used_once(scaled))?;
-            let mut orders = product.both_orders().into_iter();
-            let (x, factors) = orders.find(|&(_, factors)| is_list(site, factors))?;
-            let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
-            let front = InFront::product(&product, x).or_else(side_by_side)?;
-            let is_normalized = front.axis == 1 && !front.is_shared;
-            Some(SpelledOutNormalization {
-                factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
-                summands: front.constant(site, scaled, summands)?,
-                product: product.id,
-                front,
-            })
+    (site.node.op.term() == Term::Add).then_some(())?;
+    site.both_orders().into_iter().find_map(|(scaled, summands)| {
+        is_list(site, summands).then_some(())?;
+        let product = site.producer(scaled, Term::Mul).filter(|_| site.used_once(scaled))?;
+        let mut orders = product.both_orders().into_iter();
+        let (x, factors) = orders.find(|&(_, factors)| is_list(site, factors))?;
+        let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
+        let front = InFront::product(&product, x).or_else(side_by_side)?;
+        let is_normalized = front.axis == 1 && !front.is_shared;
+        Some(SpelledOutNormalization {
+            factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
+            summands: front.constant(site, scaled, summands)?,
+            product: product.id,
+            front,
         })
+    })
 }
 
-impl Rule for BatchNormalizationSpelledOut {
-    fn name(&self) -> &'static str {
-        "batch-normalization-spelled-out"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = found(site).ok_or(NoMatch)?;
+    let x = found.front.node.result()?;
+    let channels = found.front.channels;
+    let mut patch = Patch::default();
+    let mut operands = vec![Some(Source::Old(x))];
+    let lists = [
+        ("scale", found.factors),
+        ("bias", found.summands),
+        ("mean", vec![0.0; channels]),
+        ("variance", vec![1.0; channels]),
+    ];
+    for (name, numbers) in lists {
+        operands.push(rounded(&mut patch, name, &[channels as u64], numbers)?);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Add]
+    if operands.contains(&None) {
+        return Err(NoMatch);
     }
-
-    fn depth(&self) -> usize {
-        2 * DEPTH + 1
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(found), Some(y)) = (found(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(x) = found.front.node.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let channels = found.front.channels;
-        let mut patch = Patch::default();
-        let mut operands = vec![Some(Source::Old(x))];
-        let lists = [
-            ("scale", found.factors),
-            ("bias", found.summands),
-            ("mean", vec![0.0; channels]),
-            ("variance", vec![1.0; channels]),
-        ];
-        for (name, numbers) in lists {
-            operands.push(rounded(&mut patch, name, &[channels as u64], numbers)?);
-        }
-        if operands.contains(&None) {
-            return Ok(Outcome::NoMatch);
-        }
-        let op = BatchNormalization { epsilon: 0.0 };
-        patch.add.push(NewNode::new(op, &operands, &[at, found.product]));
-        found.front.moved(&mut patch, &[at, found.product], y);
-        Ok(Outcome::Apply(patch))
-    }
+    let op = BatchNormalization { epsilon: 0.0 };
+    patch.add.push(NewNode::new(op, &operands, &[site.id, found.product]));
+    found.front.moved(&mut patch, &[site.id, found.product], site.result()?);
+    Ok(patch)
 }

@@ -1,39 +1,47 @@
-//! **Pattern**: batch normalization of an image that could not be folded into its producer; also a product with a constant
-//! for each channel, to which something else is added.
-//! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has that op, and it
-//! rounds once.
-//! **Preconditions**: x has one to three spatial axes. The parameters are constants, and factor and summand are finite. x is
-//! not the result of a conv that only the normalization uses, since it is then folded into the conv instead. For a product,
-//! only the addition reads it.
-//! **Exactness**: exact in real numbers. Weight and bias are computed in f64 and rounded to f32 once.
+//! **Pattern**: a batch normalization of an image that could not be folded into the layer before it, or the equivalent
+//! multiplication and addition: an image is multiplied by a constant for each channel, and then another such constant is
+//! added.
+//! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has depthwise
+//! convolution, and it rounds only once.
+//! **Preconditions**: the image has one to three spatial axes. The parameters are constants, and the factor and the summand
+//! of each channel are finite. The image is not the result of a conv that only the normalization reads, because the
+//! normalization is then folded into this conv. In the form with a multiplication and an addition, only the addition reads
+//! the result of the multiplication.
+//! **Exactness**: exact in real numbers. The weights and the bias are computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::product::Affine;
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::Conv;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, NodeId, Patch, Source, Term, ValueId};
 
 /// The rule that replaces a batch normalization by a depthwise convolution.
-pub struct BatchNormalizationToConv;
+pub const RULE: NodeRule = NodeRule {
+    name: "batch-normalization-to-conv",
+    anchors: || vec![Term::BatchNormalization, Term::Add],
+    depth: || 2,
+    is_fusion: false,
+    look,
+};
 
-/// The factor and the summand of each channel.
-type Affine = Vec<(f64, f64)>;
-
-/// The operand of a normalization, its factors and summands, and the nodes that compute the normalization.
+/// The operand of a normalization, its factors and summands, and the product if the normalization is a sum behind one.
 struct NormalizedValue {
     x: ValueId,
     affine: Affine,
-    nodes: Vec<NodeId>,
+    product: Option<NodeId>,
 }
 
-/// A batch normalization that cannot be folded into the op in front of it.
+/// A batch normalization that cannot be folded into the op before it.
 fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
     Some(NormalizedValue {
         x,
         affine: affine(site).filter(|_| !folds)?,
-        nodes: vec![site.id],
+        product: None,
     })
 }
 
@@ -47,7 +55,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
     fits.then(|| values.into_owned())
 }
 
-/// A sum x·factors + summands with more than one channel.
+/// A multiplication and an addition, x·factors + summands, with more than one channel.
 fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;
@@ -59,60 +67,40 @@ fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
             (site.keeps_type(x) && site.constant(x).is_none()).then(|| NormalizedValue {
                 x,
                 affine: factors.into_iter().zip(summands.iter().copied()).collect(),
-                nodes: vec![site.id, of.id],
+                product: Some(of.id),
             })
         })
     })
 }
 
-impl Rule for BatchNormalizationToConv {
-    fn name(&self) -> &'static str {
-        "batch-normalization-to-conv"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = match site.node.op.term() {
+        Term::Add => sum(site),
+        _ => normalization(site),
+    };
+    let NormalizedValue { x, affine, product } = found.ok_or(NoMatch)?;
+    let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
+    if !(1..=3).contains(&spatial) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::BatchNormalization, Term::Add]
+    let channels = affine.len() as u64;
+    let groups = u32::try_from(channels).map_err(|_| NoMatch)?;
+    let mut shape = vec![channels];
+    shape.resize(spatial + 2, 1);
+    let mut patch = Patch::default();
+    let (weight, bias) = affine.into_iter().unzip();
+    let weight = rounded(&mut patch, "weight", &shape, weight)?;
+    let bias = rounded(&mut patch, "bias", &[channels], bias)?;
+    if weight.is_none() || bias.is_none() {
+        return Err(NoMatch);
     }
-
-    fn depth(&self) -> usize {
-        2
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match site.node.op.term() {
-            Term::Add => sum(&site),
-            _ => normalization(&site),
-        };
-        let (Some(NormalizedValue { x, affine, nodes }), Some(y)) = (found, site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
-        if !(1..=3).contains(&spatial) {
-            return Ok(Outcome::NoMatch);
-        }
-        let channels = affine.len() as u64;
-        let Ok(groups) = u32::try_from(channels) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let mut shape = vec![channels];
-        shape.resize(spatial + 2, 1);
-        let mut patch = Patch::default();
-        let (weight, bias) = affine.into_iter().unzip();
-        let weight = rounded(&mut patch, "weight", &shape, weight)?;
-        let bias = rounded(&mut patch, "bias", &[channels], bias)?;
-        if weight.is_none() || bias.is_none() {
-            return Ok(Outcome::NoMatch);
-        }
-        let conv = Conv {
-            groups,
-            ..Conv::plain(spatial)
-        };
-        patch
-            .add
-            .push(NewNode::new(conv, &[Some(Source::Old(x)), weight, bias], &nodes));
-        patch.replace.push((y, Source::New(0, 0)));
-        patch.remove = nodes;
-        Ok(Outcome::Apply(patch))
-    }
+    let conv = Conv {
+        groups,
+        ..Conv::plain(spatial)
+    };
+    let origins: Vec<NodeId> = std::iter::once(site.id).chain(product).collect();
+    let conv = NewNode::new(conv, &[Some(Source::Old(x)), weight, bias], &origins);
+    patch.add.push(conv);
+    patch.remove.extend(product);
+    site.completed(patch)
 }

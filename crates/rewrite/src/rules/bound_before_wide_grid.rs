@@ -1,48 +1,40 @@
-//! **Pattern**: gemm or matmul of 8-bit operands whose result is quantized to 16 bits by all its readers.
-//! **Why**: ONNX Runtime has an integer kernel for such a product if its result is real numbers, but none if 16-bit codes
-//! follow directly. A maximum with the lowest number of the grid in between makes it use the kernel and computes nothing.
+//! **Pattern**: a gemm or matmul with 8-bit operands, if all readers of its result quantize it to 16 bits.
+//! **Why**: ONNX Runtime has an integer kernel for a product of 8-bit operands with a float result. It has none if the
+//! result is directly quantized to 16 bits. The rule puts a maximum with the smallest number of the 16-bit grid between the
+//! product and the quantization. ONNX Runtime then uses the integer kernel, and the maximum does not change any code.
 //! **Preconditions**: the result has one grid for the whole tensor.
-//! **Exactness**: exact, because quantization saturates there.
+//! **Exactness**: exact, because the quantization maps all numbers below this grid to the smallest code in any case.
 
 use crate::matching::{GraphNode, tensor};
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::{Binary, BinaryFunction};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term};
 
 /// The rule that puts a bound between an 8-bit product and its quantization to 16 bits.
-pub struct BoundBeforeWideGrid;
+pub const RULE: NodeRule = NodeRule {
+    name: "bound-before-wide-grid",
+    anchors: || vec![Term::Gemm, Term::MatMul],
+    // The rule depends on the grids of the node's readers, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for BoundBeforeWideGrid {
-    fn name(&self) -> &'static str {
-        "bound-before-wide-grid"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Gemm, Term::MatMul]
-    }
-
-    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(least), Some(y)) = (least(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let name = format!("{}_least", module.name(site.node.name));
-        let maximum = Binary {
-            function: BinaryFunction::Maximum,
-        };
-        let operands = [Some(Source::Old(y)), Some(Source::Data(0))];
-        Ok(Outcome::Apply(Patch {
-            data: vec![(name, tensor(&[], &[least])?)],
-            add: vec![NewNode::new(maximum, &operands, &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (least, y) = (least(site).ok_or(NoMatch)?, site.result()?);
+    let name = format!("{}_least", site.module.name(site.node.name));
+    let maximum = Binary {
+        function: BinaryFunction::Maximum,
+    };
+    let operands = [Some(Source::Old(y)), Some(Source::Data(0))];
+    Ok(Patch {
+        data: vec![(name, tensor(&[], &[least])?)],
+        add: vec![NewNode::new(maximum, &operands, &[site.id])],
+        replace: vec![(y, Source::New(0, 0))],
+        ..Patch::default()
+    })
 }
 
 /// The smallest number on the grids of the readers of a product with 8-bit operands. `None` unless all these grids have

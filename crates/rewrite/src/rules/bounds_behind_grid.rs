@@ -1,53 +1,37 @@
-//! **Pattern**: a dequantized value that is read by a product with float weights or biases, if the result of the product is
-//! quantized.
-//! **Why**: ONNX Runtime treats a product between a DequantizeLinear and a QuantizeLinear as quantized. It then gives float
-//! weights and biases grids of its own (`WeightBiasQuantization`). A clip at the ends of the grid in between prevents that
-//! and computes nothing.
-//! **Preconditions**: the value has one grid for the whole tensor.
-//! **Exactness**: exact. Dequantized numbers lie within the ends of the grid.
+//! **Pattern**: a dequantized value is read by a layer (a conv, a transposed conv or a gemm) that has float weights or a
+//! float bias, and the result of the layer is quantized.
+//! **Why**: ONNX Runtime treats a layer between a DequantizeLinear and a QuantizeLinear as quantized. It then also quantizes
+//! float weights and biases, on grids that it chooses itself (`WeightBiasQuantization`). The rule prevents this by a clip
+//! between the DequantizeLinear and the layer. The bounds of the clip are the smallest and the largest number of the grid,
+//! so the clip changes nothing.
+//! **Preconditions**: the dequantized value has one grid for the whole tensor.
+//! **Exactness**: exact, because dequantized numbers never lie outside these bounds.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
-use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
 /// The rule that puts bounds behind a dequantize. They keep ONNX Runtime from treating the product behind the
 /// dequantize as a quantized product.
-pub struct BoundsBehindGrid;
+pub const RULE: NodeRule = NodeRule {
+    name: "bounds-behind-grid",
+    anchors: || vec![Term::Conv, Term::ConvTranspose, Term::Gemm],
+    // The rule searches for a quantization behind clamps, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for BoundsBehindGrid {
-    fn name(&self) -> &'static str {
-        "bounds-behind-grid"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Conv, Term::ConvTranspose, Term::Gemm]
-    }
-
-    /// The rule searches for a quantization behind clamps, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some((grid, [min, max])) = ends(&site, x).filter(|_| is_mistaken(&site)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let clip = NewNode::new(Clip { min, max }, &[Some(Source::Old(x))], &[grid]);
-        let mut node = NewNode::new(site.node.op.clone(), &[Some(Source::New(0, 0))], &[at]);
-        node.inputs
-            .extend(site.node.inputs.iter().skip(1).map(|operand| operand.map(Source::Old)));
-        Ok(Outcome::Apply(Patch {
-            add: vec![clip, node],
-            replace: vec![(y, Source::New(1, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let x = site.operand(0)?;
+    let (grid, [min, max]) = ends(site, x).filter(|_| is_mistaken(site)).ok_or(NoMatch)?;
+    let clip = NewNode::new(Clip { min, max }, &[Some(Source::Old(x))], &[grid]);
+    let operands = site.operands_with(Source::New(0, 0));
+    let node = NewNode::new(site.node.op.clone(), &operands, &[site.id]);
+    site.replaced_by(vec![clip, node])
 }
 
 /// The node that dequantizes a value, and the real numbers of the smallest and the largest code of its grid.

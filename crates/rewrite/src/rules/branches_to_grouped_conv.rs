@@ -1,21 +1,29 @@
 //! **Pattern**: a split divides the channels into parts, a convolution reads each part, and a concat joins their results in
 //! the same order.
-//! **Why**: for a long time TensorFlow had no grouped convolution, and models of that time write it like this. A grouped
-//! convolution is one op with one grid, and ops behind the concat can be folded into it.
-//! **Preconditions**: there are as many parts as convolutions, all of the same size, and only the convolutions read them.
-//! The convolutions have the same attributes and constant weights of the same shape, and only the concat uses their results.
-//! **Exactness**: exact. The same products are summed in the same order.
+//! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
+//! and a concat instead. A grouped convolution is a single op whose result has a single grid, and ops after the concat can
+//! be folded into it.
+//! **Preconditions**: the split has as many parts as there are convolutions. All parts have the same size, and only the
+//! convolutions read them. The convolutions have the same attributes and have constant weights of the same shape, and only
+//! the concat reads their results.
+//! **Exactness**: exact, because the same products are added in the same order.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::MOST_BRANCHES;
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::Conv;
-use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
-};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that turns parallel convolutions between a split and a concat into one grouped convolution.
-pub struct BranchesToGroupedConv;
+pub const RULE: NodeRule = NodeRule {
+    name: "branches-to-grouped-conv",
+    anchors: || vec![Term::Concat],
+    depth: || 3,
+    is_fusion: true,
+    look,
+};
 
 /// The convolutions, and the value that is split in front of them.
 struct Branches<'a> {
@@ -62,76 +70,49 @@ fn joined(site: &GraphNode<'_>, branches: &Branches<'_>) -> Result<Conv, &'stati
     Ok(Conv { groups, ..*op.clone() })
 }
 
-impl Rule for BranchesToGroupedConv {
-    fn name(&self) -> &'static str {
-        "branches-to-grouped-conv"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let is_of_channels = matches!(&site.node.op, Op::Concat(concat) if concat.axis == 1);
+    let branches = branches(site).filter(|_| is_of_channels).ok_or(NoMatch)?;
+    let conv = joined(site, &branches).map_err(|text| Reason::new(ReasonCode::Branches, text))?;
+    let results = site.node.inputs.iter().flatten();
+    let mut between = results.chain(&branches.split.node.outputs);
+    if !between.all(|&value| site.used_once(value)) {
+        return refused(ReasonCode::SeveralUses, "a branch is used elsewhere too");
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Concat]
-    }
-
-    fn depth(&self) -> usize {
-        3
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let is_of_channels = matches!(&site.node.op, Op::Concat(concat) if concat.axis == 1);
-        let branches = branches(&site).filter(|_| is_of_channels);
-        let (Some(branches), Some(y)) = (branches, site.output()) else {
-            return Ok(Outcome::NoMatch);
+    let (mut weights, mut biases) = (Vec::new(), Vec::new());
+    let has_bias = branches.convs.iter().any(|conv| conv.input(2).is_some());
+    let mut shape = Vec::new();
+    for conv in &branches.convs {
+        let Some((weight, values)) = conv.input(1).and_then(|weight| site.exact(weight)) else {
+            return refused(ReasonCode::NotConstant, "the weights of a branch are not constants");
         };
-        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
-        let conv = match joined(&site, &branches) {
-            Ok(conv) => conv,
-            Err(text) => return refused(ReasonCode::Branches, text),
-        };
-        let results = site.node.inputs.iter().flatten();
-        if !results
-            .chain(&branches.split.node.outputs)
-            .all(|&value| site.used_once(value))
-        {
-            return refused(ReasonCode::SeveralUses, "a branch is used elsewhere too");
-        }
-        let (mut weights, mut biases) = (Vec::new(), Vec::new());
-        let has_bias = branches.convs.iter().any(|conv| conv.input(2).is_some());
-        let mut shape = Vec::new();
-        for conv in &branches.convs {
-            let Some((weight, values)) = conv.input(1).and_then(|weight| site.exact(weight)) else {
-                return refused(ReasonCode::NotConstant, "the weights of a branch are not constants");
-            };
-            shape = weight.shape().to_vec();
-            weights.extend_from_slice(&values);
-            let outputs = shape.first().map_or(0, |&outputs| outputs as usize);
-            match conv.input(2).map(|bias| site.per_last_axis(bias, outputs)) {
-                None => biases.resize(biases.len() + outputs, 0.0),
-                Some(Some(bias)) => biases.extend_from_slice(&bias),
-                Some(None) => return refused(ReasonCode::Bias, "the bias of a branch is no constant per channel"),
+        shape = weight.shape().to_vec();
+        weights.extend_from_slice(&values);
+        let outputs = shape.first().map_or(0, |&outputs| outputs as usize);
+        match conv.input(2).map(|bias| site.per_last_axis(bias, outputs)) {
+            None => biases.resize(biases.len() + outputs, 0.0),
+            Some(Some(bias)) => biases.extend_from_slice(&bias),
+            Some(None) => {
+                return refused(ReasonCode::Bias, "the bias of a branch is no constant per channel");
             }
         }
-        let outputs = biases.len() as u64;
-        if let Some(first) = shape.first_mut() {
-            *first = outputs;
-        }
-        let mut patch = Patch::default();
-        let mut operands = vec![Some(Source::Old(branches.x))];
-        operands.push(rounded(&mut patch, "weight", &shape, weights)?);
-        if has_bias {
-            operands.push(rounded(&mut patch, "bias", &[outputs], biases)?);
-        }
-        if operands.contains(&None) {
-            return refused(ReasonCode::NotFinite, "a weight or bias of a branch is not finite");
-        }
-        let convs = branches.convs.iter().map(|conv| conv.id);
-        let gone: Vec<NodeId> = [at].into_iter().chain(convs).chain([branches.split.id]).collect();
-        patch.add.push(NewNode::new(conv, &operands, &gone));
-        patch.replace.push((y, Source::New(0, 0)));
-        patch.remove = gone;
-        Ok(Outcome::Apply(patch))
     }
+    let outputs = biases.len() as u64;
+    if let Some(first) = shape.first_mut() {
+        *first = outputs;
+    }
+    let mut patch = Patch::default();
+    let mut operands = vec![Some(Source::Old(branches.x))];
+    operands.push(rounded(&mut patch, "weight", &shape, weights)?);
+    if has_bias {
+        operands.push(rounded(&mut patch, "bias", &[outputs], biases)?);
+    }
+    if operands.contains(&None) {
+        return refused(ReasonCode::NotFinite, "a weight or bias of a branch is not finite");
+    }
+    let convs = branches.convs.iter().map(|conv| conv.id);
+    patch.remove = convs.chain([branches.split.id]).collect();
+    let origins: Vec<NodeId> = [site.id].iter().chain(&patch.remove).copied().collect();
+    patch.add.push(NewNode::new(conv, &operands, &origins));
+    site.completed(patch)
 }

@@ -1,21 +1,32 @@
-//! **Pattern**: transposes around nodes that can also be computed on permuted axes: elementwise functions and operations,
-//! concat, split, slice, pad, reductions, and reshapes that only insert or remove axes of extent 1.
-//! **Why**: TensorFlow and TFLite have the channels last, and the ops of Strait have them first. So models from there have a
-//! transpose in front of each convolution and one behind it. Between two convolutions these cancel. The nodes in between
-//! then stand directly behind the convolution and can be fused into it.
-//! **Preconditions**: afterwards there are fewer transposes that move elements, or as many that move fewer elements. The
-//! rule also applies if a function, or an operation with a constant, follows the transpose of a sum of products that nothing
-//! else reads. A mean over the last axis stays as it is, because rules recognise normalizations by it.
-//! **Exactness**: exact, except that sums over several axes are added in another order.
+//! **Pattern**: transposes around nodes that can just as well be computed on permuted axes. These nodes are elementwise
+//! functions and operations, concat, split, slice, pad, reductions, and reshapes that only insert or remove axes of extent
+//! 1.
+//! **Why**: in TensorFlow and TFLite the channels are the last axis (NHWC), and in Strait they are axis 1 (NCHW). A model
+//! from TensorFlow or TFLite therefore has a transpose before each convolution and another one after it. Between two
+//! convolutions, these transposes cancel each other. The nodes that were between the two transposes then directly follow the
+//! first convolution and can be fused into it.
+//! **Preconditions**: after the rewrite, the graph has fewer transposes that move elements, or equally many that together
+//! move fewer elements. The rule also applies if a transpose is the only reader of a conv, transposed conv, gemm or matmul,
+//! and is followed by a function or by an operation with a constant: the function or operation is then moved before the
+//! transpose. A mean over the last axis is not changed, because other rules recognise normalizations by such means.
+//! **Exactness**: exact, except that a sum over several axes adds its terms in another order.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::permute::{Permutation, inverse, moves};
 use crate::region::Region;
+use crate::rule::NodeRule;
 use strait_core::rule::EVERYWHERE;
-use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, Rule, Term, ValueId};
+use strait_core::{Kind, NodeId, Op, Patch, Term, ValueId};
 
 /// The rule that moves transposes past other nodes until two transposes cancel.
-pub struct CancelTransposes;
+pub const RULE: NodeRule = NodeRule {
+    name: "cancel-transposes",
+    anchors: || vec![Term::Transpose],
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
 /// The largest number of nodes that are moved in front of a transpose at once. Further nodes are moved later.
 const MOST_IN_FRONT: usize = 16;
@@ -33,8 +44,8 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
         value = result;
     }
     // Another rule removes the identity, and the node behind the identity may belong to the chain too.
-    let next = site.graph.only_use(value).and_then(|at| site.graph.node(at.node));
-    if next.is_some_and(|next| matches!(next.op, Op::Identity(_))) {
+    let next = site.only_reader(value);
+    if next.is_some_and(|next| matches!(next.node.op, Op::Identity(_))) {
         return None;
     }
     let region = Region::of_chain(site, &chain, back);
@@ -45,55 +56,35 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
 /// The only reader of a value and the reader's result. `None` if the reader is neither a function nor an operation with
 /// a constant.
 fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
-    let reader = site.graph.only_use(value)?;
-    let node = site.graph.node(reader.node)?;
+    let reader = site.only_reader(value)?;
+    let op = &reader.node.op;
     let is_elementwise =
-        node.op.term().kind() == Kind::Function || matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
-    let mut others = node.inputs.iter().flatten().filter(|&&operand| operand != value);
+        op.term().kind() == Kind::Function || matches!(op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
+    let mut others = reader.node.inputs.iter().flatten().filter(|&&operand| operand != value);
     let are_constants = others.all(|&operand| site.graph.data_of(operand).is_some());
-    let reading = GraphNode {
-        id: reader.node,
-        node,
-        ..*site
-    };
-    let fits = is_elementwise && are_constants && reading.keeps_type(value);
-    reading.output().filter(|_| fits).map(|result| (reader.node, result))
+    let fits = is_elementwise && are_constants && reader.keeps_type(value);
+    reader.output().filter(|_| fits).map(|result| (reader.id, result))
 }
 
-impl Rule for CancelTransposes {
-    fn name(&self) -> &'static str {
-        "cancel-transposes"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (Op::Transpose(transpose), x, y) = (&site.node.op, site.operand(0)?, site.result()?) else {
+        return Err(NoMatch);
+    };
+    let p = &transpose.permutation;
+    let shape = site.graph.value(x).map_or(&[][..], |value| &value.ty.shape);
+    if site.graph.data_of(x).is_some() || !moves(shape, p) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Transpose]
-    }
-
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Op::Transpose(transpose), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let p = &transpose.permutation;
-        let shape = site.graph.value(x).map_or(&[][..], |value| &value.ty.shape);
-        if site.graph.data_of(x).is_some() || !moves(shape, p) {
-            return Ok(Outcome::NoMatch);
+    let back = inverse(p);
+    for region in [
+        Region::around(*site, y, back.clone()),
+        Region::around(*site, x, p.clone()),
+    ] {
+        if let Some((patch, saved, added)) = region.patch()
+            && added < saved
+        {
+            return Ok(patch);
         }
-        let back = inverse(p);
-        for region in [
-            Region::around(site, y, back.clone()),
-            Region::around(site, x, p.clone()),
-        ] {
-            if let Some((patch, saved, added)) = region.patch()
-                && added < saved
-            {
-                return Ok(Outcome::Apply(patch));
-            }
-        }
-        Ok(in_front(site, x, y, &back).map_or(Outcome::NoMatch, Outcome::Apply))
     }
+    in_front(*site, x, y, &back).ok_or(NoMatch)
 }

@@ -1,41 +1,35 @@
-//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b and a constant bias `[outputs]`.
-//! **Why**: later steps only have to handle this one form, in which a row of the weights and an element of the bias belong
-//! to one output. Other ops express the rest: a `transpose` for a transposed operand, a `matmul` (times alpha) for a product
-//! with a computed b, and an `add` behind the product for a bias that is computed or differs from row to row. That bias is
-//! multiplied by beta; with beta = 0 there is none.
-//! **Preconditions**: the constants times alpha or beta are finite.
-//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded once, or not at all if alpha and beta are 1.
-//! Computed values are multiplied and added in f32, each rounded once.
+//! **Pattern**: a gemm that does not have the form a·bᵀ + bias, where b is a constant matrix, and the bias is missing or is
+//! a constant of shape `[outputs]`.
+//! **Why**: the rule gives every gemm the form a·bᵀ + bias with a constant b and a constant bias, so that later steps need
+//! not handle other forms. In this form, each row of the weights b and each element of the bias belong to one output. The
+//! rule expresses everything else by further ops. For a transposed operand, it adds a `transpose`. If b is not a constant,
+//! the product becomes a `matmul`, followed by a multiplication by alpha. If the bias is not a constant, or differs from row
+//! to row, it becomes an `add` after the product. Such a bias is multiplied by beta, and is dropped if beta is 0.
+//! **Preconditions**: the constants are finite after they are multiplied by alpha or beta.
+//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded to f32 once. If alpha and beta are 1, they
+//! are not changed. Values that are not constant are multiplied and added in f32, and each operation rounds once.
 
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, push};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::{Add, Gemm, MatMul, Mul, Transpose};
-use strait_core::{
-    Carrier, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
-    ValueId,
-};
+use strait_core::{Carrier, NewNode, Op, Patch, Reason, ReasonCode, Source, Term, ValueId};
 
 /// The rule that gives every gemm the same form: a·bᵀ + bias, with constant weights and bias.
-pub struct CanonicalGemm;
+pub const RULE: NodeRule = NodeRule {
+    name: "canonical-gemm",
+    anchors: || vec![Term::Gemm],
+    depth: || 2,
+    is_fusion: false,
+    look,
+};
 
 /// The transpose of a matrix with `rows` rows and `columns` columns.
 pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns)
         .flat_map(|c| (0..rows).map(move |r| values[r * columns + c]))
         .collect()
-}
-
-/// The reason why there is no patch.
-enum Stop {
-    /// An element of the weights or the bias is not finite after it is multiplied by alpha or beta.
-    NotFinite,
-    Ours(PassError),
-}
-
-impl From<PassError> for Stop {
-    fn from(error: PassError) -> Stop {
-        Stop::Ours(error)
-    }
 }
 
 /// A gemm, and the nodes that replace it.
@@ -105,8 +99,7 @@ impl<'a> Parts<'a> {
     }
 
     fn push(&mut self, node: NewNode) -> Source {
-        self.patch.add.push(node);
-        Source::New(self.patch.add.len() as u16 - 1, 0)
+        push(&mut self.patch, node)
     }
 
     fn transposed(&mut self, matrix: ValueId, is_transposed: bool) -> Source {
@@ -117,11 +110,13 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn constant(&mut self, name: &str, shape: &[u64], numbers: Vec<f64>) -> Result<Source, Stop> {
-        rounded(&mut self.patch, name, shape, numbers)?.ok_or(Stop::NotFinite)
+    fn constant(&mut self, name: &str, shape: &[u64], numbers: Vec<f64>) -> Result<Source, Miss> {
+        let text = "a weight or bias times alpha or beta is not finite";
+        let made = rounded(&mut self.patch, name, shape, numbers)?;
+        Ok(made.ok_or_else(|| Reason::new(ReasonCode::NotFinite, text))?)
     }
 
-    fn times(&mut self, source: Source, factor: f32) -> Result<Source, Stop> {
+    fn times(&mut self, source: Source, factor: f32) -> Result<Source, Miss> {
         if factor == 1.0 {
             return Ok(source);
         }
@@ -130,7 +125,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The weights as `[outputs, inputs]`, multiplied by alpha.
-    fn weight(&mut self) -> Result<Source, Stop> {
+    fn weight(&mut self) -> Result<Source, Miss> {
         let (site, b, alpha) = (self.site, self.b, self.gemm.alpha);
         let (Some([rows, columns]), Some((_, numbers))) = (self.extents, site.exact(b)) else {
             return Ok(Source::Old(b));
@@ -151,7 +146,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The bias multiplied by beta, in its own shape or with one number for each output.
-    fn bias(&mut self, bias: ValueId, outputs: Option<[u64; 1]>) -> Result<Source, Stop> {
+    fn bias(&mut self, bias: ValueId, outputs: Option<[u64; 1]>) -> Result<Source, Miss> {
         let (site, beta) = (self.site, self.gemm.beta);
         let Some((tensor, numbers)) = site.exact(bias) else {
             return self.times(Source::Old(bias), beta);
@@ -166,7 +161,7 @@ impl<'a> Parts<'a> {
         self.constant("bias", shape, scaled)
     }
 
-    fn whole(&mut self) -> Result<Source, Stop> {
+    fn whole(&mut self) -> Result<Source, Miss> {
         let a = self.transposed(self.a, self.gemm.transpose_a);
         let kept = self.bias.and_then(|bias| self.kept(bias));
         let product = if self.has_weights() {
@@ -195,39 +190,16 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl Rule for CanonicalGemm {
-    fn name(&self) -> &'static str {
-        "canonical-gemm"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Gemm]
-    }
-
-    fn depth(&self) -> usize {
-        2
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Op::Gemm(gemm), Some(y)) = (&site.node.op, site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(mut parts) = Parts::new(&site, gemm).filter(|parts| !parts.is_canonical()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        match parts.whole() {
-            Ok(whole) => {
-                let mut patch = parts.patch;
-                patch.replace.push((y, whole));
-                patch.remove.push(at);
-                Ok(Outcome::Apply(patch))
-            }
-            Err(Stop::NotFinite) => Ok(Outcome::Refused(Reason::new(
-                ReasonCode::NotFinite,
-                "a weight or bias times alpha or beta is not finite",
-            ))),
-            Err(Stop::Ours(error)) => Err(error),
-        }
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let Op::Gemm(gemm) = &site.node.op else {
+        return Err(NoMatch);
+    };
+    let parts = Parts::new(site, gemm).filter(|parts| !parts.is_canonical());
+    let mut parts = parts.ok_or(NoMatch)?;
+    let whole = parts.whole()?;
+    Ok(Patch {
+        replace: vec![(site.result()?, whole)],
+        remove: vec![site.id],
+        ..parts.patch
+    })
 }

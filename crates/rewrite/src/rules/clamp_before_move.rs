@@ -1,15 +1,25 @@
-//! **Pattern**: relu or clip of a slice, reshape or transpose of a sum of products or another sum.
-//! **Why**: exporters cut off the padding of a causal convolution before they clip. If the clamp stands next to the sum, the
-//! target clips while it rounds, and spends no codes on numbers that are clipped away.
-//! **Preconditions**: the moved value, and every value in between, has no other reader and is not an output.
-//! **Exactness**: exact, because the clamp is elementwise.
+//! **Pattern**: a relu or clip that follows a slice, reshape or transpose, if the moved value is a sum: the result of a
+//! conv, gemm, matmul, addition or another op that accumulates.
+//! **Why**: exporters cut off the padding of a causal convolution before they clip. If the clip directly follows the
+//! convolution, the target clips while it rounds the accumulators to codes, and spends no codes on numbers that are clipped
+//! away.
+//! **Preconditions**: the sum, and every value between the sum and the relu or clip, has no other reader and is not an
+//! output.
+//! **Exactness**: exact, because a relu or clip computes each element on its own.
 
 use crate::matching::GraphNode;
-use smallvec::smallvec;
-use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
+use strait_core::{Kind, NewNode, Op, Patch, Source, Term, ValueId};
 
 /// The rule that moves a relu or clip in front of nodes that move elements.
-pub struct ClampBeforeMove;
+pub const RULE: NodeRule = NodeRule {
+    name: "clamp-before-move",
+    anchors: || vec![Term::Relu, Term::Clip],
+    depth: || 2 + MOST_MOVES,
+    is_fusion: false,
+    look,
+};
 
 /// The largest number of moves that are skipped. Exporters write no longer chains.
 const MOST_MOVES: usize = 8;
@@ -36,44 +46,20 @@ fn is_sum(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     false
 }
 
-impl Rule for ClampBeforeMove {
-    fn name(&self) -> &'static str {
-        "clamp-before-move"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let x = site.operand(0)?;
+    let (id, node) = site.graph.producer(x).ok_or(NoMatch)?;
+    if !moves(&node.op) || !is_sum(site, x) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Relu, Term::Clip]
-    }
-
-    fn depth(&self) -> usize {
-        2 + MOST_MOVES
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some((move_id, mover)) = site.graph.producer(x).filter(|(_, node)| moves(&node.op)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if !is_sum(&site, x) {
-            return Ok(Outcome::NoMatch);
-        }
-        // Only the first operand is moved. The other operands say how.
-        let Some((Some(source), rest)) = mover.inputs.split_first() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let clamped = NewNode::new(site.node.op.clone(), &[Some(Source::Old(*source))], &[at]);
-        let mut inputs = smallvec![Some(Source::New(0, 0))];
-        inputs.extend(rest.iter().map(|operand| operand.map(Source::Old)));
-        let mut moved = NewNode::new(mover.op.clone(), &[], &[move_id]);
-        moved.inputs = inputs;
-        Ok(Outcome::Apply(Patch {
-            add: vec![clamped, moved],
-            replace: vec![(y, Source::New(1, 0))],
-            remove: vec![at, move_id],
-            ..Patch::default()
-        }))
-    }
+    // Only the first operand is moved. The other operands say how.
+    let mover = GraphNode { id, node, ..*site };
+    let source = Source::Old(mover.operand(0)?);
+    let clamped = NewNode::new(site.node.op.clone(), &[Some(source)], &[site.id]);
+    let moved = NewNode::new(node.op.clone(), &mover.operands_with(Source::New(0, 0)), &[id]);
+    site.completed(Patch {
+        add: vec![clamped, moved],
+        remove: vec![id],
+        ..Patch::default()
+    })
 }

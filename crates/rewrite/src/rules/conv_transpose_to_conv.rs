@@ -1,32 +1,41 @@
-//! **Pattern**: transposed convolution over one to three axes with constant weights.
-//! **Why**: every target can compute a convolution, and few can compute a transposed one. Take the positions of the result
-//! that leave the same remainder r when divided by the stride s. They are a convolution with every s-th tap of the kernel,
-//! the last tap first. These s convolutions (s·s over two axes, s·s·s over three) are merged into one with that many times
-//! the outputs. Its results lie side by side in the channels and are then moved to their places. If a function of one
-//! variable follows, it is applied before that, so that a ReLU becomes part of the convolution. The convolution has the same
-//! products as the transposed one, and additional ones with zeros if the stride does not divide the kernel. Grids that the
-//! model gives are kept.
-//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, and no normalization, product or sum
-//! behind it that should be folded first.
-//! **Exactness**: exact in real numbers; sums are added in another order.
+//! **Pattern**: a transposed convolution over one to three axes, with constant weights.
+//! **Why**: every target can compute a convolution, and few can compute a transposed one. Take all positions of the result
+//! that leave the same remainder r when divided by the stride s. The results at these positions are the results of a
+//! convolution, whose kernel consists of every s-th tap of the original kernel, the last tap first. For one axis there are s
+//! such convolutions (s·s for two axes, s·s·s for three). The rule merges all of them into one convolution, which has the
+//! outputs of all of them as its output channels, and then moves the results from the channels to their positions. If a
+//! function of one variable follows the transposed convolution, it is applied before the results are moved, so that, for
+//! example, a ReLU becomes part of the convolution. The convolution computes the same products as the transposed
+//! convolution. If the stride does not divide the kernel size, it also computes products with zeros. Grids that the model
+//! gives are kept.
+//! **Preconditions**: the transposed convolution has no dilation, its strides are not longer than its kernel, and all shapes
+//! are fixed. No node follows that another rule can still fold into the transposed convolution, such as a batch
+//! normalization, a multiplication or an addition.
+//! **Exactness**: exact in real numbers. In f32, the products are added in another order.
 
 use super::{
-    BatchNormalizationIntoProducer, BatchNormalizationSpelledOut, BiasIntoProducer, FactorsIntoProducer,
-    ScalarIntoProducer,
+    batch_normalization_into_producer, batch_normalization_spelled_out, bias_into_producer, factors_into_producer,
+    scalar_into_producer,
 };
 use crate::blocks::{MOST_MOVES, moves};
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, is_function};
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{
-    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Rule, Source, Term, ValueId,
-};
+use strait_core::{NewNode, NodeId, Op, Patch, QuantParams, Rule, Source, Term, ValueId};
 use strait_requantize::Per;
 
 /// The rule that replaces a transposed convolution by a convolution.
-pub struct ConvTransposeToConv;
+pub const RULE: NodeRule = NodeRule {
+    name: "conv-transpose-to-conv",
+    anchors: || vec![Term::ConvTranspose],
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
 /// One spatial axis of a transposed convolution, described as a convolution.
 #[derive(Clone, Copy)]
@@ -114,29 +123,29 @@ fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: 
 }
 
 /// True if a reader of the result, perhaps behind moves, can still be folded into the transposed convolution.
-fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Result<bool, PassError> {
-    let folding: [&dyn Rule; 5] = [
-        &BatchNormalizationSpelledOut,
-        &BatchNormalizationIntoProducer,
-        &ScalarIntoProducer,
-        &FactorsIntoProducer,
-        &BiasIntoProducer,
+fn is_read_first(site: &GraphNode<'_>, mut value: ValueId) -> Result<bool, Miss> {
+    let folding = [
+        batch_normalization_spelled_out::RULE,
+        batch_normalization_into_producer::RULE,
+        scalar_into_producer::RULE,
+        factors_into_producer::RULE,
+        bias_into_producer::RULE,
     ];
     for _ in 0..=MOST_MOVES {
-        let reader = site.graph.only_use(value).map(|reader| reader.node);
-        let Some((id, node)) = reader.and_then(|id| Some((id, site.graph.node(id)?))) else {
+        let Some(reader) = site.only_reader(value) else {
             return Ok(false);
         };
-        let term = node.op.term();
+        let term = reader.node.op.term();
         for rule in folding.iter().filter(|rule| rule.anchors().contains(&term)) {
-            if let Outcome::Apply(_) = rule.look(site.module, graph, id)? {
-                return Ok(true);
+            match (rule.look)(&reader) {
+                Ok(_) => return Ok(true),
+                Err(error @ Miss::Failed(_)) => return Err(error),
+                Err(_) => {}
             }
         }
-        // A sum behind a product may form a normalization together with the product.
-        let passes = moves(&node.op) || matches!(term, Term::Slice | Term::Mul);
-        match node.outputs.first().filter(|_| passes) {
-            Some(&result) => value = result,
+        let passes = moves(&reader.node.op) || matches!(term, Term::Slice | Term::Mul);
+        match reader.output().filter(|_| passes) {
+            Some(result) => value = result,
             None => return Ok(false),
         }
     }
@@ -162,137 +171,111 @@ fn repeated(grid: &QuantParams, groups: usize, rests: usize) -> QuantParams {
     }
 }
 
-impl Rule for ConvTransposeToConv {
-    fn name(&self) -> &'static str {
-        "conv-transpose-to-conv"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (Op::ConvTranspose(op), x, y) = (&site.node.op, site.operand(0)?, site.result()?) else {
+        return Err(NoMatch);
+    };
+    if is_read_first(site, y)? {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::ConvTranspose]
+    let function = site.only_reader(y).filter(is_function);
+    let weight = site.input(1).and_then(|weight| site.exact(weight));
+    let (Some((weight, values)), Some(from), Some(to)) = (weight, site.dims(x), site.dims(y)) else {
+        return Err(NoMatch);
+    };
+    let empty = |dims: &[u64]| dims.contains(&0);
+    let axes = axes(op, &from, &to, weight.shape());
+    let axes = axes
+        .filter(|_| !empty(&from) && !empty(&to) && !empty(weight.shape()))
+        .ok_or(NoMatch)?;
+    let (groups, inputs, per_group) = (op.groups as usize, weight.shape()[0], weight.shape()[1]);
+    let rests: usize = axes.iter().map(|axis| axis.stride).product();
+    let bias = site.input(2).map(|bias| site.exact(bias).ok_or(NoMatch)).transpose()?;
+    let folded = phases(&values, inputs as usize, per_group as usize, groups, &axes);
+    let outputs = to[1] * rests as u64;
+    let shape: Vec<u64> = [outputs, inputs / groups as u64]
+        .into_iter()
+        .chain(axes.iter().map(|axis| axis.taps as u64))
+        .collect();
+    let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
+    let mut patch = Patch::default();
+    let mut add = Vec::new();
+    // If the model gives a grid, an identity node holds it until the rule for identities removes this node.
+    let mut given = |data: Option<Source>, grid: Option<QuantParams>| {
+        let Some(grid) = grid else { return data };
+        let mut node = NewNode::new(Identity {}, &[data], &[site.id]);
+        node.quant.push(Some(grid.into()));
+        add.push(node);
+        Some(Source::New(add.len() as u16 - 1, 0))
+    };
+    let own = grid(site.input(1)).map(|grid| repeated(grid, groups, rests));
+    let weight = rounded(&mut patch, "weight", &shape, folded)?;
+    let mut operands = vec![Some(Source::Old(x)), given(weight, own)];
+    if let Some((_, bias)) = bias {
+        let numbers = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
+        let bias = rounded(&mut patch, "bias", &[outputs], numbers)?;
+        let own = grid(site.input(2)).map(|grid| repeated(grid, 1, rests));
+        operands.push(given(bias, own));
     }
-
-    fn depth(&self) -> usize {
-        EVERYWHERE
+    if operands.contains(&None) {
+        return Err(NoMatch);
     }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Op::ConvTranspose(op), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if is_read_first(&site, graph, y)? {
-            return Ok(Outcome::NoMatch);
-        }
-        let reader = site.graph.only_use(y);
-        let reader = reader.and_then(|at| Some((at.node, site.graph.node(at.node)?)));
-        let function = reader.filter(|(_, node)| node.op.term().kind() == Kind::Function && node.inputs.len() == 1);
-        let weight = site.input(1).and_then(|weight| site.exact(weight));
-        let (Some((weight, values)), Some(from), Some(to)) = (weight, site.dims(x), site.dims(y)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let empty = |dims: &[u64]| dims.contains(&0);
-        let axes = axes(op, &from, &to, weight.shape());
-        let Some(axes) = axes.filter(|_| !empty(&from) && !empty(&to) && !empty(weight.shape())) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let (groups, inputs, per_group) = (op.groups as usize, weight.shape()[0], weight.shape()[1]);
-        let rests: usize = axes.iter().map(|axis| axis.stride).product();
-        let bias = match site.input(2) {
-            None => None,
-            Some(bias) => match site.exact(bias) {
-                Some((_, bias)) => Some(bias),
-                None => return Ok(Outcome::NoMatch),
-            },
-        };
-        let folded = phases(&values, inputs as usize, per_group as usize, groups, &axes);
-        let outputs = to[1] * rests as u64;
-        let shape: Vec<u64> = [outputs, inputs / groups as u64]
-            .into_iter()
-            .chain(axes.iter().map(|axis| axis.taps as u64))
-            .collect();
-        let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
-        let mut patch = Patch::default();
-        let mut add = Vec::new();
-        // If the model gives a grid, an identity node holds it until the rule for identities removes this node.
-        let mut given = |data: Option<Source>, grid: Option<QuantParams>| {
-            let Some(grid) = grid else { return data };
-            let mut node = NewNode::new(Identity {}, &[data], &[at]);
-            node.quant.push(Some(grid.into()));
-            add.push(node);
-            Some(Source::New(add.len() as u16 - 1, 0))
-        };
-        let own = grid(site.input(1)).map(|grid| repeated(grid, groups, rests));
-        let weight = rounded(&mut patch, "weight", &shape, folded)?;
-        let mut operands = vec![Some(Source::Old(x)), given(weight, own)];
-        if let Some(bias) = bias {
-            let numbers = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
-            let bias = rounded(&mut patch, "bias", &[outputs], numbers)?;
-            let own = grid(site.input(2)).map(|grid| repeated(grid, 1, rests));
-            operands.push(given(bias, own));
-        }
-        if operands.contains(&None) {
-            return Ok(Outcome::NoMatch);
-        }
-        let pads = |end: usize| axes.iter().map(move |axis| axis.pad[end]);
-        let conv = Conv {
-            pad: pads(0).chain(pads(1)).collect(),
-            groups: op.groups,
-            ..Conv::plain(axes.len())
-        };
-        let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
-            let mut node = NewNode::new(op, operands, &[of]);
-            let made = site.graph.node(of).and_then(|node| node.outputs.first().copied());
-            node.quant.push(grid(made).cloned());
-            node
-        };
-        add.push(with(conv.into(), &operands, at));
-        let mut then = |op: Op, of: NodeId| {
-            let last = Source::New(add.len() as u16 - 1, 0);
-            add.push(with(op, &[Some(last)], of));
-        };
-        if let Some((id, node)) = function {
-            then(node.op.clone(), id);
-        }
-        let count = axes.len() as u32;
-        if rests > 1 {
-            let head = || [to[0] as i64, to[1] as i64].into_iter();
-            let apart = axes.iter().map(|axis| axis.stride as i64);
-            let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
-            let shape = head().chain(apart).collect();
-            then(Reshape { shape }.into(), at);
-            // In the permutation, each axis is followed by the axis of its remainders.
-            let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
-            let permutation = [0, 1].into_iter().chain(places).collect();
-            then(Transpose { permutation }.into(), at);
-            let joined = axes.iter().map(|axis| axis.positions as i64 * axis.stride as i64);
-            let shape = head().chain(joined).collect();
-            then(Reshape { shape }.into(), at);
-        }
-        let made = axes.iter().map(|axis| axis.positions * axis.stride as u64);
-        if made.zip(&to[2..]).any(|(made, &wanted)| made != wanted) {
-            let starts = axes.iter().map(|axis| axis.first as i64);
-            let ends = axes
-                .iter()
-                .zip(&to[2..])
-                .map(|(axis, &extent)| (axis.first + extent) as i64);
-            let slice = Slice {
-                starts: starts.collect(),
-                ends: ends.collect(),
-                axes: (2..2 + i64::from(count)).collect(),
-                steps: axes.iter().map(|_| 1).collect(),
-            };
-            then(slice.into(), at);
-        }
-        let result = Source::New(add.len() as u16 - 1, 0);
-        let (mut replaced, mut remove) = (y, vec![at]);
-        if let Some((id, Some(&made))) = function.map(|(id, node)| (id, node.outputs.first())) {
-            (replaced, remove) = (made, vec![id, at]);
-        }
-        Ok(Outcome::Apply(Patch {
-            add,
-            replace: vec![(replaced, result)],
-            remove,
-            ..patch
-        }))
+    let pads = |end: usize| axes.iter().map(move |axis| axis.pad[end]);
+    let conv = Conv {
+        pad: pads(0).chain(pads(1)).collect(),
+        groups: op.groups,
+        ..Conv::plain(axes.len())
+    };
+    let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
+        let mut node = NewNode::new(op, operands, &[of]);
+        let made = site.graph.node(of).and_then(|node| node.result());
+        node.quant.push(grid(made).cloned());
+        node
+    };
+    add.push(with(conv.into(), &operands, site.id));
+    let mut then = |op: Op, of: NodeId| {
+        let last = Source::New(add.len() as u16 - 1, 0);
+        add.push(with(op, &[Some(last)], of));
+    };
+    if let Some(function) = &function {
+        then(function.node.op.clone(), function.id);
     }
+    let count = axes.len() as u32;
+    if rests > 1 {
+        let head = || [to[0] as i64, to[1] as i64].into_iter();
+        let apart = axes.iter().map(|axis| axis.stride as i64);
+        let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
+        let shape = head().chain(apart).collect();
+        then(Reshape { shape }.into(), site.id);
+        // In the permutation, each axis is followed by the axis of its remainders.
+        let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
+        let permutation = [0, 1].into_iter().chain(places).collect();
+        then(Transpose { permutation }.into(), site.id);
+        let joined = axes.iter().map(|axis| axis.positions as i64 * axis.stride as i64);
+        let shape = head().chain(joined).collect();
+        then(Reshape { shape }.into(), site.id);
+    }
+    let made = axes.iter().map(|axis| axis.positions * axis.stride as u64);
+    if made.zip(&to[2..]).any(|(made, &wanted)| made != wanted) {
+        let starts = axes.iter().map(|axis| axis.first as i64);
+        let ends = axes
+            .iter()
+            .zip(&to[2..])
+            .map(|(axis, &extent)| (axis.first + extent) as i64);
+        let slice = Slice {
+            starts: starts.collect(),
+            ends: ends.collect(),
+            axes: (2..2 + i64::from(count)).collect(),
+            steps: axes.iter().map(|_| 1).collect(),
+        };
+        then(slice.into(), site.id);
+    }
+    let result = Source::New(add.len() as u16 - 1, 0);
+    let last = function.as_ref().unwrap_or(site);
+    Ok(Patch {
+        add,
+        replace: vec![(last.result()?, result)],
+        remove: function.iter().chain([site]).map(|node| node.id).collect(),
+        ..patch
+    })
 }

@@ -1,29 +1,31 @@
-//! **Pattern**: a pad, reshapes and transposes put blocks of an image into the batch; a conv is applied to them; and its
-//! results are put back in their places and cropped. Functions of one variable may follow the conv.
-//! **Why**: TensorFlow and Keras write a dilated convolution like this (SpaceToBatchND, Conv2D, BatchToSpaceND). As one
-//! dilated convolution it moves nothing, needs no batches from the target, and pads for free.
-//! **Preconditions**: the shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
-//! between it and the image have no other readers. If more is cropped than was padded, the crop stays.
-//! **Exactness**: exact; the same products are summed.
+//! **Pattern**: a pad, reshapes and transposes move blocks of an image into the batch axis, a conv is computed on the
+//! blocks, and further nodes put its results back in their places and crop them. Functions of one variable may follow the
+//! conv.
+//! **Why**: TensorFlow and Keras write a dilated convolution in this way (SpaceToBatchND, Conv2D, BatchToSpaceND). A single
+//! dilated convolution moves no elements, pads at no cost, and also runs on targets that do not support batches.
+//! **Preconditions**: all shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
+//! between the image and the convolution have no other readers. If the crop removes more than the pad added, it remains as a
+//! separate slice after the dilated convolution.
+//! **Exactness**: exact, because the same products are added.
 
 use crate::blocks::{Image, MOST_MOVES, moves};
-use crate::matching::GraphNode;
+use crate::matching::{GraphNode, is_function};
+use crate::miss::{Miss, NoMatch};
 use crate::permute::is_identity;
+use crate::rule::NodeRule;
 use crate::view::View;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, PadMode, Reshape, Transpose};
-use strait_core::{
-    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
-    ValueId,
-};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that recognises a dilated convolution written as a convolution on blocks in the batch.
-pub struct DilatedConv;
-
-/// True for a function that computes each element from one element.
-fn is_function(site: &GraphNode<'_>) -> bool {
-    site.node.op.term().kind() == Kind::Function && site.node.inputs.len() == 1
-}
+pub const RULE: NodeRule = NodeRule {
+    name: "dilated-conv",
+    anchors: || vec![Term::Conv, Term::Reshape, Term::Transpose, Term::Slice],
+    depth: || MOST_MOVES + 2,
+    is_fusion: true,
+    look,
+};
 
 /// The value in which the blocks are back in their places, and the nodes that lead to it.
 struct Back {
@@ -37,38 +39,27 @@ struct Back {
 
 impl Back {
     /// Finds the value in which the blocks are back in their places: behind a convolution, and in front of the crop if
-    /// there is one. `None` if no node reads the convolution's result. The error says why there is no such value.
-    fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Option<Back>, Reason> {
-        let other = || {
-            Reason::new(
-                ReasonCode::BlockOrder,
-                "its results are not put back in the places of what they are from",
-            )
-        };
+    /// there is one. It is no match if no node reads the convolution's result.
+    fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Back, Miss> {
+        let text = "its results are not put back in the places of what they are from";
+        let other = || Miss::from(Reason::new(ReasonCode::BlockOrder, text));
         let dims = site.dims(result).ok_or_else(other)?;
         let (mut value, mut view) = (result, View::of(&dims));
         let (mut functions, mut nodes) = (Vec::new(), Vec::new());
         let mut found: Option<Back> = None;
         while nodes.len() < MOST_MOVES {
-            let Some(reader) = site.graph.only_use(value).filter(|reader| reader.operand == 0) else {
+            let reader = site.only_reader(value);
+            let Some(node) = reader.filter(|reader| reader.input(0) == Some(value)) else {
                 let is_output = site.graph.is_output(value);
                 return match found {
-                    _ if !is_output && site.graph.uses(value).next().is_none() => Ok(None),
-                    Some(found) => Ok(Some(found)),
-                    None if is_output || site.graph.uses(value).count() > 1 => Err(Reason::new(
-                        ReasonCode::SeveralUses,
-                        "a result for blocks is used elsewhere too",
-                    )),
+                    _ if !is_output && site.graph.uses(value).next().is_none() => Err(NoMatch),
+                    Some(found) => Ok(found),
+                    None if is_output || site.graph.uses(value).count() > 1 => {
+                        let text = "a result for blocks is used elsewhere too";
+                        refused(ReasonCode::SeveralUses, text)
+                    }
                     None => Err(other()),
                 };
-            };
-            let Some(node) = site.graph.node(reader.node) else {
-                break;
-            };
-            let node = GraphNode {
-                id: reader.node,
-                node,
-                ..*site
             };
             let Some(made) = node.output() else { break };
             if is_function(&node) {
@@ -82,30 +73,27 @@ impl Back {
             nodes.insert(0, node.id);
             value = made;
             if let Some(places) = image.places(&view, &dims) {
-                let is_cropped = crop(site, value).is_some();
-                let (functions, nodes) = (functions.clone(), nodes.clone());
                 let back = Back {
                     value,
                     places,
-                    functions,
-                    nodes,
+                    functions: functions.clone(),
+                    nodes: nodes.clone(),
                 };
-                match is_cropped {
-                    true => return Ok(Some(back)),
-                    false => found = found.or(Some(back)),
+                if crop(site, value).is_some() {
+                    return Ok(back);
                 }
+                found = found.or(Some(back));
             }
         }
-        found.map(Some).ok_or_else(other)
+        found.ok_or_else(other)
     }
 }
 
 /// The slice that is the only reader of a value: its node, its result, and the number of positions that it cuts off
 /// each axis.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
-    let reader = site.graph.only_use(value)?;
-    let node = site.graph.node(reader.node)?;
-    let (Op::Slice(slice), 1) = (&node.op, node.inputs.len()) else {
+    let reader = site.only_reader(value)?;
+    let (Op::Slice(slice), 1) = (&reader.node.op, reader.node.inputs.len()) else {
         return None;
     };
     let shape = &site.graph.value(value)?.ty.shape;
@@ -115,7 +103,7 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
         cut[axis] = [start, extent.checked_sub(start.checked_add(count)?)?];
         (step == 1).then_some(())?;
     }
-    Some((reader.node, *node.outputs.first()?, cut))
+    Some((reader.id, reader.output()?, cut))
 }
 
 /// The pad node that padded the image with zeros, the value in front of it, and the padding in front and behind along
@@ -172,9 +160,8 @@ struct Chain {
 }
 
 impl Chain {
-    fn then(&mut self, op: impl Into<Op>, others: &[Option<Source>], origins: &[NodeId]) {
-        let operands: Vec<Option<Source>> = [Some(self.last)].into_iter().chain(others.iter().copied()).collect();
-        self.add.push(NewNode::new(op, &operands, origins));
+    fn then(&mut self, op: impl Into<Op>, operands: &[Option<Source>], origins: &[NodeId]) {
+        self.add.push(NewNode::new(op, operands, origins));
         self.last = Source::New(self.add.len() as u16 - 1, 0);
     }
 
@@ -182,12 +169,12 @@ impl Chain {
     fn as_shape(&mut self, permutation: SmallVec<[u32; 4]>, shape: &[u64], origins: &[NodeId]) {
         if !is_identity(&permutation) {
             self.shape = permutation.iter().map(|&axis| self.shape[axis as usize]).collect();
-            self.then(Transpose { permutation }, &[], origins);
+            self.then(Transpose { permutation }, &[Some(self.last)], origins);
         }
         if self.shape != shape {
             self.shape = shape.to_vec();
             let shape = shape.iter().map(|&extent| extent as i64).collect();
-            self.then(Reshape { shape }, &[], origins);
+            self.then(Reshape { shape }, &[Some(self.last)], origins);
         }
     }
 }
@@ -200,77 +187,43 @@ fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
         if is_conv(&above) {
             return Some(above);
         }
-        let (id, node) = site.graph.producer(above.input(0)?)?;
-        above = GraphNode { id, node, ..*site };
-        if !(moves(&node.op) || is_function(&above) || is_conv(&above)) {
+        above = site.maker(above.input(0)?)?;
+        if !(moves(&above.node.op) || is_function(&above) || is_conv(&above)) {
             break;
         }
     }
     let mut below = *site;
     for _ in 0..MOST_MOVES {
-        let id = site.graph.only_use(below.output()?)?.node;
-        below = GraphNode {
-            id,
-            node: site.graph.node(id)?,
-            ..*site
-        };
-        match () {
-            () if is_conv(&below) => return Some(below),
-            () if !moves(&below.node.op) => return None,
-            () => {}
+        below = site.only_reader(below.output()?)?;
+        if is_conv(&below) {
+            return Some(below);
         }
+        moves(&below.node.op).then_some(())?;
     }
     None
 }
 
-impl Rule for DilatedConv {
-    fn name(&self) -> &'static str {
-        "dilated-conv"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Conv, Term::Reshape, Term::Transpose, Term::Slice]
-    }
-
-    fn depth(&self) -> usize {
-        MOST_MOVES + 2
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let anchor = GraphNode::new(module, graph, at)?;
-        let Some(site) = convolution(&anchor) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(image) = Image::in_front(&site, x) else {
-            return Ok(Outcome::NoMatch);
-        };
+fn look(anchor: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let site = convolution(anchor).ok_or(NoMatch)?;
+    match rewritten(&site) {
         // Only the convolution reports the reason, not the moves around it.
-        let refused = |reason: Reason| match site.id == at {
-            true => Ok(Outcome::Refused(reason)),
-            false => Ok(Outcome::NoMatch),
-        };
-        let steps = |(&side, &stride): (&u64, &u32)| side > 1 && stride != 1;
-        if image.sides.iter().zip(&conv.stride).any(steps) {
-            let text = "it steps by more than one position of a block, which no dilated convolution does";
-            return refused(Reason::new(ReasonCode::BlockStride, text));
-        }
-        let back = match Back::behind(&site, &image, y) {
-            Ok(Some(back)) => back,
-            Ok(None) => return Ok(Outcome::NoMatch),
-            Err(reason) => return refused(reason),
-        };
-        match patch(&site, conv, &image, &back) {
-            Some(patch) => Ok(Outcome::Apply(patch)),
-            None => Ok(Outcome::NoMatch),
-        }
+        Err(Miss::Refused(_)) if site.id != anchor.id => Err(NoMatch),
+        outcome => outcome,
     }
+}
+
+fn rewritten(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let Op::Conv(conv) = &site.node.op else {
+        return Err(NoMatch);
+    };
+    let image = Image::in_front(site, site.operand(0)?).ok_or(NoMatch)?;
+    let steps = |(&side, &stride): (&u64, &u32)| side > 1 && stride != 1;
+    if image.sides.iter().zip(&conv.stride).any(steps) {
+        let text = "it steps by more than one position of a block, which no dilated convolution does";
+        return refused(ReasonCode::BlockStride, text);
+    }
+    let back = Back::behind(site, &image, site.result()?)?;
+    patch(site, conv, &image, &back).ok_or(NoMatch)
 }
 
 fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Option<Patch> {
@@ -313,19 +266,10 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         &operand,
         &front,
     );
-    let others: Vec<Option<Source>> = site
-        .node
-        .inputs
-        .iter()
-        .skip(1)
-        .map(|input| input.map(Source::Old))
-        .collect();
-    let origins: Vec<NodeId> = [site.id]
-        .into_iter()
-        .chain(front)
-        .chain(back.nodes.iter().copied())
-        .collect();
-    chain.then(conv, &others, &origins);
+    let around = front.iter().chain(&back.nodes);
+    let origins: Vec<NodeId> = std::iter::once(&site.id).chain(around).copied().collect();
+    let operands = site.operands_with(chain.last);
+    chain.then(conv, &operands, &origins);
     // The new nodes get the grids that the model gives for the old values.
     let grid = |id: NodeId| site.graph.value(*site.graph.node(id)?.outputs.first()?)?.quant.clone();
     let keep = |chain: &mut Chain, id: NodeId| {
@@ -333,10 +277,10 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
             node.quant.push(Some(grid));
         }
     };
-    let computing: Vec<NodeId> = [site.id].into_iter().chain(back.functions.iter().copied()).collect();
     keep(&mut chain, site.id);
     for &id in &back.functions {
-        chain.then(site.graph.node(id)?.op.clone(), &[], &[id]);
+        let operand = Some(chain.last);
+        chain.then(site.graph.node(id)?.op.clone(), &[operand], &[id]);
         keep(&mut chain, id);
     }
     let made = site.dims(replaced)?;
@@ -354,7 +298,8 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
     // The name of a value becomes free when its node is removed. If the model gives grids, another rule removes the
     // dead nodes, so that no value loses its grid here.
     let mut remove = behind;
-    match computing.iter().any(|&id| grid(id).is_some()) {
+    let mut computing = std::iter::once(&site.id).chain(&back.functions);
+    match computing.any(|&id| grid(id).is_some()) {
         true => remove.truncate(1),
         false => remove.push(site.id),
     }

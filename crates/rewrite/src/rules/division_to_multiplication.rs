@@ -1,23 +1,29 @@
 //! **Pattern**: x / c with a constant c.
-//! **Why**: no target can divide codes, and all can multiply them. Exporters divide attention scores by a root, and the gate
-//! of a squeeze-and-excitation block by six.
-//! **Preconditions**: the reciprocal of each element is a normal number. The quotient is not part of a function that another
-//! rule recognises, such as the x / √2 in front of the `erf` of a GELU. Unless every divisor is a power of two, no reader
-//! depends on the last place of the quotient (a rounding, a comparison, a cast to integers).
-//! **Exactness**: exact if c is a power of two. Otherwise it is exact in real numbers. The reciprocal adds a rounding, and a
-//! result is at most one unit in the last place from the quotient.
+//! **Why**: no target can divide codes, and all targets can multiply them. Exporters write such divisions in attention,
+//! where scores are divided by a square root, and in squeeze-and-excitation blocks, where the gate is divided by six.
+//! **Preconditions**: the reciprocal of each element of c is a normal number. The quotient is not part of a function that
+//! another rule recognises, such as the x / √2 before the `erf` of a GELU. If an element of c is not a power of two, the
+//! quotient is not read by an op for which the last bit can matter: a rounding, a remainder, a comparison, or a cast to
+//! integers.
+//! **Exactness**: exact if c is a power of two. Otherwise exact in real numbers. In f32, the reciprocal is rounded too, and
+//! the result differs from the quotient by at most one unit in the last place.
 
-use super::function::TakenApart;
+use super::function;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::rounding::rounded;
+use crate::rule::NodeRule;
 use strait_core::op::{BinaryFunction, Function, Mul};
-use strait_core::{
-    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
-    ValueId,
-};
+use strait_core::{Kind, NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that replaces a division by a constant with a multiplication.
-pub struct DivisionToMultiplication;
+pub const RULE: NodeRule = NodeRule {
+    name: "division-to-multiplication",
+    anchors: || vec![Term::Div],
+    depth: || 1,
+    is_fusion: false,
+    look,
+};
 
 /// True for 2^k and −2^k, whose reciprocals are exact if they are normal numbers.
 fn is_power_of_two(x: f32) -> bool {
@@ -40,11 +46,11 @@ fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
         {
             let Some(node) = site.graph.node(id) else { continue };
             let reader = GraphNode { id, node, ..*site };
-            if TakenApart::found(&reader).is_some_and(|(_, found)| found.nodes.contains(&site.id)) {
+            if function::found(&reader).is_some_and(|(_, found)| found.nodes.contains(&site.id)) {
                 return true;
             }
             let is_inside = matches!(node.op.term(), Term::Add | Term::Mul | Term::Erf);
-            next.extend(node.outputs.first().copied().filter(|_| is_inside));
+            next.extend(node.result().filter(|_| is_inside));
         }
         behind = next;
     }
@@ -67,45 +73,20 @@ fn is_decisive(site: &GraphNode<'_>, y: ValueId) -> bool {
         })
 }
 
-impl Rule for DivisionToMultiplication {
-    fn name(&self) -> &'static str {
-        "division-to-multiplication"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (x, y) = (site.operand(0)?, site.result()?);
+    let (shape, divisors) = site.floats(site.operand(1)?).ok_or(NoMatch)?;
+    if is_of_function(site, y) || !divisors.iter().copied().all(is_power_of_two) && is_decisive(site, y) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Div]
+    if !divisors.iter().all(|divisor| divisor.recip().is_normal()) {
+        let text = "the reciprocal of a divisor is no normal number";
+        return refused(ReasonCode::NotFinite, text);
     }
-
-    fn depth(&self) -> usize {
-        1
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(divisor), Some(y)) = (site.input(0), site.input(1), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some((shape, divisors)) = site.floats(divisor) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if is_of_function(&site, y) || !divisors.iter().copied().all(is_power_of_two) && is_decisive(&site, y) {
-            return Ok(Outcome::NoMatch);
-        }
-        let factors: Vec<f32> = divisors.iter().map(|&divisor| divisor.recip()).collect();
-        if !factors.iter().all(|factor| factor.is_normal()) {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::NotFinite,
-                "the reciprocal of a divisor is no normal number",
-            )));
-        }
-        let mut patch = Patch::default();
-        let factors = divisors.iter().map(|&divisor| f64::from(divisor).recip()).collect();
-        let factor = rounded(&mut patch, "reciprocal", shape.shape(), factors)?;
-        patch
-            .add
-            .push(NewNode::new(Mul::float(), &[Some(Source::Old(x)), factor], &[at]));
-        patch.replace.push((y, Source::New(0, 0)));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
-    }
+    let mut patch = Patch::default();
+    let factors = divisors.iter().map(|&divisor| f64::from(divisor).recip()).collect();
+    let factor = rounded(&mut patch, "reciprocal", shape.shape(), factors)?;
+    let operands = [Some(Source::Old(x)), factor];
+    patch.add.push(NewNode::new(Mul::float(), &operands, &[site.id]));
+    site.completed(patch)
 }

@@ -1,17 +1,25 @@
-//! **Pattern**: an elementwise op with two operands, one of which is an expand that repeats another value along axes.
-//! **Why**: the op repeats its operands by itself. JAX writes every repetition explicitly. Few targets support expand, and
-//! the result takes memory.
-//! **Preconditions**: without the expand the result has the same shape, because the other operand has these extents. The
-//! model gives no other grid for the repeated value.
-//! **Exactness**: exact; the same numbers are combined.
+//! **Pattern**: an elementwise op with two operands, one of which is the result of an expand, which repeats a value along
+//! axes.
+//! **Why**: an elementwise op broadcasts its operands by itself. JAX writes every broadcast as an expand. Few targets
+//! support expand, and its result takes memory.
+//! **Preconditions**: without the expand, the result of the elementwise op still has the same shape, because the other
+//! operand has the repeated extents. If the model gives a grid for the result of the expand, it gives the same grid for the
+//! operand of the expand.
+//! **Exactness**: exact, because the elementwise op combines the same numbers.
 
 use crate::matching::GraphNode;
-use strait_core::{
-    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, TensorType, Term, ValueId,
-};
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
+use strait_core::{NewNode, Patch, Source, TensorType, Term, ValueId};
 
 /// The rule that removes an expand in front of an op that broadcasts by itself.
-pub struct ExpandIntoReader;
+pub const RULE: NodeRule = NodeRule {
+    name: "expand-into-reader",
+    anchors: || vec![Term::Add, Term::Sub, Term::Mul, Term::Div, Term::Minimum, Term::Maximum],
+    depth: || 2,
+    is_fusion: false,
+    look,
+};
 
 /// The operand of the expand that makes a value. `None` if no expand makes it.
 fn repeated(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
@@ -20,40 +28,16 @@ fn repeated(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
     (grid(value)? == grid(x)? || grid(value)?.is_none()).then_some(x)
 }
 
-impl Rule for ExpandIntoReader {
-    fn name(&self) -> &'static str {
-        "expand-into-reader"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Add, Term::Sub, Term::Mul, Term::Div, Term::Minimum, Term::Maximum]
-    }
-
-    fn depth(&self) -> usize {
-        2
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(a), Some(b), Some(y)) = (site.input(0), site.input(1), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let ty = |value: ValueId| site.graph.value(value).map(|value| &value.ty);
-        let keeps = |operands: [ValueId; 2]| {
-            let [a, b]: [Option<&TensorType>; 2] = operands.map(ty);
-            let results = site.node.op.infer(&[a, b]);
-            results.is_ok_and(|results| results.first() == ty(y))
-        };
-        let candidates = [repeated(&site, a).map(|x| [x, b]), repeated(&site, b).map(|x| [a, x])];
-        let Some(operands) = candidates.into_iter().flatten().find(|&operands| keeps(operands)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let operands = operands.map(|operand| Some(Source::Old(operand)));
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(site.node.op.clone(), &operands, &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (a, b, y) = (site.operand(0)?, site.operand(1)?, site.result()?);
+    let ty = |value: ValueId| site.graph.value(value).map(|value| &value.ty);
+    let keeps = |operands: [ValueId; 2]| {
+        let [a, b]: [Option<&TensorType>; 2] = operands.map(ty);
+        let results = site.node.op.infer(&[a, b]);
+        results.is_ok_and(|results| results.first() == ty(y))
+    };
+    let candidates = [repeated(site, a).map(|x| [x, b]), repeated(site, b).map(|x| [a, x])];
+    let operands = candidates.into_iter().flatten().find(|&operands| keeps(operands));
+    let operands = operands.ok_or(NoMatch)?.map(|operand| Some(Source::Old(operand)));
+    site.replaced_by(vec![NewNode::new(site.node.op.clone(), &operands, &[site.id])])
 }

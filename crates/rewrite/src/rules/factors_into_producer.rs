@@ -1,59 +1,44 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with a constant, possibly behind nodes that
-//! only move elements. The constant has one number for each channel, or one for all if `scalar-into-producer` does not
-//! apply.
-//! **Why**: with the factor g, the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] = b\[o\]·g\[o\]. Then
-//! the factor costs nothing at inference.
-//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. The
-//! constant varies along the channels only. If a sum follows and turns the product into a batch normalization, that happens
-//! first.
+//! **Pattern**: the result of a layer (a conv, a transposed conv or a gemm) is multiplied by a constant, which has one
+//! number for each channel. It can also be a single number, if the rule `scalar-into-producer` does not apply. Nodes that
+//! only move elements may be between the layer and the multiplication.
+//! **Why**: with the factors g, output channel o of the layer gets the weights w'\[o\] = w\[o\]·g\[o\] and the bias b'\[o\]
+//! = b\[o\]·g\[o\]. The multiplication then costs nothing at inference.
+//! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
+//! constants, and the folded ones are finite. The constant varies only along the channels. If the multiplication and an
+//! addition after it form a batch normalization, this rule leaves both to the rule `batch-normalization-spelled-out`.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::{batch_normalization_spelled_out, scalar_into_producer};
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::DEPTH;
-use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term};
+use crate::rule::NodeRule;
+use strait_core::{Patch, Term};
 
 /// The rule that folds constant factors into the weights of the product in front of them.
-pub struct FactorsIntoProducer;
+pub const RULE: NodeRule = NodeRule {
+    name: "factors-into-producer",
+    anchors: || vec![Term::Mul, Term::Add],
+    depth: || 2 * DEPTH + 1,
+    is_fusion: true,
+    look,
+};
 
-impl Rule for FactorsIntoProducer {
-    fn name(&self) -> &'static str {
-        "factors-into-producer"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    // If a sum reads the product, the sum decides what happens, because both together may be a normalization. A
+    // reader whose result is not used does not count.
+    match site.node.op.term() {
+        Term::Add if batch_normalization_spelled_out::found(site).is_some() => return Err(NoMatch),
+        Term::Add => {}
+        _ if is_added(site) => return Err(NoMatch),
+        _ => return folded(site),
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul, Term::Add]
-    }
-
-    fn depth(&self) -> usize {
-        2 * DEPTH + 1
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        // If a sum reads the product, the sum decides what happens, because both together may be a normalization. A
-        // reader whose result is not used does not count.
-        match site.node.op.term() {
-            Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
-            Term::Add => {}
-            _ if is_added(&site) => return Ok(Outcome::NoMatch),
-            _ => return folded(&site),
-        }
-        let operands = site
-            .node
-            .inputs
-            .iter()
-            .flatten()
-            .filter(|&&value| site.used_once(value));
-        let products = operands.filter_map(|&value| site.producer(value, Term::Mul));
-        let mut outcomes = products.map(|product| folded(&product));
-        let found = outcomes.find(|outcome| !matches!(outcome, Ok(Outcome::NoMatch)));
-        found.unwrap_or(Ok(Outcome::NoMatch))
-    }
+    let operands = site.node.inputs.iter().flatten();
+    let alone = operands.filter(|&&value| site.used_once(value));
+    let products = alone.filter_map(|&value| site.producer(value, Term::Mul));
+    let mut outcomes = products.map(|product| folded(&product));
+    let found = outcomes.find(|outcome| !matches!(outcome, Err(NoMatch)));
+    found.unwrap_or(Err(NoMatch))
 }
 
 /// True if a sum reads the result of a product, perhaps behind identities. After the identities were removed, the rule
@@ -66,15 +51,15 @@ fn is_added(product: &GraphNode<'_>) -> bool {
         if readers.any(|reader| reader.op.term() == Term::Add) {
             return true;
         }
-        let only = graph.only_use(read).and_then(|reader| graph.node(reader.node));
-        let identity = only.filter(|reader| reader.op.term() == Term::Identity);
-        value = identity.and_then(|identity| identity.outputs.first().copied());
+        let only = product.only_reader(read);
+        let identity = only.filter(|reader| reader.node.op.term() == Term::Identity);
+        value = identity.and_then(|identity| identity.output());
     }
     false
 }
 
-fn folded(product: &GraphNode<'_>) -> Result<Outcome, PassError> {
-    scalar_into_producer::look(product, |front, factor| {
+fn folded(product: &GraphNode<'_>) -> Result<Patch, Miss> {
+    scalar_into_producer::folded(product, |front, factor| {
         !scalar_into_producer::takes(product, front, factor)
     })
 }

@@ -1,19 +1,20 @@
 //! **Pattern**: a node whose operands are all constants.
-//! **Why**: without this the node would be computed again for every sample, and no other rule could treat its result as a
+//! **Why**: a node that is not folded is computed again for every sample, and no other rule can treat its result as a
 //! weight.
-//! **Preconditions**: the result is not an output of the graph and has at most 64 MiB. All folded results together have at
-//! most 1 GiB and take at most 2·10^10 operations. The node does not dequantize codes, since those are the constants of a
-//! quantized model.
-//! **Exactness**: exact. The same executor computes the node that would run it later, and the result is rounded to the grid
-//! that the model gives for it. If the node only moves elements and a rule has rounded the constant, the exact numbers are
-//! moved as well.
+//! **Preconditions**: the result is not an output of the graph, has at most 64 MiB, and contains no NaN. The results of all
+//! folded nodes together have at most 1 GiB, and computing them takes at most 2·10^10 operations. The node is not a
+//! `dequantize` of constant codes: such codes are the parameters of a model that is already quantized, and stay as they are.
+//! **Exactness**: exact. The node is computed by the same executor that would otherwise run it later. If the model gives a
+//! grid for the result, the result is rounded to this grid. An earlier rule may have computed the operand in f64 and rounded
+//! it to f32. If the node only moves elements, the f64 numbers are moved as well, so that later rules can use them.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch, outcome};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use strait_core::rule::ANY;
 use strait_core::{
-    Elem, GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData,
-    TensorType, Term, ValueId,
+    Elem, GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, ReasonCode, Rule, Source, TensorData, TensorType,
+    Term, ValueId, refused,
 };
 use strait_execute::{evaluate, operations};
 
@@ -40,11 +41,8 @@ const MOST_OPERATIONS: u64 = 20_000_000_000;
 /// operand.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
-    let rounds = site
-        .node
-        .outputs
-        .iter()
-        .any(|&value| site.graph.rounds_to(value).is_some());
+    let mut results = site.node.outputs.iter();
+    let rounds = results.any(|&value| site.graph.rounds_to(value).is_some());
     let (id, tensor) = site.constant(site.input(0).filter(|_| moves && !rounds)?)?;
     let numbers = TensorData::from_values(tensor.shape(), site.module.unrounded(id)?).ok()?;
     let moved = evaluate(&site.node.op, &[Some(&numbers)]).ok()?;
@@ -61,6 +59,65 @@ fn on_grids(site: &GraphNode<'_>, results: Vec<TensorData>) -> Vec<TensorData> {
     rounded.collect()
 }
 
+impl FoldConstants {
+    fn folded(&self, site: &GraphNode<'_>) -> Result<Patch, Miss> {
+        // The operand may consist of codes whose real numbers f32 cannot hold exactly. Such codes do not change until
+        // the parameter is baked.
+        if matches!(site.node.op.term(), Term::Dequantize) {
+            return Err(NoMatch);
+        }
+        let operands: Option<Vec<Option<&TensorData>>> = (site.node.inputs.iter())
+            .map(|input| input.map_or(Some(None), |v| site.constant(v).map(|(_, t)| Some(t))))
+            .collect();
+        let operands = operands.filter(|o| o.iter().any(Option::is_some)).ok_or(NoMatch)?;
+        let ty = |v: ValueId| site.graph.value(v).map(|value| &value.ty);
+        let results: Vec<&TensorType> = site.node.outputs.iter().filter_map(|&v| ty(v)).collect();
+        let bytes: Option<u64> = (results.iter())
+            .map(|ty| Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64))
+            .sum();
+        let Some(bytes) = bytes.filter(|&bytes| bytes <= LARGEST) else {
+            let text = format!("its result has more than {LARGEST} bytes");
+            return refused(ReasonCode::ConstantSize, text);
+        };
+        let made = self.made.load(Relaxed).saturating_add(bytes);
+        if made > TOGETHER {
+            let text = format!("all such results together have more than {TOGETHER} bytes");
+            return refused(ReasonCode::ConstantSize, text);
+        }
+        let types: Vec<Option<&TensorType>> = site.node.inputs.iter().map(|input| input.and_then(ty)).collect();
+        let work = operations(&site.node.op, &types, &results);
+        let done = self.done.load(Relaxed).saturating_add(work);
+        if done > MOST_OPERATIONS {
+            let text = format!("all such results together take more than {MOST_OPERATIONS} operations");
+            return refused(ReasonCode::CannotRun, text);
+        }
+        if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
+            return refused(ReasonCode::OutputName, "its result is an output of the graph");
+        }
+        let tensors = match evaluate(&site.node.op, &operands) {
+            Ok(tensors) => on_grids(site, tensors),
+            Err(error) => return refused(ReasonCode::CannotRun, error.to_string()),
+        };
+        // Integers are shapes and indices here. Floats must be finite, so that they can become weights.
+        let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
+        if !tensors.iter().all(finite) {
+            return refused(ReasonCode::NotFinite, "its result holds NaN");
+        }
+        self.made.store(made, Relaxed);
+        self.done.store(done, Relaxed);
+        let results = site.node.outputs.iter().copied();
+        let values = results.clone().filter_map(|v| site.graph.value(v));
+        let names = values.map(|v| format!("{}:folded", site.module.name(v.name)));
+        Ok(Patch {
+            data: names.zip(tensors).collect(),
+            unrounded: unrounded(site).map(|numbers| (0, numbers)).into_iter().collect(),
+            replace: results.zip((0..).map(Source::Data)).collect(),
+            remove: vec![site.id],
+            ..Patch::default()
+        })
+    }
+}
+
 impl Rule for FoldConstants {
     fn name(&self) -> &'static str {
         "fold-constants"
@@ -75,85 +132,6 @@ impl Rule for FoldConstants {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        // The operand may consist of codes whose real numbers f32 cannot hold exactly. Such codes do not change until
-        // the parameter is baked.
-        if matches!(site.node.op.term(), Term::Dequantize) {
-            return Ok(Outcome::NoMatch);
-        }
-        let operands: Option<Vec<Option<&TensorData>>> = (site.node.inputs.iter())
-            .map(|input| input.map_or(Some(None), |v| site.constant(v).map(|(_, t)| Some(t))))
-            .collect();
-        let Some(operands) = operands.filter(|o| o.iter().any(Option::is_some)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let ty = |v: ValueId| site.graph.value(v).map(|value| &value.ty);
-        let results: Vec<&TensorType> = site.node.outputs.iter().filter_map(|&v| ty(v)).collect();
-        let bytes: Option<u64> = (results.iter())
-            .map(|ty| Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64))
-            .sum();
-        let Some(bytes) = bytes.filter(|&bytes| bytes <= LARGEST) else {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::ConstantSize,
-                format!("its result has more than {LARGEST} bytes"),
-            )));
-        };
-        let made = self.made.load(Relaxed).saturating_add(bytes);
-        if made > TOGETHER {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::ConstantSize,
-                format!("all such results together have more than {TOGETHER} bytes"),
-            )));
-        }
-        let types: Vec<Option<&TensorType>> = site.node.inputs.iter().map(|input| input.and_then(ty)).collect();
-        let work = operations(&site.node.op, &types, &results);
-        let done = self.done.load(Relaxed).saturating_add(work);
-        if done > MOST_OPERATIONS {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::CannotRun,
-                format!("all such results together take more than {MOST_OPERATIONS} operations"),
-            )));
-        }
-        if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::OutputName,
-                "its result is an output of the graph",
-            )));
-        }
-        let tensors = match evaluate(&site.node.op, &operands) {
-            Ok(tensors) => on_grids(&site, tensors),
-            Err(error) => return Ok(Outcome::Refused(Reason::new(ReasonCode::CannotRun, error.to_string()))),
-        };
-        // Integers are shapes and indices here. Floats must be finite, so that they can become weights.
-        let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
-        if !tensors.iter().all(finite) {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::NotFinite,
-                "its result holds NaN",
-            )));
-        }
-        self.made.store(made, Relaxed);
-        self.done.store(done, Relaxed);
-        let replace = site
-            .node
-            .outputs
-            .iter()
-            .enumerate()
-            .map(|(i, &v)| (v, Source::Data(i as u16)))
-            .collect();
-        let names = site
-            .node
-            .outputs
-            .iter()
-            .filter_map(|&v| site.graph.value(v))
-            .map(|v| module.name(v.name).to_string());
-        let data = names.map(|n| format!("{n}:folded")).zip(tensors).collect();
-        Ok(Outcome::Apply(Patch {
-            data,
-            unrounded: unrounded(&site).map(|numbers| (0, numbers)).into_iter().collect(),
-            replace,
-            remove: vec![at],
-            ..Patch::default()
-        }))
+        outcome(self.folded(&GraphNode::new(module, graph, at)?))
     }
 }

@@ -1,19 +1,22 @@
-//! **Pattern**: a function that an exporter has taken apart, with factors and terms in any order:
+//! **Pattern**: several nodes that compute one of these functions, with factors and terms in any order:
 //! - SiLU (Swish): x · sigmoid(x), or x / (1 + e^−x);
-//! - Mish: x · tanh(softplus(x)), with softplus as one op or as ln(1 + e^x);
-//! - GELU: ½x · (1 + erf(x / √2)), or ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product, or with x
-//!   · (1 + 0.044715·x²) for the sum;
-//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, or x · clip(x + 3, 0, 6) · 1/6.
+//! - Mish: x · tanh(softplus(x)), where softplus is one op or ln(1 + e^x);
+//! - GELU: ½x · (1 + erf(x / √2)), or ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))). x³ can be a power or a product, and x ·
+//!   (1 + 0.044715·x²) can stand for the sum x + 0.044715·x³;
+//! - HardSwish: x · hard_sigmoid(x) with the parameters 1/6 and ½, or x · clip(x + 3, 0, 6) · 1/6.
 //!
-//! Products can be nested in any way.
-//! **Why**: as one function of one variable it is one table lookup with one rounding. Taken apart, it needs grids for
-//! intermediate values that only the function itself reads.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last place, for SiLU and Mish by one rounding.
+//! A product of more than two factors can be nested in any way.
+//! **Why**: a function of one variable that is a single op needs one table lookup and one rounding. As several nodes, it
+//! also needs grids for intermediate values, which nothing else reads.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. For SiLU and Mish, the difference
+//! is a single rounding.
 
 use crate::matching::{GraphNode, near, unary};
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Match, Pattern, Slot, op};
+use crate::rule::NodeRule;
 use strait_core::op::Function;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{NewNode, Op, Patch, Source, Term};
 
 /// The slot of the variable.
 const VARIABLE: Slot = Slot(0);
@@ -109,43 +112,29 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
 }
 
 /// The rule that recognises a function that an exporter wrote as several nodes.
-pub struct TakenApart;
+pub const RULE: NodeRule = NodeRule {
+    name: "function",
+    anchors: || vec![Term::Mul, Term::Div],
+    depth: || SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0),
+    is_fusion: false,
+    look,
+};
 
-impl TakenApart {
-    /// The function whose last node is the node at `site`.
-    pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
-        SHAPES.iter().find_map(|(function, pattern)| {
-            let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
-            found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
-            Some((*function, found))
-        })
-    }
+/// The function whose last node is the node at `site`.
+pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
+    SHAPES.iter().find_map(|(function, pattern)| {
+        let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
+        found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
+        Some((*function, found))
+    })
 }
 
-impl Rule for TakenApart {
-    fn name(&self) -> &'static str {
-        "function"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul, Term::Div]
-    }
-
-    fn depth(&self) -> usize {
-        SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0)
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = Self::found(&site).and_then(|(function, found)| Some((function, found.value(VARIABLE)?)));
-        let (Some((function, x)), Some(y)) = (found, site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(unary(function), &[Some(Source::Old(x))], &site.down_to(x))],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (function, found) = found(site).ok_or(NoMatch)?;
+    let x = found.value(VARIABLE).ok_or(NoMatch)?;
+    site.replaced_by(vec![NewNode::new(
+        unary(function),
+        &[Some(Source::Old(x))],
+        &site.down_to(x),
+    )])
 }

@@ -1,26 +1,34 @@
-//! **Pattern**: a layer normalization that was taken apart. With m = mean(x) and r = 1/√(v + ε), which can be the reciprocal
-//! of a root, a quotient or a power:
+//! **Pattern**: several nodes that compute a layer normalization, in one of the following forms. m is mean(x), v is the
+//! variance, and r is 1/√(v + ε), which can be written as the reciprocal of a root, as a quotient or as a power:
 //! - (x − m)·r, (x − m)·(r·γ) or (x − m)/√(v + ε);
 //! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow).
 //!
-//! Here v is mean((x − m)²), or mean(x²) − m², possibly limited to be at least zero (JAX, Flax). The means keep their axes,
-//! or reshapes restore these.
-//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. As a whole, the op is
-//! placed as one.
-//! **Preconditions**: all means are over the same axes. γ and β are constants. If these are not the last axes, the new op is
-//! put between two transposes.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places. mean(x²) − m² loses precision if v is
-//! small compared with m²; the op computes v as a mean of squares.
+//! The variance v is mean((x − m)²) or mean(x²) − m². The latter may be clamped to be at least zero (JAX, Flax). The means
+//! keep the axes that they reduce, or reshapes restore these axes.
+//! **Why**: the variance v spans many powers of two, so no 8-bit grid can represent v and the values that are computed from
+//! it. A single op needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! **Preconditions**: all means are over the same axes. If these axes are not the last ones, the new op is put between two
+//! transposes. γ and β are constants.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. Nodes that compute v as mean(x²) −
+//! m² lose precision if v is small compared with m². The op loses none, because it computes v as mean((x − m)²).
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Pattern, Slot, op};
 use crate::rows::Rows;
+use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::{Add, LayerNormalization as Whole, Mul};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{Op, Patch, Term};
 
 /// The rule that recognises a layer normalization written as several nodes.
-pub struct LayerNormalization;
+pub const RULE: NodeRule = NodeRule {
+    name: "layer-normalization",
+    anchors: || APART.anchors(),
+    depth: || APART.depth(),
+    is_fusion: false,
+    look,
+};
 
 const X: Slot = Slot(0);
 const SCALE: Slot = Slot(1);
@@ -32,7 +40,7 @@ const TWO: Slot = Slot(5);
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
 const MEAN_OF: Slot = Slot(8);
-/// The slots of numbers that occur in other ways to write the root, or in the clip of v.
+/// The slots of numbers that occur if the root is written as a power, or if v is clamped.
 const HALF: Slot = Slot(9);
 const MINUS_HALF: Slot = Slot(10);
 const ZERO: Slot = Slot(11);
@@ -91,66 +99,27 @@ const APART: Pattern = OneOf(&[
     of(&[Term::Add], &[of(&[Term::Mul], &[Any(X), SCALED_INVERSE]), SHIFT]),
 ]);
 
-impl Rule for LayerNormalization {
-    fn name(&self) -> &'static str {
-        "layer-normalization"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = APART.at(site)?;
+    // If the result has the same type as x, γ and β broadcast to this type.
+    let x = found.value(X).filter(|&x| site.keeps_type(x));
+    let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
+    let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+    let (Some(x), Some(rows), Some(epsilon)) = (x, rows, epsilon) else {
+        return Err(NoMatch);
+    };
+    let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5), (ZERO, 0.0)];
+    let clips = found
+        .node(CLIP)
+        .is_none_or(|clip| matches!(&clip.node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == f32::INFINITY));
+    if !(clips && found.has_numbers(&numbers) && rows.separate(site, site.result()?, x)) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        APART.anchors()
-    }
-
-    fn depth(&self) -> usize {
-        APART.depth()
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match APART.at(&site) {
-            Ok(found) => found,
-            Err(miss) => return Ok(miss),
-        };
-        // If the result has the same type as x, γ and β broadcast to this type.
-        let x = found.value(X).filter(|&x| site.keeps_type(x));
-        let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
-        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
-        let (Some(x), Some(y), Some(rows), Some(epsilon)) = (x, site.output(), rows, epsilon) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5), (ZERO, 0.0)];
-        let mut numbers = numbers
-            .into_iter()
-            .filter_map(|(slot, number)| Some((found.value(slot)?, number)));
-        let clips = found
-            .node(CLIP)
-            .is_none_or(|clip| matches!(&clip.node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == f32::INFINITY));
-        if !(clips && numbers.all(|(value, number)| site.is_scalar(value, number)) && rows.separate(&site, y, x)) {
-            return Ok(Outcome::NoMatch);
-        }
-        let mut patch = Patch::default();
-        let op = Whole {
-            axis: rows.first(),
-            epsilon,
-        };
-        // Scale and bias become separate ops here. If possible, another rule folds them into the normalization.
-        let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
-        let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
-        let behind: Vec<(Op, ValueId)> = [factor, summand].into_iter().flatten().collect();
-        let mut origins = site.down_to(x);
-        if !behind.is_empty() {
-            // The last node takes the name.
-            origins.rotate_left(1);
-        }
-        let mut value = rows.normalized(&mut patch, x, op, &origins)?;
-        let last = behind.len().saturating_sub(1);
-        for (index, (op, constant)) in behind.into_iter().enumerate() {
-            let operands = [Some(value), Some(Source::Old(constant))];
-            let origins = if index == last { &[at] } else { &origins[..] };
-            patch.add.push(NewNode::new(op, &operands, origins));
-            value = Source::New(patch.add.len() as u16 - 1, 0);
-        }
-        patch.replace.push((y, value));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
-    }
+    let op = Whole {
+        axis: rows.first(),
+        epsilon,
+    };
+    let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
+    let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
+    rows.normalization(site, x, op, factor.into_iter().chain(summand).collect())
 }

@@ -1,14 +1,24 @@
-//! **Pattern**: transpose of a transpose.
-//! **Why**: exporters write pairs of transposes that cancel.
-//! **Exactness**: exact. Axis i of the result is axis `first[second[i]]` of the source.
+//! **Pattern**: a transpose of the result of another transpose.
+//! **Why**: exporters write pairs of transposes that cancel each other.
+//! **Exactness**: exact. If `first` and `second` are the two permutations, axis i of the result is axis `first[second[i]]`
+//! of the operand of the first transpose.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Pattern, Slot, op};
+use crate::permute::behind;
+use crate::rule::NodeRule;
 use strait_core::op::Transpose;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{NewNode, Op, Patch, Source, Term};
 
 /// The rule that merges two transposes in a row into one.
-pub struct MergeTransposes;
+pub const RULE: NodeRule = NodeRule {
+    name: "merge-transposes",
+    anchors: || PAIR.anchors(),
+    depth: || PAIR.depth(),
+    is_fusion: false,
+    look,
+};
 
 const SOURCE: Slot = Slot(0);
 const FIRST: Slot = Slot(1);
@@ -17,45 +27,13 @@ const PAIR: Pattern = op(
     &[op(&[Term::Transpose], &[Pattern::Any(SOURCE)]).shared().keep(FIRST)],
 );
 
-impl Rule for MergeTransposes {
-    fn name(&self) -> &'static str {
-        "merge-transposes"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        PAIR.anchors()
-    }
-
-    fn depth(&self) -> usize {
-        PAIR.depth()
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match PAIR.at(&site) {
-            Ok(found) => found,
-            Err(miss) => return Ok(miss),
-        };
-        let (Some(first), Some(source), Some(y)) = (found.node(FIRST), found.value(SOURCE), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let (Op::Transpose(inner), Op::Transpose(outer)) = (&first.node.op, &site.node.op) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let permutation = outer
-            .permutation
-            .iter()
-            .map(|&axis| inner.permutation[axis as usize])
-            .collect();
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(
-                Transpose { permutation },
-                &[Some(Source::Old(source))],
-                &found.nodes,
-            )],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = PAIR.at(site)?;
+    let first = found.node(FIRST).ok_or(NoMatch)?;
+    let source = found.value(SOURCE).map(Source::Old);
+    let (Op::Transpose(inner), Op::Transpose(outer)) = (&first.node.op, &site.node.op) else {
+        return Err(NoMatch);
+    };
+    let permutation = behind(&inner.permutation, &outer.permutation);
+    site.replaced_by(vec![NewNode::new(Transpose { permutation }, &[source], &found.nodes)])
 }

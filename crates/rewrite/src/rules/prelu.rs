@@ -1,28 +1,35 @@
-//! **Pattern**: a rectified linear unit with a slope α below zero that an exporter has taken apart, with factors and terms
-//! in any order:
-//! - relu(x) + α·(x − |x|)·½, with ½ at any of the factors;
+//! **Pattern**: several nodes that compute a PReLU: x where x is positive, and α·x elsewhere. α is a constant slope. Factors
+//! and terms can be in any order:
+//! - relu(x) + ½·(α·(x − |x|)), or relu(x) + α·(½·(x − |x|));
 //! - relu(x) − α·relu(−x), or relu(x) + (−α)·relu(−x);
-//! - max(x, 0) + α·min(x, 0), or the same with relu(x) for the maximum;
+//! - max(x, 0) + α·min(x, 0), or the same with relu(x) instead of max(x, 0);
 //! - max(x, α·x) with a single slope of at most 1.
 //!
-//! **Why**: with a single slope the result is one `leaky_relu`. With a slope for each channel it is relu(x) + α·min(x, 0),
-//! the form in which ONNX's PRelu is read. One of its two terms is always zero, both are clamps, and the scaled value is
-//! only as wide as x. In the first form it is twice as wide.
-//! **Preconditions**: the slopes are finite constants. x has the type of the result. A maximum with a slope for each channel
-//! is already only two ops and stays.
-//! **Exactness**: exact, except for the sign of a zero, and except if x − |x| = 2·x overflows. The product with α is rounded
-//! once either way.
+//! **Why**: if all channels share one slope, the result is one `leaky_relu`. Otherwise the result is relu(x) + α·min(x, 0),
+//! which is also the form in which Strait reads ONNX's PRelu. In this form, one of the two terms is always zero, both are
+//! computed by clamps, and α is multiplied by min(x, 0), whose range is not wider than that of x. In the first form of the
+//! list, α is multiplied by x − |x|, whose range is twice as wide.
+//! **Preconditions**: the slopes are finite constants. x has the type of the result. A max(x, α·x) with different slopes for
+//! the channels is not changed, because it already consists of only two ops.
+//! **Exactness**: exact, except for the sign of a zero, and except where x − |x| = 2·x overflows in the original nodes.
+//! Before and after the rewrite, the product with α is rounded once.
 
 use crate::matching::{GraphNode, tensor};
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Match, Pattern, Slot, op};
+use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Through};
 use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu};
-use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
-};
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
 /// The rule that recognises a PReLU written as several nodes.
-pub struct PRelu;
+pub const RULE: NodeRule = NodeRule {
+    name: "prelu",
+    anchors: || vec![Term::Add, Term::Sub, Term::Maximum],
+    depth: || SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0),
+    is_fusion: false,
+    look,
+};
 
 const X: Pattern = Any(Slot(0));
 const SLOPES: Slot = Slot(1);
@@ -116,57 +123,34 @@ fn made(found: &Match<'_>, x: ValueId, alpha: Option<Source>, slopes: &[f32], no
     made
 }
 
-impl Rule for PRelu {
-    fn name(&self) -> &'static str {
-        "prelu"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let mut found = SHAPES.iter().filter_map(|(sign, pattern)| {
+        let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
+        let (shape, slopes) = site.floats(found.value(SLOPES)?)?;
+        let slopes: Vec<f32> = slopes.iter().map(|slope| slope * sign).collect();
+        Some((*sign, shape, slopes, found))
+    });
+    let (sign, shape, slopes, found) = found.next().ok_or(NoMatch)?;
+    let is_made = found.value(CLIP).is_some() && found.value(RELU).is_some();
+    let stays = match site.node.op.term() {
+        Term::Maximum => one(&slopes).is_none_or(|slope| slope > 1.0),
+        _ => is_made && one(&slopes).is_none(),
+    };
+    if stays {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Add, Term::Sub, Term::Maximum]
+    if !slopes.iter().all(|slope| slope.is_finite()) {
+        return refused(ReasonCode::NotFinite, "a slope is not finite");
     }
-
-    fn depth(&self) -> usize {
-        SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0)
+    let x = found.value(Slot(0)).filter(|&x| site.keeps_type(x));
+    let text = "the slopes make another shape of what they scale";
+    let x = x.ok_or_else(|| Reason::new(ReasonCode::NotPerChannel, text))?;
+    let mut patch = Patch::default();
+    let mut alpha = found.value(SLOPES).map(Source::Old);
+    if sign < 0.0 && slopes.len() > 1 {
+        patch.data.push(("slopes".into(), tensor(shape.shape(), &slopes)?));
+        alpha = Some(Source::Data(0));
     }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let mut found = SHAPES.iter().filter_map(|(sign, pattern)| {
-            let found = pattern.at(&site).ok().filter(|found| has_numbers(&site, found))?;
-            let (shape, slopes) = site.floats(found.value(SLOPES)?)?;
-            let slopes: Vec<f32> = slopes.iter().map(|slope| slope * sign).collect();
-            Some((*sign, shape, slopes, found))
-        });
-        let (Some((sign, shape, slopes, found)), Some(y)) = (found.next(), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let is_made = found.value(CLIP).is_some() && found.value(RELU).is_some();
-        let stays = match site.node.op.term() {
-            Term::Maximum => one(&slopes).is_none_or(|slope| slope > 1.0),
-            _ => is_made && one(&slopes).is_none(),
-        };
-        if stays {
-            return Ok(Outcome::NoMatch);
-        }
-        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
-        if !slopes.iter().all(|slope| slope.is_finite()) {
-            return refused(ReasonCode::NotFinite, "a slope is not finite");
-        }
-        let Some(x) = found.value(Slot(0)).filter(|&x| site.keeps_type(x)) else {
-            return refused(
-                ReasonCode::NotPerChannel,
-                "the slopes make another shape of what they scale",
-            );
-        };
-        let mut patch = Patch::default();
-        let mut alpha = found.value(SLOPES).map(Source::Old);
-        if sign < 0.0 && slopes.len() > 1 {
-            patch.data.push(("slopes".into(), tensor(shape.shape(), &slopes)?));
-            alpha = Some(Source::Data(0));
-        }
-        patch.add = made(&found, x, alpha, &slopes, &site.down_to(x));
-        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
-    }
+    patch.add = made(&found, x, alpha, &slopes, &site.down_to(x));
+    site.completed(patch)
 }

@@ -1,25 +1,32 @@
-//! **Pattern**: clip from 0 to 6 whose readers all quantize the result, on grids that have no codes above 6.
-//! **Why**: quantization saturates anyway. AMCT writes a ReLU in front of AscendQuant in this case, which becomes part of a
-//! requantization, whereas a ReLU6 stays an op of its own.
-//! **Preconditions**: the grids are final, so the rule runs after annotation on the graph that is exported. In the
-//! arithmetic of each reader, the code of 6 is the largest code of its type. Nothing else reads the result, and it is not an
-//! output.
-//! **Exactness**: exact. All numbers from 6 on have the code of 6, and smaller numbers do not change. AMCT documents the
-//! condition (127 − offset)·scale < 6. It never holds on other grids than these, but misses some: those whose largest code
-//! stands for a number that is less than half a step above 6.
+//! **Pattern**: a clip from 0 to 6, if all readers quantize its result, on grids that have no codes for numbers above 6.
+//! **Why**: if the grids of all readers end at 6, their quantization saturates at 6 even without the clip. In this case AMCT
+//! writes a ReLU before its op AscendQuant. A ReLU becomes part of a requantization, whereas a ReLU6 stays an op of its own.
+//! **Preconditions**: the grids are final, so the rule runs after the step *annotate*, on the graph that is exported. Every
+//! reader quantizes 6 to the largest code of its type. Nothing else reads the result of the clip, and this result is not an
+//! output of the graph.
+//! **Exactness**: exact. All numbers from 6 on have the same code as 6, and the clip does not change smaller positive
+//! numbers. AMCT documents the condition (127 − offset)·scale < 6. Wherever this condition holds, the rule applies. The rule
+//! also applies to grids that AMCT's condition misses: those whose largest code stands for 6, or for a number that is less
+//! than half a step above 6.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::{self, Relu};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{
-    Graph, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule,
-    Source, Term,
-};
+use strait_core::{Graph, Module, NewNode, Op, Patch, QuantParams, ReasonCode, Source, Term, refused};
 use strait_requantize::quantize::{Quantization, Scaling};
 use strait_requantize::{IntType, Per};
 
 /// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
-pub struct Relu6ToRelu;
+pub const RULE: NodeRule = NodeRule {
+    name: "relu6-to-relu",
+    anchors: || vec![Term::Clip],
+    // The rule depends on the grids of the node's readers, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
 /// Says for a ReLU6 whether the grids of its readers already saturate at 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,37 +93,12 @@ pub fn saturations(module: &Module) -> Vec<Saturation> {
         .collect()
 }
 
-impl Rule for Relu6ToRelu {
-    fn name(&self) -> &'static str {
-        "relu6-to-relu"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let x = site.operand(0)?;
+    let found = saturation(site.module, site.graph, site.node).ok_or(NoMatch)?;
+    if !found.is_exact {
+        let text = "a grid behind it has codes above that of 6";
+        return refused(ReasonCode::GivenGrid, text);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Clip]
-    }
-
-    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(found) = saturation(module, site.graph, site.node) else {
-            return Ok(Outcome::NoMatch);
-        };
-        if !found.is_exact {
-            let text = "a grid behind it has codes above that of 6";
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
-        }
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(Relu {}, &[Some(Source::Old(x))], &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+    site.replaced_by(vec![NewNode::new(Relu {}, &[Some(Source::Old(x))], &[site.id])])
 }

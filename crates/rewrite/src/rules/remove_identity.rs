@@ -1,28 +1,37 @@
 //! **Pattern**: a node whose result equals its operand:
-//! - identity; a cast, reshape or expand that changes nothing; a transpose that moves nothing;
-//! - a slice of everything, a pad by nothing, a concat of one tensor, a split into one;
-//! - a clip without bounds, or with the bounds of the grid that the model gives for its operand;
-//! - a maximum with the lowest number of the grid that the model gives for the result;
-//! - a sum with zeros, or a product with ones.
+//! - an `identity`; a cast, reshape or expand to the type and shape that the operand already has; a transpose that keeps the
+//!   order of the axes;
+//! - a slice that takes everything, a pad that adds nothing, a concat of a single tensor, a split into a single piece;
+//! - a clip without bounds, or a clip whose bounds are the smallest and the largest number of the grid that the model gives
+//!   for the operand;
+//! - a maximum of a value and the smallest number of the grid that the model gives for the result;
+//! - an addition or subtraction of zeros, or a multiplication or division by ones.
 //!
-//! **Why**: every later step would have to look through such a node, and adding zeros to codes rounds them once more.
-//! Exporters write such sums because Python's `sum` begins with 0. The clips and maxima occur in Q/DQ files of Strait.
-//! **Preconditions**: if the result is an output of the graph, its name has to survive, so the operand has to be the result
-//! of a node and not an output itself. If the model gives grids for both, they have to be equal. If it gives one for the
-//! result only, nothing else may read the operand, which then gets this grid.
-//! **Exactness**: exact, except for the sign of a zero to which zero is added.
+//! **Why**: without this rule, every later step would have to look past such nodes, and an addition of zeros would round the
+//! codes once more. Exporters write additions of zero because Python's `sum` begins with 0. The clips and maxima of this
+//! list occur in Q/DQ files that Strait has written.
+//! **Preconditions**: if the result is an output of the graph, the operand takes over the name of this output. The operand
+//! then has to be the result of a node, and must not be an output itself. If the model gives a grid for the operand and one
+//! for the result, the two grids have to be equal. If the model gives a grid for the result only, the operand gets this
+//! grid, so no other node may read the operand.
+//! **Exactness**: exact, except for the sign of a zero: −0 + 0 is 0, but the rule leaves −0.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use std::sync::Arc;
 use strait_core::op::BinaryFunction;
 use strait_core::rule::ANY;
-use strait_core::{
-    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule, Source, Term,
-    ValueId,
-};
+use strait_core::{Op, Patch, QuantParams, ReasonCode, Source, ValueId, refused};
 
 /// The rule that removes nodes whose result is their operand.
-pub struct RemoveIdentity;
+pub const RULE: NodeRule = NodeRule {
+    name: "remove-identity",
+    anchors: || ANY.to_vec(),
+    depth: || 1,
+    is_fusion: false,
+    look,
+};
 
 /// The operand that is equal to the result, if there is one.
 fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
@@ -75,47 +84,28 @@ fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
     grid.ends_of(grid.codes?)
 }
 
-impl Rule for RemoveIdentity {
-    fn name(&self) -> &'static str {
-        "remove-identity"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        ANY.to_vec()
-    }
-
-    fn depth(&self) -> usize {
-        1
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (kept(&site), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
-        let text = match (grid(x), grid(y)) {
-            (Some(from), Some(to)) if from != to => {
-                Some("the model gives another grid for its result than for its operand")
-            }
-            (None, Some(_)) if !site.used_once(x) => {
-                Some("the model gives a grid for its result, and others read its operand")
-            }
-            _ => None,
-        };
-        if let Some(text) = text {
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (x, y) = (kept(site).ok_or(NoMatch)?, site.result()?);
+    let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
+    let text = match (grid(x), grid(y)) {
+        (Some(from), Some(to)) if from != to => {
+            Some("the model gives another grid for its result than for its operand")
         }
-        if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::OutputName,
-                "its result is an output of the graph, whose name the operand cannot take over",
-            )));
+        (None, Some(_)) if !site.used_once(x) => {
+            Some("the model gives a grid for its result, and others read its operand")
         }
-        Ok(Outcome::Apply(Patch {
-            replace: vec![(y, Source::Old(x))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
+        _ => None,
+    };
+    if let Some(text) = text {
+        return refused(ReasonCode::GivenGrid, text);
     }
+    if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
+        let text = "its result is an output of the graph, whose name the operand cannot take over";
+        return refused(ReasonCode::OutputName, text);
+    }
+    Ok(Patch {
+        replace: vec![(y, Source::Old(x))],
+        remove: vec![site.id],
+        ..Patch::default()
+    })
 }

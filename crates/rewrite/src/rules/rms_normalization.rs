@@ -1,22 +1,31 @@
-//! **Pattern**: a normalization by the root of the mean square that was taken apart: x·r, x·(r·γ) or x / √(v + ε), with v =
-//! mean(x²) and r = 1/√(v + ε), which can be the reciprocal of a root, a quotient or a power. The mean keeps its axes, or
-//! reshapes restore these.
-//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. If they run on the
-//! host, all of x has to be transferred there and back. As a whole, the op is placed as one.
-//! **Preconditions**: x is not itself a value minus its mean, since that belongs to a layer normalization. If the axes of
-//! the mean are not the last ones, the new op is put between two transposes.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places.
+//! **Pattern**: several nodes that compute an RMS normalization (a division by the root mean square): x·r, x·(r·γ) or x /
+//! √(v + ε). v is mean(x²), and r is 1/√(v + ε), which can be written as the reciprocal of a root, as a quotient or as a
+//! power. The mean keeps the axes that it reduces, or reshapes restore these axes.
+//! **Why**: the mean square v spans many powers of two, so no 8-bit grid can represent v and the values that are computed
+//! from it. If the nodes that compute them run on the host, all of x has to be transferred to the host and back. A single op
+//! needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! **Preconditions**: x is not the difference of a value and its mean, because the nodes then belong to a layer
+//! normalization. If the axes of the mean are not the last ones, the new op is put between two transposes.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Pattern, Slot, op};
 use crate::rows::Rows;
+use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::{Mul, RmsNormalization as Whole};
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{Op, Patch, Term, ValueId};
 
 /// The rule that recognises a normalization by the root mean square written as several nodes.
-pub struct RmsNormalization;
+pub const RULE: NodeRule = NodeRule {
+    name: "rms-normalization",
+    anchors: || FORMS.anchors(),
+    depth: || FORMS.depth() + CENTRED.depth(),
+    is_fusion: false,
+    look,
+};
 
 const X: Slot = Slot(0);
 const MEAN: Slot = Slot(1);
@@ -55,58 +64,23 @@ fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
     difference.is_some_and(|difference| CENTRED.at(&difference).is_ok())
 }
 
-impl Rule for RmsNormalization {
-    fn name(&self) -> &'static str {
-        "rms-normalization"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = FORMS.at(site)?;
+    // If the result has the same type as x, γ broadcasts to this type.
+    let x = found.value(X).filter(|&x| site.keeps_type(x) && !is_centred(site, x));
+    let rows = found.node(MEAN).and_then(|mean| Rows::of(&mean));
+    let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+    let (Some(x), Some(rows), Some(epsilon)) = (x, rows, epsilon) else {
+        return Err(NoMatch);
+    };
+    let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5)];
+    if !(found.has_numbers(&numbers) && rows.separate(site, site.result()?, x)) {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        FORMS.anchors()
-    }
-
-    fn depth(&self) -> usize {
-        FORMS.depth() + CENTRED.depth()
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match FORMS.at(&site) {
-            Ok(found) => found,
-            Err(miss) => return Ok(miss),
-        };
-        // If the result has the same type as x, γ broadcasts to this type.
-        let x = found.value(X).filter(|&x| site.keeps_type(x) && !is_centred(&site, x));
-        let rows = found.node(MEAN).and_then(|mean| Rows::of(&mean));
-        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
-        let (Some(x), Some(y), Some(rows), Some(epsilon)) = (x, site.output(), rows, epsilon) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5)];
-        let mut numbers = numbers
-            .into_iter()
-            .filter_map(|(slot, number)| Some((found.value(slot)?, number)));
-        if !(numbers.all(|(value, number)| site.is_scalar(value, number)) && rows.separate(&site, y, x)) {
-            return Ok(Outcome::NoMatch);
-        }
-        let mut patch = Patch::default();
-        let op = Whole {
-            axis: rows.first(),
-            epsilon,
-        };
-        let mut origins = site.down_to(x);
-        let scale = found.value(SCALE);
-        if scale.is_some() {
-            // The last node takes the name.
-            origins.rotate_left(1);
-        }
-        let mut value = rows.normalized(&mut patch, x, op, &origins)?;
-        if let Some(scale) = scale {
-            let operands = [Some(value), Some(Source::Old(scale))];
-            patch.add.push(NewNode::new(Mul::float(), &operands, &[at]));
-            value = Source::New(patch.add.len() as u16 - 1, 0);
-        }
-        patch.replace.push((y, value));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
-    }
+    let op = Whole {
+        axis: rows.first(),
+        epsilon,
+    };
+    let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
+    rows.normalization(site, x, op, factor.into_iter().collect())
 }

@@ -1,47 +1,36 @@
-//! **Pattern**: relu or clip of a value that is quantized and dequantized. All readers of its result quantize it on the same
-//! grid.
-//! **Why**: runtimes fuse a clamp between a product and its quantization into the product. They run a clamp with a
-//! quantization on either side separately.
-//! **Preconditions**: nothing else reads the first quantized value, and the result is not an output.
-//! **Exactness**: exact. Rounding to a grid never decreases and does not change numbers that are on the grid. So a number
-//! gets the same code whether it is clamped before or after rounding.
+//! **Pattern**: a relu or clip of a value that is quantized and dequantized. All readers of the relu or clip quantize its
+//! result, on the same grid as the first quantization.
+//! **Why**: the rule removes the quantization before the relu or clip. Runtimes fuse a clamp into the layer before it if the
+//! quantization comes only after the clamp. They run a clamp as an op of its own if there is a quantization on either side.
+//! **Preconditions**: nothing else reads the codes of the first quantization or the value that is dequantized from them, and
+//! the result of the relu or clip is not an output.
+//! **Exactness**: exact. Rounding to a grid is monotone, and does not change numbers that are on the grid. So a number gets
+//! the same code whether it is clamped before or after rounding.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::rule::EVERYWHERE;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{NewNode, NodeId, Op, Patch, Source, Term};
 
 /// The rule that removes the rounding in front of a clamp if the clamp's readers round to the same grid.
-pub struct RoundingBeforeClamp;
+pub const RULE: NodeRule = NodeRule {
+    name: "rounding-before-clamp",
+    anchors: || vec![Term::Relu, Term::Clip],
+    // The rule depends on the grids of the node's readers, so a change at any distance matters.
+    depth: || EVERYWHERE,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for RoundingBeforeClamp {
-    fn name(&self) -> &'static str {
-        "rounding-before-clamp"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Relu, Term::Clip]
-    }
-
-    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
-    fn depth(&self) -> usize {
-        EVERYWHERE
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let Some((read, real)) = pair(&site) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let (Some(x), Some(y)) = (read.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(site.node.op.clone(), &[Some(Source::Old(x))], &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at, real.id, read.id],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (read, real) = pair(site).ok_or(NoMatch)?;
+    let x = Source::Old(read.operand(0)?);
+    site.completed(Patch {
+        add: vec![NewNode::new(site.node.op.clone(), &[Some(x)], &[site.id])],
+        remove: vec![real.id, read.id],
+        ..Patch::default()
+    })
 }
 
 /// The quantize and dequantize in front of the clamp, if all readers of the clamp quantize in the same way.

@@ -1,18 +1,26 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with one number without axes, possibly behind
-//! nodes that only move elements.
-//! **Why**: with the factor s, the new weights are w' = s·w and the new bias is b' = s·b. Then the factor costs nothing at
-//! inference.
-//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. A
-//! convolution over three axes must not have a bias. These are the conditions under which AMCT folds;
-//! `factors-into-producer` has fewer conditions.
+//! **Pattern**: the result of a layer (a conv, a transposed conv or a gemm) is multiplied by a constant scalar, which has no
+//! axes. Nodes that only move elements may be between the layer and the multiplication.
+//! **Why**: with the factor s, the layer gets the weights w' = s·w and the bias b' = s·b. The multiplication then costs
+//! nothing at inference.
+//! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
+//! constants, and the folded ones are finite. A convolution over three axes must not have a bias. AMCT folds a scalar under
+//! the same conditions. The rule `factors-into-producer` has fewer conditions.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::product::{DEPTH, InFront, numbers};
-use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term, ValueId};
+use crate::rule::NodeRule;
+use strait_core::{Patch, Term, ValueId};
 
 /// The rule that folds a single constant factor into the product in front of it.
-pub struct ScalarIntoProducer;
+pub const RULE: NodeRule = NodeRule {
+    name: "scalar-into-producer",
+    anchors: || vec![Term::Mul],
+    depth: || DEPTH,
+    is_fusion: true,
+    look,
+};
 
 /// True if the rule for scalars folds the factor `factor` into the product.
 pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId) -> bool {
@@ -24,45 +32,18 @@ pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId
 
 /// Folds a constant factor that `takes` accepts into the product in front of the other operand. Both rules for factors
 /// use this function.
-pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Outcome, PassError> {
-    let Some(y) = site.output() else {
-        return Ok(Outcome::NoMatch);
-    };
-    for (x, factor) in site.both_orders() {
-        let Some(product) = InFront::product(site, x) else {
-            continue;
-        };
-        if numbers(site, factor).is_none() || !takes(&product, factor) {
-            continue;
-        }
-        let Some(factors) = product.constant(site, x, factor) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let affine = factors.into_iter().map(|factor| (factor, 0.0)).collect();
-        return product.folded(&affine, &[site.id], y);
-    }
-    Ok(Outcome::NoMatch)
+pub(super) fn folded(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Patch, Miss> {
+    let found = site.both_orders().into_iter().find_map(|(x, factor)| {
+        let product = InFront::product(site, x)?;
+        numbers(site, factor).filter(|_| takes(&product, factor))?;
+        Some((product, x, factor))
+    });
+    let (product, x, factor) = found.ok_or(NoMatch)?;
+    let factors = product.constant(site, x, factor).ok_or(NoMatch)?;
+    let affine = factors.into_iter().map(|factor| (factor, 0.0)).collect();
+    product.folded(&affine, &[site.id], site.result()?)
 }
 
-impl Rule for ScalarIntoProducer {
-    fn name(&self) -> &'static str {
-        "scalar-into-producer"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul]
-    }
-
-    fn depth(&self) -> usize {
-        DEPTH
-    }
-
-    fn is_fusion(&self) -> bool {
-        true
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        look(&site, |product, factor| takes(&site, product, factor))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    folded(site, |product, factor| takes(site, product, factor))
 }

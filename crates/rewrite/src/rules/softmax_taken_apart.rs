@@ -1,20 +1,29 @@
-//! **Pattern**: a softmax that was taken apart: e / s or e·(1/s), with e = exp(x − max(x)) or exp(x), and s the sum of e
-//! along one axis. Maximum and sum keep the axis, or reshapes restore it (JAX).
-//! **Why**: as one op it has an integer definition, or is a single layer on the host. No grid can represent e and s well.
-//! **Preconditions**: maximum and sum are along the same single axis.
-//! **Exactness**: exact in real numbers. The f32 results differ in the last places. Without the maximum, exp overflows from
-//! 89 on; the op does not.
+//! **Pattern**: several nodes that compute a softmax: e / s or e·(1/s), where e is exp(x − max(x)) or exp(x), and s is the
+//! sum of e along one axis. The maximum and the sum keep this axis, or reshapes restore it (JAX).
+//! **Why**: no grid can represent the intermediate values e and s well. A single softmax op can be computed by one integer
+//! function, or it is a single layer on the host.
+//! **Preconditions**: the maximum and the sum are along the same single axis.
+//! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. If the nodes do not subtract the
+//! maximum, their exp(x) overflows from x = 89 on. The op does not overflow.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::pattern::{Pattern, Slot};
 use crate::rows::Rows;
+use crate::rule::NodeRule;
 use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::Softmax;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{NewNode, Patch, Source, Term};
 
 /// The rule that recognises a softmax written as several nodes.
-pub struct SoftmaxTakenApart;
+pub const RULE: NodeRule = NodeRule {
+    name: "softmax-taken-apart",
+    anchors: || APART.anchors(),
+    depth: || APART.depth(),
+    is_fusion: false,
+    look,
+};
 
 const X: Slot = Slot(0);
 const EXP: Slot = Slot(1);
@@ -30,40 +39,14 @@ const INVERSE: Pattern = Reshaped(&OneOf(&[
 ]));
 const APART: Pattern = OneOf(&[of(&[Term::Div], &[E, TOTAL]), Product(&[E, INVERSE])]);
 
-impl Rule for SoftmaxTakenApart {
-    fn name(&self) -> &'static str {
-        "softmax-taken-apart"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        APART.anchors()
-    }
-
-    fn depth(&self) -> usize {
-        APART.depth()
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = match APART.at(&site) {
-            Ok(found) => found,
-            Err(miss) => return Ok(miss),
-        };
-        let x = found.value(X).filter(|&x| site.keeps_type(x));
-        let rows = found.node(SUM).and_then(|sum| Rows::of(&sum));
-        let (Some(x), Some(y), Some(rows)) = (x, site.output(), rows) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let is_one = found.value(ONE).is_none_or(|one| site.is_scalar(one, 1.0));
-        let (&[axis], true, true) = (&rows.axes[..], is_one, rows.separate(&site, y, x)) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let softmax = Softmax { axis: axis as i64 };
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(softmax, &[Some(Source::Old(x))], &site.down_to(x))],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = APART.at(site)?;
+    let x = found.value(X).filter(|&x| site.keeps_type(x)).ok_or(NoMatch)?;
+    let rows = found.node(SUM).and_then(|sum| Rows::of(&sum)).ok_or(NoMatch)?;
+    let is_softmax = found.has_numbers(&[(ONE, 1.0)]) && rows.separate(site, site.result()?, x);
+    let (&[axis], true) = (&rows.axes[..], is_softmax) else {
+        return Err(NoMatch);
+    };
+    let softmax = Softmax { axis: axis as i64 };
+    site.replaced_by(vec![NewNode::new(softmax, &[Some(Source::Old(x))], &site.down_to(x))])
 }

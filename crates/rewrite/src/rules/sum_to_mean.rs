@@ -1,58 +1,49 @@
-//! **Pattern**: a sum over axes that is multiplied by the reciprocal of the number of its terms.
-//! **Why**: JAX writes means like this. A mean has an integer recipe with one rounding, and other rules look for means to
-//! find normalizations.
-//! **Preconditions**: only the product reads the sum. The extents of its axes are known.
-//! **Exactness**: exact in real numbers. The sum is divided instead of multiplied, with one rounding either way.
+//! **Pattern**: a sum over one or more axes that is multiplied by 1/n, where n is the number of terms of the sum.
+//! **Why**: JAX writes means in this way. The op for a mean has an integer recipe with one rounding, and other rules
+//! recognise normalizations by their means.
+//! **Preconditions**: only the multiplication reads the sum. The extents of the axes are known.
+//! **Exactness**: exact in real numbers. A mean divides the sum by n instead of multiplying it by 1/n. Either way there is
+//! one rounding.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
+use crate::rule::NodeRule;
 use strait_core::op::{Reduce, Reduction};
-use strait_core::{Carrier, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{Carrier, NewNode, Op, Patch, Source, Term};
 
 /// The rule that recognises a mean written as a sum and a product.
-pub struct SumToMean;
+pub const RULE: NodeRule = NodeRule {
+    name: "sum-to-mean",
+    anchors: || vec![Term::Mul],
+    depth: || 2,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for SumToMean {
-    fn name(&self) -> &'static str {
-        "sum-to-mean"
-    }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Mul]
-    }
-
-    fn depth(&self) -> usize {
-        2
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let found = site.both_orders().into_iter().find_map(|(total, factor)| {
-            let sum = site.producer(total, Term::ReduceSum)?;
-            let (Op::Reduce(reduce), x) = (&sum.node.op, sum.input(0)?) else {
-                return None;
-            };
-            let shape = &site.graph.value(x)?.ty.shape;
-            let axes = reduce.reduced(shape.len()).ok()?;
-            let count = axes
-                .iter()
-                .try_fold(1u64, |count, &axis| count.checked_mul(shape.get(axis)?.fixed()?))?;
-            let is_mean = count > 0 && site.is_scalar(factor, (1.0 / count as f64) as f32);
-            let is_alone = site.used_once(total) && site.keeps_type(total);
-            let mean = Reduce {
-                reduction: Reduction::Mean,
-                accumulator: Carrier::I32,
-                ..(**reduce).clone()
-            };
-            (is_mean && is_alone).then_some((mean, x, sum.id))
-        });
-        let (Some((mean, x, sum)), Some(y)) = (found, site.output()) else {
-            return Ok(Outcome::NoMatch);
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let found = site.both_orders().into_iter().find_map(|(total, factor)| {
+        let sum = site.producer(total, Term::ReduceSum)?;
+        let (Op::Reduce(reduce), x) = (&sum.node.op, sum.input(0)?) else {
+            return None;
         };
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(mean, &[Some(Source::Old(x))], &[at, sum])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at, sum],
-            ..Patch::default()
-        }))
-    }
+        let shape = &site.graph.value(x)?.ty.shape;
+        let axes = reduce.reduced(shape.len()).ok()?;
+        let count = axes
+            .iter()
+            .try_fold(1u64, |count, &axis| count.checked_mul(shape.get(axis)?.fixed()?))?;
+        let is_mean = count > 0 && site.is_scalar(factor, (1.0 / count as f64) as f32);
+        let is_alone = site.used_once(total) && site.keeps_type(total);
+        let mean = Reduce {
+            reduction: Reduction::Mean,
+            accumulator: Carrier::I32,
+            ..(**reduce).clone()
+        };
+        (is_mean && is_alone).then_some((mean, x, sum.id))
+    });
+    let (mean, x, sum) = found.ok_or(NoMatch)?;
+    site.completed(Patch {
+        add: vec![NewNode::new(mean, &[Some(Source::Old(x))], &[site.id, sum])],
+        remove: vec![sum],
+        ..Patch::default()
+    })
 }

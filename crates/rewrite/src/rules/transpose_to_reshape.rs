@@ -1,56 +1,44 @@
-//! **Pattern**: transpose that only moves axes of extent 1.
-//! **Why**: no element changes its place. A reshape does the same at no cost, and can be merged with other reshapes.
-//! **Preconditions**: at most one extent is unknown.
+//! **Pattern**: a transpose that only moves axes of extent 1.
+//! **Why**: such a transpose does not change the order of the elements in memory. A reshape does the same at no cost, and
+//! can be merged with other reshapes.
+//! **Preconditions**: at most one extent of the shape is unknown.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;
+use crate::miss::{Miss, NoMatch};
 use crate::permute::{moves, permuted};
-use smallvec::SmallVec;
+use crate::rule::NodeRule;
 use strait_core::op::Reshape;
-use strait_core::{Dim, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{Dim, NewNode, Op, Patch, Source, Term};
 
 /// The rule that replaces a transpose that moves no elements with a reshape.
-pub struct TransposeToReshape;
+pub const RULE: NodeRule = NodeRule {
+    name: "transpose-to-reshape",
+    anchors: || vec![Term::Transpose],
+    depth: || 1,
+    is_fusion: false,
+    look,
+};
 
-impl Rule for TransposeToReshape {
-    fn name(&self) -> &'static str {
-        "transpose-to-reshape"
+fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
+    let (Op::Transpose(transpose), x) = (&site.node.op, site.operand(0)?) else {
+        return Err(NoMatch);
+    };
+    let value = site.graph.value(x).ok_or(NoMatch)?;
+    let dims: Vec<Dim> = permuted(&value.ty.shape, &transpose.permutation).collect();
+    // In a reshape, an extent of 0 would mean that the operand's extent is copied.
+    let is_open = |dim: &&Dim| dim.fixed().is_none();
+    if moves(&value.ty.shape, &transpose.permutation)
+        || dims.contains(&Dim::Fixed(0))
+        || dims.iter().filter(is_open).count() > 1
+    {
+        return Err(NoMatch);
     }
-
-    fn anchors(&self) -> Vec<Term> {
-        vec![Term::Transpose]
-    }
-
-    fn depth(&self) -> usize {
-        1
-    }
-
-    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = GraphNode::new(module, graph, at)?;
-        let (Op::Transpose(transpose), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let Some(value) = site.graph.value(x) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let dims: Vec<Dim> = permuted(&value.ty.shape, &transpose.permutation).collect();
-        // In a reshape, an extent of 0 would mean that the operand's extent is copied.
-        let is_open = |dim: &&Dim| dim.fixed().is_none();
-        if moves(&value.ty.shape, &transpose.permutation)
-            || dims.contains(&Dim::Fixed(0))
-            || dims.iter().filter(is_open).count() > 1
-        {
-            return Ok(Outcome::NoMatch);
-        }
-        let shape: SmallVec<[i64; 4]> = dims
-            .iter()
-            .map(|dim| dim.fixed().map_or(-1, |extent| extent as i64))
-            .collect();
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(Reshape { shape }, &[Some(Source::Old(x))], &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
-    }
+    let extent = |dim: &Dim| dim.fixed().map_or(-1, |extent| extent as i64);
+    let shape = dims.iter().map(extent).collect();
+    site.replaced_by(vec![NewNode::new(
+        Reshape { shape },
+        &[Some(Source::Old(x))],
+        &[site.id],
+    )])
 }

@@ -7,6 +7,7 @@ use strait_core::counted;
 use crate::{
     arrays::read_arrays,
     error::{DataError, Kind},
+    names::extension,
     npy::Array,
 };
 
@@ -54,8 +55,7 @@ pub fn label_array(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ar
 }
 
 fn find(path: &Path, names: &[&str]) -> Result<Array, DataError> {
-    let is_archive = (path.extension()).is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
-    if !is_archive {
+    if extension(path) != "npz" {
         return Array::open(path);
     }
     let mut arrays = read_arrays(path, MOST_BYTES)?;

@@ -1,6 +1,5 @@
 //! Boxes of objects, as labels.
 
-use crate::labels::object::Object;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,9 +7,12 @@ use std::{
 
 use strait_core::counted;
 
-use crate::error::{DataError, Kind};
+use crate::{
+    error::{DataError, Kind},
+    names::extension,
+};
 
-use super::{LabelCount, coco};
+use super::{LabelCount, coco, object::Object};
 
 /// The largest size, in bytes, of a text file with the boxes of one image.
 const MOST_TEXT: u64 = 16 << 20;
@@ -26,10 +28,7 @@ pub const MOST_CLASSES: u32 = 1 << 20;
 /// # Errors
 /// Files are missing, cannot be read, or are malformed, or the number of labels does not match.
 pub fn read_boxes(path: &Path, size: Option<[f64; 2]>, wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
-    let is_json = path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let mut objects = match (path.is_dir(), is_json) {
+    let mut objects = match (path.is_dir(), extension(path) == "json") {
         (true, _) => of_folder(path, size.unwrap_or([1.0; 2]), wanted)?,
         (false, true) => of_json(path, size)?,
         (false, false) => {
@@ -69,23 +68,18 @@ fn fitting(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataErro
 
 /// Reads one file for each sample. The folder often also has a list of class names, which is not a label file.
 fn of_folder(folder: &Path, size: [f64; 2], wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
-    let unreadable = |path: &Path, error: std::io::Error| {
-        DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
-    };
+    let unreadable = |error| DataError::unreadable(folder, error);
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, error))? {
-        let path = entry.map_err(|error| unreadable(folder, error))?.path();
-        let is_text = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
-        if is_text && path.is_file() && path.file_name().is_some_and(|name| name != "classes.txt") {
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if extension(&path) == "txt" && path.is_file() && path.file_name().is_some_and(|name| name != "classes.txt") {
             files.push(path);
         }
     }
     files.sort();
     fitting(folder, files.len(), wanted)?;
     let read = |path: &PathBuf| {
-        let bytes = strait_mapped::read(path, MOST_TEXT).map_err(|error| unreadable(path, error))?;
+        let bytes = strait_mapped::read(path, MOST_TEXT).map_err(|error| DataError::unreadable(path, error))?;
         let text = String::from_utf8_lossy(&bytes);
         let mut objects = Vec::new();
         for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
@@ -118,8 +112,7 @@ fn of_line(line: &str, [wide, high]: [f64; 2]) -> Option<Object> {
 }
 
 fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, DataError> {
-    let bytes = strait_mapped::read(path, MOST_JSON)
-        .map_err(|error| DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display())))?;
+    let bytes = strait_mapped::read(path, MOST_JSON).map_err(|error| DataError::unreadable(path, error))?;
     let refused = |what: String| {
         let wanted = "it is [[{\"class\": 0, \"box\": [left, top, right, bottom]}, …], …], or COCO's images, annotations and \
                       categories";
@@ -172,7 +165,7 @@ mod tests {
             }
         );
         write("c.txt", "0 0.5 0.5");
-        // Only as many are read as there are samples.
+        // Only as many files are read as there are samples, so the faulty `c.txt` is not read.
         assert!(read_boxes(folder.path(), None, TWO).is_ok());
         write("a.txt", "0 0.5 0.5");
         assert!(told(folder.path()).contains("a.txt is \"0 0.5 0.5\""));

@@ -11,6 +11,7 @@ use strait_core::counted;
 
 use crate::{
     error::{DataError, Kind},
+    names::extension,
     samples::Samples,
 };
 
@@ -52,8 +53,7 @@ impl LabelCount {
 /// True if the labels in the file refer to images by name. Their number then does not have to match the number of
 /// samples.
 pub fn labels_by_name(labels: &Path) -> bool {
-    let is_text = |extension: &std::ffi::OsStr| ["csv", "txt"].iter().any(|text| extension.eq_ignore_ascii_case(text));
-    are_folders(labels) || labels.extension().is_some_and(is_text)
+    are_folders(labels) || matches!(extension(labels).as_str(), "csv" | "txt")
 }
 
 /// True if the class of an image is its folder.

@@ -4,6 +4,10 @@ use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::{IntType, Requantization, Rounding, form};
 
+fn refused(code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
+    Err(Reason::new(code, text))
+}
+
 impl FormRow {
     /// Checks that this form of the target can compute this requantization and the clamp after it. These are compared,
     /// in this order: the kind, the output type, the granularity, the rounding, and for every channel the shift and the
@@ -13,24 +17,15 @@ impl FormRow {
     pub fn accepts(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<(), Reason> {
         let kind = form.kind();
         if self.form_kind() != kind {
-            return Err(Reason::new(
-                ReasonCode::FormKind,
-                format!("it is {kind}, and the form computes {}", self.form_kind()),
-            ));
+            let text = format!("it is {kind}, and the form computes {}", self.form_kind());
+            return refused(ReasonCode::FormKind, text);
         }
         self.accepts_output(form.out())?;
         self.accepts_roundings(form)?;
-        let per = if form.channels().is_some() {
-            Per::Channel
-        } else {
-            Per::Tensor
-        };
         // Parameters of the whole tensor can also be given as equal parameters for each channel.
-        if per == Per::Channel && !self.per.contains(&Per::Channel) {
-            return Err(Reason::new(
-                ReasonCode::FormPer,
-                format!("its integers are given per {per}, the form's per tensor"),
-            ));
+        if form.channels().is_some() && !self.per.contains(&Per::Channel) {
+            let text = "its integers are given per channel, the form's per tensor";
+            return refused(ReasonCode::FormPer, text);
         }
         if let Some(narrowing) = form.narrowing() {
             self.accepts_rounding(narrowing.rounding, narrowing.shift.all(|s| *s == 0))?;
@@ -49,10 +44,8 @@ impl FormRow {
             return Ok(());
         }
         let own: Vec<&str> = self.output.iter().map(|t| t.name()).collect();
-        Err(Reason::new(
-            ReasonCode::FormOutput,
-            format!("it narrows to {out}, the form to {}", own.join(" or ")),
-        ))
+        let text = format!("it narrows to {out}, the form to {}", own.join(" or "));
+        refused(ReasonCode::FormOutput, text)
     }
 
     /// For kinds that may round twice, checks the number of roundings. For RESCALE, checks the width of the multiplier.
@@ -64,17 +57,15 @@ impl FormRow {
         };
         if roundings != self.roundings() {
             let [its, own] = [roundings, self.roundings()].map(form::Roundings::name);
-            return Err(Reason::new(
-                ReasonCode::FormRounding,
-                format!("its roundings are {its}, the form's {own}"),
-            ));
+            let text = format!("its roundings are {its}, the form's {own}");
+            return refused(ReasonCode::FormRounding, text);
         }
         if scale32.is_some_and(|scale32| scale32 != (self.multiplier_bits() == 31)) {
             let text = format!(
                 "its multiplier is of another width than the form's {} bits",
                 self.multiplier_bits()
             );
-            return Err(Reason::new(ReasonCode::FormMultiplier, text));
+            return refused(ReasonCode::FormMultiplier, text);
         }
         Ok(())
     }
@@ -84,10 +75,8 @@ impl FormRow {
         if exact || rounding == self.rounding() {
             return Ok(());
         }
-        Err(Reason::new(
-            ReasonCode::FormRounding,
-            format!("it rounds {rounding}, the form {}", self.rounding()),
-        ))
+        let text = format!("it rounds {rounding}, the form {}", self.rounding());
+        refused(ReasonCode::FormRounding, text)
     }
 
     /// Checks the parameters of one channel of a legal form against the limits.
@@ -100,7 +89,7 @@ impl FormRow {
                 "the shift {shift} of channel {channel} is outside {} ..= {}",
                 limits.min, limits.max
             );
-            return Err(Reason::new(ReasonCode::FormShift, text));
+            return refused(ReasonCode::FormShift, text);
         }
         if let Some(scale) = form.scale(channel) {
             self.accepts_scale(channel, scale)?;
@@ -119,7 +108,7 @@ impl FormRow {
             "the scale {scale} of channel {channel} has more than {} significant bits",
             24 - spare
         );
-        Err(Reason::new(ReasonCode::FormMultiplier, text))
+        refused(ReasonCode::FormMultiplier, text)
     }
 
     fn accepts_multiplier(&self, channel: usize, factor: i32) -> Result<(), Reason> {
@@ -129,11 +118,11 @@ impl FormRow {
         let fits = width <= bits.into() || i64::from(factor) == 1i64 << bits;
         if !fits {
             let text = format!("the multiplier {factor} of channel {channel} has more than {bits} bits");
-            return Err(Reason::new(ReasonCode::FormMultiplier, text));
+            return refused(ReasonCode::FormMultiplier, text);
         }
         if self.is_normalized() && factor != 0 && width < bits.into() {
             let text = format!("the multiplier {factor} of channel {channel} is not normalized to {bits} bits");
-            return Err(Reason::new(ReasonCode::FormMultiplier, text));
+            return refused(ReasonCode::FormMultiplier, text);
         }
         Ok(())
     }
@@ -157,6 +146,6 @@ impl FormRow {
             "a clamp to [{low}, {high}] is none of those that the form has ({})",
             self.clamp
         );
-        Err(Reason::new(ReasonCode::FormClamp, text))
+        refused(ReasonCode::FormClamp, text)
     }
 }

@@ -15,48 +15,27 @@ impl TargetSpec {
     /// Builds a requantization with the first of these forms whose rule gives integers within the form's limits.
     /// Returns the name of the form and the requantization. The reason of a refusal lists the reasons of all forms.
     pub fn build<'n>(&self, forms: &'n [String], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
-        let with_help = |row: &FormRow, reason: Reason| match &row.help {
-            Some(help) => Reason {
-                text: format!("{} ({help})", reason.text),
-                ..reason
-            },
-            None => reason,
-        };
-        self.first(forms, |row| row.build(rescale).map_err(|reason| with_help(row, reason)))
-    }
-
-    fn first<'n, T>(
-        &self,
-        forms: &'n [String],
-        look: impl Fn(&FormRow) -> Result<T, Reason>,
-    ) -> Result<(&'n str, T), Reason> {
         let mut refusals = Vec::new();
         for name in forms {
             // In a table that was checked, every name is the name of a form.
             let Some(row) = self.form.get(name.as_str()) else {
                 continue;
             };
-            match look(row) {
-                Ok(found) => return Ok((name, found)),
-                Err(reason) => refusals.push((name, reason)),
+            match row.build(rescale) {
+                Ok(built) => return Ok((name, built)),
+                Err(Reason { code, text }) => {
+                    let help = row.help.as_ref().map(|help| format!(" ({help})"));
+                    refusals.push((code, format!("{name}: {text}{}", help.unwrap_or_default())));
+                }
             }
         }
-        // A form that has results of other types is no useful reason if another form has results of this type and is
-        // refused.
-        if refusals.iter().any(|(_, reason)| reason.code != ReasonCode::FormOutput) {
-            refusals.retain(|(_, reason)| reason.code != ReasonCode::FormOutput);
+        // If a form with results of this type was refused, forms with results of other types are not listed among the reasons.
+        if refusals.iter().any(|(code, _)| *code != ReasonCode::FormOutput) {
+            refusals.retain(|(code, _)| *code != ReasonCode::FormOutput);
         }
-        let code = refusals
-            .first()
-            .map_or(ReasonCode::NoForm, |(_, reason)| reason.code.clone());
-        let texts: Vec<String> = refusals
-            .iter()
-            .map(|(name, reason)| format!("{}: {}", name.as_str(), reason.text))
-            .collect();
-        Err(Reason {
-            code,
-            text: texts.join("; "),
-        })
+        let (codes, texts): (Vec<_>, Vec<_>) = refusals.into_iter().unzip();
+        let code = codes.into_iter().next().unwrap_or(ReasonCode::NoForm);
+        Err(Reason::new(code, texts.join("; ")))
     }
 }
 
@@ -94,7 +73,8 @@ impl FormRow {
         Ok(form)
     }
 
-    /// `sat(round(x · r / 2^bits) + z)` within this row's limits. r stands for the reciprocal of a count.
+    /// Builds `sat(round(x · r / 2^bits) + z)` within this row's limits. The integer r stands for the reciprocal of a
+    /// count.
     pub fn build_reciprocal(
         &self,
         counts: &Per<u32>,
@@ -110,7 +90,7 @@ impl FormRow {
             }
             number => Ok(number),
         };
-        let form = form::TfLite {
+        let form = Requantization::TfLite(form::TfLite {
             sc: counts.try_map(number)?,
             zp,
             narrowing: Narrowing {
@@ -118,8 +98,7 @@ impl FormRow {
                 rounding: self.rounding(),
                 out,
             },
-        };
-        let form = form.into();
+        });
         self.accepts(&form, None)?;
         covers(&form, accumulators)?;
         Ok(form)
@@ -180,7 +159,7 @@ impl FormRow {
                 ReasonCode::FormKind,
                 "it leads to sums of 16 bits, and to no grid by itself",
             )),
-            FormKind::Fixed => self.fixed(rescale).map_err(refused),
+            FormKind::Fixed => fixed(rescale, self.multiplier_bits(), self.rounding()).map_err(refused),
             FormKind::Steps => self.steps(rescale),
         }
     }
@@ -192,12 +171,8 @@ impl FormRow {
             // The factor is fraction · 2^exponent. For a power of two, the fraction is one half.
             let (fraction, exponent) = frexp(*factor);
             let shift = u8::try_from(1 - exponent).ok().filter(|_| fraction == 0.5);
-            shift.ok_or_else(|| {
-                Reason::new(
-                    ReasonCode::FormFactor,
-                    format!("the factor {factor} is not 2^-s for a shift s"),
-                )
-            })
+            let text = || format!("the factor {factor} is not 2^-s for a shift s");
+            shift.ok_or_else(|| Reason::new(ReasonCode::FormFactor, text()))
         };
         if rescale.output_zero != 0 {
             let text = "a shift adds no zero point; it has to be part of the bias";
@@ -266,20 +241,17 @@ impl FormRow {
                 }
             }
         };
-        let form: Requantization = match kind {
-            FormKind::AscendRequant => form::AscendRequant {
+        match kind {
+            FormKind::AscendRequant => checked(form::AscendRequant {
                 scale,
                 offset: zp,
                 relu: false,
                 out,
-            }
-            .into(),
-            FormKind::FloatZeroInside => form::FloatZeroInside { scale, zp, out }.into(),
-            FormKind::AscendRequantS16 => form::AscendRequantS16 { scale, offset: zp }.into(),
-            _ => form::Float { scale, zp, out }.into(),
-        };
-        form.check()?;
-        Ok(form)
+            }),
+            FormKind::FloatZeroInside => checked(form::FloatZeroInside { scale, zp, out }),
+            FormKind::AscendRequantS16 => checked(form::AscendRequantS16 { scale, offset: zp }),
+            _ => checked(form::Float { scale, zp, out }),
+        }
     }
 
     /// Builds a dequantization followed by a quantization. It needs the product of the input scales and the output
@@ -317,7 +289,7 @@ impl FormRow {
             .scales
             .factor()
             .try_map(|f| tosa::multiplier_and_shift(*f, width))?;
-        let form = Requantization::from(form::TosaRescale {
+        checked(form::TosaRescale {
             multiplier: integers.map(|i| i.0),
             shift: integers.map(|i| i.1),
             scale32: width == tosa::Scale::Scale32,
@@ -326,13 +298,7 @@ impl FormRow {
             input_zp: 0,
             output_zp: rescale.output_zero,
             out: rescale.out,
-        });
-        form.check()?;
-        Ok(form)
-    }
-
-    fn fixed(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
-        fixed(rescale, self.multiplier_bits(), self.rounding())
+        })
     }
 
     /// Builds a form of thresholds. They are the thresholds of the fixed-point form with 31 bits that rounds ties to
@@ -376,9 +342,7 @@ fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requanti
     match fixed_point::tf_lite(&factor, bits, rescale.output_zero, rounding, rescale.out)? {
         Requantization::TfLite(form::TfLite { sc, zp, narrowing }) => {
             let add = sc.map(|sc| -i64::from(rescale.input_zero) * i64::from(*sc));
-            let form = Requantization::Fixed(form::Fixed { sc, add, zp, narrowing });
-            form.check()?;
-            Ok(form)
+            checked(form::Fixed { sc, add, zp, narrowing })
         }
         other => Ok(other),
     }
@@ -394,7 +358,7 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         Scales::MatrixProduct { a, b, output } => litert::matrix_product(a, b, output, zp, out),
         Scales::Mean { input, count, output } => litert::mean(input, count, output, zp, out),
         Scales::FullyConnected { .. } | Scales::Onto { .. } | Scales::Ratio(_) => {
-            from_factor(&rescale.scales.factor(), zp, out)
+            litert::gemmlowp(&rescale.scales.factor(), zp, out)
         }
     }
 }
@@ -402,30 +366,16 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
 /// Builds a form by the rule of LiteRT's convolutions on int16. A product of two activations has a rule of its own for
 /// its factor.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
-    if let Scales::MatrixProduct { a, b, output } = rescale.scales {
-        return litert::wide_matrix_product(a, b, output, rescale.output_zero, rescale.out);
+    let (zp, out) = (rescale.output_zero, rescale.out);
+    match rescale.scales {
+        Scales::MatrixProduct { a, b, output } => litert::wide_matrix_product(a, b, output, zp, out),
+        _ => litert::sixteen_bits(&rescale.scales.factor(), zp, out),
     }
-    let parts = rescale.scales.factor().try_map(|f| litert::quantize_multiplier(*f))?;
-    let form = Requantization::from(form::SixteenByEight {
-        multiplier: parts.map(|(m, _)| *m),
-        exponent: parts.map(|(_, e)| *e),
-        zp: rescale.output_zero,
-        out: rescale.out,
-    });
-    form.check()?;
-    Ok(form)
 }
 
-fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
-    let parts = factor.try_map(|f| litert::quantize_multiplier(*f))?;
-    let (multiplier, exponent) = (parts.map(|(m, _)| *m), parts.map(|(_, e)| *e));
-    let form = Requantization::Gemmlowp(form::Gemmlowp {
-        multiplier,
-        exponent,
-        zp,
-        roundings: Roundings::Two,
-        out,
-    });
+/// The form, if its integers are legal.
+fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
+    let form = form.into();
     form.check()?;
     Ok(form)
 }

@@ -54,16 +54,11 @@ impl fmt::Display for Row<'_> {
 impl TargetSpec {
     /// The evidence for a row; `None` if the table has no such row.
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
-        let stated = self.stated(row)?;
-        let unrecorded = stated.evidence == Evidence::Measured && self.lacks_recording(stated.row);
-        Some(Support {
-            evidence: if unrecorded {
-                Evidence::Documented
-            } else {
-                stated.evidence
-            },
-            ..stated
-        })
+        let mut support = self.stated(row)?;
+        if support.evidence == Evidence::Measured && self.lacks_recording(support.row) {
+            support.evidence = Evidence::Documented;
+        }
+        Some(support)
     }
 
     /// The evidence for every row that decides the bits of results, in the order of the table. Rows of ops that run on
@@ -142,13 +137,10 @@ impl TargetSpec {
 
     /// True if `measured` means measured on the chip, and no recording in the table is for this row.
     fn lacks_recording(&self, row: Row<'_>) -> bool {
-        let silicon = self
-            .silicon
-            .as_ref()
-            .filter(|silicon| silicon.fidelity == Fidelity::Silicon);
-        silicon.is_some_and(|silicon| {
-            let name = row.to_string();
-            !silicon.evidence.iter().any(|recording| recording.rows.contains(&name))
+        self.silicon.as_ref().is_some_and(|silicon| {
+            let (fidelity, name) = (silicon.fidelity, row.to_string());
+            let is_named = silicon.evidence.iter().any(|recording| recording.rows.contains(&name));
+            fidelity == Fidelity::Silicon && !is_named
         })
     }
 }

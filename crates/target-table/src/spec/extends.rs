@@ -20,18 +20,18 @@ use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, 
 use super::check::CODE;
 use super::{FORMATS, SCHEMA};
 
-/// The most bytes of a table. Longer tables are refused.
+/// The largest number of bytes of a table. Longer tables are refused.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
 
-/// The most tables in the chain that a table extends.
+/// The largest number of base tables in the chain that starts at a table.
 const MAX_BASES: usize = 8;
 
-/// Another table, in a file beside this one.
+/// A base table, in a file in the same folder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Extends {
-    /// Its name, in the folder of this table.
+    /// The name of the file, in the folder of this table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "file-name")))]
     pub file: String,
     /// SHA-256 of the file.
@@ -62,22 +62,22 @@ impl fmt::Display for Base {
 /// file.
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
-/// The keys that every file of a chain has for itself.
+/// The keys that are never taken from a base table: each file of a chain has its own.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Head {
-    /// The version of this form of table: 2.
+    /// The version of the table format: 2.
     #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 2)))]
     #[expect(dead_code, reason = "that it is there is checked")]
     schema: u32,
-    /// The name that configurations use; kebab-case.
+    /// The name of the target in configurations, in kebab-case.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     id: String,
-    /// Of the table.
+    /// The version of the table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     version: String,
-    /// The table that it extends.
+    /// The base table that the table extends.
     extends: Option<Extends>,
 }
 

@@ -5,41 +5,43 @@ use super::words::{Evidence, Integer, Per};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_document::words;
-use strait_requantize::decide::{Limits, Wanted};
-use strait_requantize::form::MAX_SHIFT;
+use strait_requantize::decide::Wanted;
 use strait_requantize::{FormKind, Rounding, Roundings, quantize};
 
-/// One requantization that the target computes: its arithmetic with the limits of its integers, and how these come about.
+/// One kind of requantization that the target computes: its arithmetic, the limits of its integers, and the rule that
+/// computes these integers from scales.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FormRow {
-    /// The arithmetic, with its parameters. acc is the accumulator, m the multiplier, s the shift, z the zero point.
+    /// The arithmetic of the form, with its parameters. In formulas, acc is the accumulator, m the multiplier, s the shift, and
+    /// z the zero point.
     #[serde(deserialize_with = "strait_document::choice")]
     pub kind: Arithmetic,
-    /// The types that it narrows to.
+    /// The types of codes that the form can have as its result.
     pub output: Vec<Integer>,
-    /// Granularity of the integers: the same for the whole tensor, or one set for each output channel.
+    /// The granularities that the form's integers can have: the same integers for the whole tensor, or different ones for each
+    /// output channel.
     pub per: Vec<Per>,
-    /// Which clamps behind it cost nothing.
+    /// Which clamps after the requantization cost nothing.
     #[serde(default)]
     pub clamp: ClampSet,
-    /// Which rule makes its integers out of scales.
+    /// The rule that computes the form's integers from scales.
     pub from: ScaleRule,
-    /// Advice for a factor that the form has no integers for; shown behind the reason.
+    /// Advice for the user if the form has no integers for a factor. It is shown after the reason.
     pub help: Option<String>,
-    /// The reference that this form equals, where it is another one than the table's.
+    /// The reference of this form, if it is not that of the table.
     pub oracle: Option<String>,
-    /// Evidence for the row, where it differs from the table's.
+    /// The evidence for this row, if it is not that of the table.
     pub evidence: Option<Evidence>,
-    /// The accumulators on which equality was shown, if not on the form's whole domain. A layer that can
-    /// leave them rests on a form that is `documented`.
+    /// The accumulators for which it was shown that the form equals the reference, if this is not the form's whole domain. For
+    /// a layer that can have other accumulators, the form only counts as `documented`.
     pub holds: Option<Holds>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
-/// Accumulators on which the evidence of a form was gathered.
+/// The accumulators for which it was shown that a form equals the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -48,103 +50,106 @@ pub struct Holds {
     pub accumulator: [i64; 2],
 }
 
-/// The arithmetic of a form; acc is the accumulator, m the multiplier, s the shift, z the zero point. One with parameters is
-/// written `{ steps = { } }`, and as its name alone where none of them is given: `"steps"`.
+/// The arithmetic of a form. In formulas, acc is the accumulator, m the multiplier, s the shift, and z the zero point. An
+/// arithmetic with parameters is written `{ steps = { } }`. If no parameter is given, its name is enough: `"steps"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema), schemars(transform = strait_document::names_alone))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arithmetic {
-    /// round(acc / 2^s). The zero point is part of the bias, and the rest of the factor part of the weights.
+    /// round(acc / 2^s). The zero point is part of the bias, and the part of the factor that is not a power of two is part of
+    /// the weights.
     Shift {
         /// The right shift.
         shift: ShiftLimits,
-        /// Rounding of the quotient.
+        /// How the quotient is rounded.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
         rounding: Rounding,
     },
-    /// round(acc · m / 2^s) + z, or with the zero point in front of the shift.
+    /// round(acc · m / 2^s) + z. The zero point can also be added before the shift.
     MultiplyShift {
-        /// Bits of the multiplier's magnitude.
+        /// The number of bits of the multiplier's magnitude.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 31)))]
         bits: u8,
-        /// The multiplier's highest bit is set.
+        /// If true, the highest bit of the multiplier is always set.
         #[serde(default)]
         normalized: bool,
-        /// The right shift behind the multiplication.
+        /// The right shift after the multiplication.
         shift: ShiftLimits,
-        /// Rounding of the quotient.
+        /// How the quotient is rounded.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
         rounding: Rounding,
-        /// Where the output's zero point comes in.
+        /// Where the zero point of the output is added.
         #[serde(default)]
         zero_point: ZeroPoint,
     },
-    /// round(acc · m / 2^s) + z as gemmlowp computes it: m of 31 bits, rounded once or twice. Twice is the doubling high
-    /// multiply, ties up, followed by a right shift, ties away from zero.
+    /// round(acc · m / 2^s) + z as gemmlowp computes it: m has 31 bits, and the result is rounded once or twice. With two
+    /// roundings, a doubling high multiply, which rounds ties up, is followed by a right shift, which rounds ties away from
+    /// zero.
     Gemmlowp {
-        /// Number of roundings.
+        /// The number of roundings.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingsWord"))]
         roundings: Roundings,
-        /// The multiplier's highest bit is set.
+        /// If true, the highest bit of the multiplier is always set.
         #[serde(default)]
         normalized: bool,
-        /// The right shift behind the doubling high multiply; a negative one is a left shift in front of it.
+        /// The right shift after the doubling high multiply. A negative one is a left shift before the multiply.
         shift: ShiftLimits,
     },
-    /// round(acc · m / 2^s) + z of accumulators of up to 48 bits, m reduced to 16 bits, ties up.
+    /// round(acc · m / 2^s) + z for accumulators of up to 48 bits. m is reduced to 16 bits, and ties are rounded up.
     SixteenByEight(RightShift),
     /// RESCALE of TOSA.
     TosaRescale {
-        /// Bits of the multiplier: 15 (`scale16`) or 31 (`scale32`).
+        /// The number of bits of the multiplier: 15 (`scale16`) or 31 (`scale32`).
         #[cfg_attr(feature = "schema", schemars(range(min = 15, max = 31)))]
         bits: u8,
-        /// Number of roundings.
+        /// The number of roundings.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingsWord"))]
         roundings: Roundings,
-        /// The right shift behind the multiplication.
+        /// The right shift after the multiplication.
         shift: ShiftLimits,
     },
-    /// half_even(f32(acc) · m) + z, in `f32`; with the zero point inside the rounding, half_even(f32(acc) · m + z).
+    /// half_even(f32(acc) · m) + z, in `f32`. If the zero point is added inside the rounding, half_even(f32(acc) · m + z).
     FloatScale {
-        /// Bits of the significand of m; 24 where nothing is cut off.
+        /// The number of bits of the significand of m. With 24 bits, nothing is cut off.
         #[serde(default = "significand")]
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
         bits: u8,
-        /// Where the output's zero point comes in: behind the rounding, or inside of it.
+        /// Where the zero point of the output is added: after the rounding, or inside it.
         #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
         zero_point: quantize::ZeroPoint,
     },
     /// half_away(f64(acc) · m) + z, in `f64`.
     Float64Scale,
-    /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
+    /// max(half_even(f32(acc) · m), 0) + z, in `f32`. Without a ReLU, the max is left out.
     AscendRequant(Scale),
     /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
     /// quantization.
     DequantQuant(Scale),
-    /// floor(acc / 2^s), saturated to 16 bits: the first half of a path through sums of 16 bits.
+    /// floor(acc / 2^s), saturated to 16 bits. This is the first step of a requantization through 16-bit sums.
     DequantS16(RightShift),
-    /// half_even(f32(acc) · m) + z of 16 bits, in `f32`: the second half.
+    /// half_even(f32(acc) · m) + z, in `f32`, where acc has 16 bits. This is the second step of a requantization through 16-bit
+    /// sums.
     RequantS16(Scale),
     /// The number of thresholds that acc reaches.
     Steps,
 }
 
-/// A shift and nothing else.
+/// The parameters of an arithmetic that has only a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RightShift {
-    /// The right shift; a negative one is a left shift in front of the multiplication.
+    /// The right shift. A negative one is a left shift before the multiplication.
     pub shift: ShiftLimits,
 }
 
-/// A multiplier that is an `f32`.
+/// The parameters of an arithmetic whose multiplier is an `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
-    /// Bits of its significand; 24 where nothing is cut off.
+    /// The number of bits of the multiplier's significand. With 24 bits, nothing is cut off.
     #[serde(default = "significand")]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
     pub bits: u8,
@@ -156,7 +161,7 @@ fn significand() -> u8 {
 }
 
 words! {
-    /// Where the output's zero point comes in.
+    /// Where the zero point of the output is added.
     #[derive(Default)]
     ZeroPoint {
         /// Added after the rounding.
@@ -164,32 +169,32 @@ words! {
         After = "after",
         /// Added before the shift, with fractional bits.
         BeforeShift = "before_shift",
-        /// A constant before the shift and the zero point after it: the general fixed-point form.
+        /// A constant is added before the shift, and the zero point after it. This is the general fixed-point form.
         Both = "before_and_after",
     }
 }
 
-/// Smallest and largest shift.
+/// The smallest and the largest shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShiftLimits {
-    /// The smallest one.
+    /// The smallest shift.
     #[cfg_attr(feature = "schema", schemars(range(min = -30, max = 62)))]
     pub min: i8,
-    /// The largest one.
+    /// The largest shift.
     #[cfg_attr(feature = "schema", schemars(range(min = -30, max = 62)))]
     pub max: i8,
 }
 
 words! {
-    /// Which clamps to [lo, hi] behind a form cost nothing.
+    /// Which clamps to [lo, hi] after a requantization cost nothing.
     #[derive(Default)]
     ClampSet {
-        /// None; a clamp is an op of its own.
+        /// None: a clamp is an op of its own.
         #[default]
         None = "none",
-        /// Those to the zero point and the type's largest value: ReLU.
+        /// Clamps from the zero point to the largest value of the type: ReLU.
         Relu = "relu",
         /// All: ReLU, ReLU6 and Clip.
         Any = "any",
@@ -197,20 +202,21 @@ words! {
 }
 
 words! {
-    /// Which rule makes a form's integers out of scales, bit for bit.
+    /// The rule that computes a form's integers from scales, bit for bit.
     ScaleRule {
-        /// As LiteRT derives them from the `f32` scales in the file: multipliers of 31 bits by `frexp`, and the product of the
-        /// scales by the rule of each op.
+        /// As LiteRT derives the integers from the `f32` scales in the file: multipliers of 31 bits by `frexp`, and the product of
+        /// the scales by the rule of each op.
         Litert = "litert",
-        /// As ONNX Runtime does: the product of the scales in `f32`.
+        /// As ONNX Runtime does: scales are multiplied in `f32`.
         OnnxRuntime = "onnxruntime",
-        /// The factor as a power of two times a correction in (0.5, 1].
+        /// The factor is split into a power of two and a correction in (0.5, 1].
         Correction = "correction",
-        /// As for a dequantization followed by a quantization: the scale of the one times the reciprocal of the other's, in
-        /// `f32`.
+        /// As for a dequantization followed by a quantization: the scale of the dequantization is multiplied by the reciprocal of
+        /// the scale of the quantization, in `f32`.
         DequantizeQuantize = "dequantize_quantize",
-        /// The file stores the integers: the nearest ones of the factor in `f64`; of `multiply_shift` those
-        /// that come nearest to the ideal function over the accumulators that can occur.
+        /// Strait chooses the integers, because the target's file stores them. They are the nearest ones to the factor in `f64`.
+        /// For `multiply_shift`, they are the integers with which the form comes nearest to the ideal function over the
+        /// accumulators that can occur.
         Free = "free",
     }
 }
@@ -341,18 +347,10 @@ impl FormRow {
 
     /// The form and its limits, in the shape that the search for a requantization of this form needs.
     pub fn wanted(&self) -> Wanted {
-        // Forms that are searched for never shift to the left, so a negative limit counts as 0.
-        let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
-        let shift = self
-            .shift()
-            .map_or(0..=MAX_SHIFT, |limits| end(limits.min)..=end(limits.max));
         Wanted {
             kind: self.form_kind(),
-            limits: Limits {
-                bits: self.multiplier_bits(),
-                normalized: self.is_normalized(),
-                shift,
-            },
+            // Forms that are searched for never shift to the left, so a negative limit counts as 0.
+            limits: self.limits(0, self.multiplier_bits()),
             rounding: self.rounding(),
         }
     }

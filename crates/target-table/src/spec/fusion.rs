@@ -17,7 +17,7 @@ pub struct FusionDefault {
     /// Which fusions are made.
     #[serde(default)]
     pub accept: Difference,
-    /// With `accept = "bounded"`: the largest difference, in units of the last place of the result. Absent: 1.
+    /// With `accept = "bounded"`: the largest difference, in steps of the result's codes (LSB). Absent: 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub max_lsb: Option<u32>,
 }
@@ -36,75 +36,77 @@ words! {
     }
 }
 
-/// One row: where it applies, what it accepts and what it does.
+/// A fusion row: where it applies, which forms it accepts, and what it does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusionRow {
-    /// The row's name in reports; unique.
+    /// The name of the row in reports. It has to be unique.
     pub name: String,
-    /// The producer: ops by their terms, or `constant` for a tensor of the model.
+    /// The ops that the producer can be, by their terms, or `constant` for a constant tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization. The producer takes its other operand as well. It is a sum
-    /// that the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization, which is fused, too: the producer takes over the second op's
+    /// other operand. The second op is an addition that the row `op.add` lowers by `in_accumulator`.
     pub with: Option<With>,
-    /// Further conditions on the site.
+    /// Further conditions under which the row applies.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer takes over, cheapest first. Absent: any form. Only rows that requantize ahead of time
-    /// (`requantize_data`, `burn_into_table`) may leave it out: no chip computes the form then, and every entry is
-    /// compared.
+    /// The forms that the producer can take over, the cheapest first. Absent: any form. Only rows that requantize at compile
+    /// time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the form, and every
+    /// entry is compared.
     pub accept: Option<Vec<String>>,
-    /// Forms that a requantization of another kind than those of `accept` may become. The first that is proved equal is
-    /// taken, with a certificate.
+    /// If a requantization has none of the forms of `accept`, the forms to which it may be converted. The first of these forms
+    /// that is proved to be equal is taken, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<String>,
-    /// Steps, in this order: the verb that prepares the producer (`merge_scales`), the verb that takes over the
-    /// requantization, the verbs that follow from it (`requantize_clamp`, `requantize_zero_point`).
+    /// What the row does, as a list of verbs in this order: the verb that prepares the producer (`merge_scales`), the verb by
+    /// which the producer takes over the requantization, and the verbs that follow from it (`requantize_clamp`,
+    /// `requantize_zero_point`).
     pub then: Vec<Verb>,
-    /// The reference that this row equals, where it is another one than the table's.
+    /// The reference of this row, if it is not that of the table.
     pub oracle: Option<String>,
-    /// Evidence for the row, where it differs from the table's.
+    /// The evidence for this row, if it is not that of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
-/// A second op, which the producer's result flows into.
+/// A second op, which reads the result of the producer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct With {
-    /// Its term.
+    /// The term of the second op.
     pub op: String,
-    /// The type of the codes that are its other operand. Absent: any.
+    /// The type of the codes of the second op's other operand. Absent: any.
     pub other: Option<Integer>,
-    /// True if both operands must have the same shape. An addition inside an accumulator needs it.
+    /// If true, both operands of the second op must have the same shape. An addition inside an accumulator needs this.
     #[serde(default)]
     pub same_shape: bool,
 }
 
-/// Conditions on the site: every key that is given must hold.
+/// Conditions under which a row applies. Every condition that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The producer's own requantization so far. It has to be `identity` even if the row does not say so: the fused
-    /// requantization takes the place of the producer's own.
+    /// The requantization that the producer already has. It has to be `identity` even if the row does not say so, because the
+    /// fused requantization takes its place.
     pub requantize: Option<Own>,
-    /// The type of the producer's result so far.
+    /// The type of the producer's result before the fusion.
     pub output: Option<Produced>,
-    /// The number of operands that read the producer's result; an output of the graph counts as one. It has to be 1 even if
-    /// the row does not say so: other readers would still need the accumulator.
+    /// The number of readers of the producer's result. An output of the graph counts as a reader. The number has to be 1 even
+    /// if the row does not say so, because other readers would still need the accumulator.
     pub consumers: Option<u32>,
     /// The type of the producer's first operand.
     pub input: Option<Integer>,
-    /// The type that the requantization narrows to.
+    /// The type of the result of the requantization.
     pub to: Option<Integer>,
-    /// Where the requantized value is read by a concatenation, its extent along that axis is a multiple of this.
+    /// If a concatenation reads the requantized value, the extent of this value along the concatenated axis has to be a
+    /// multiple of this number.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub concat_multiple: Option<u32>,
-    /// Values of the target's options.
+    /// The values that options of the target must have.
     #[serde(default)]
     pub option: BTreeMap<String, super::OptionValue>,
 }
@@ -118,7 +120,7 @@ words! {
         Int16 = "int16",
         /// -2^31 ..= 2^31 - 1
         Int32 = "int32",
-        /// A sum, whatever its width: 32 bits or 64.
+        /// An accumulator, which has 32 or 64 bits.
         Accumulator = "accumulator",
     }
 }
@@ -136,9 +138,9 @@ impl Produced {
 }
 
 words! {
-    /// The producer's own requantization.
+    /// The requantization that a producer already has.
     Own {
-        /// None: its result is the accumulator.
+        /// None: the result of the producer is the accumulator.
         Identity = "identity",
     }
 }
@@ -146,7 +148,7 @@ words! {
 /// Declares the verbs, with their words and explanations.
 macro_rules! verbs {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
-        /// A step of a row.
+        /// One of the things that a row does.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Verb {
             $($(#[doc = $doc])* $variant,)*
@@ -197,21 +199,21 @@ const CUSTOM: &str = "custom:";
 verbs! {
     /// The producer computes the requantization.
     SetRequantize = "set_requantize",
-    /// A clamp behind the accumulator moves behind the requantization, its ends requantized.
+    /// A clamp of the accumulator is moved after the requantization, and its bounds are requantized.
     RequantizeClamp = "requantize_clamp",
-    /// The zero point at the accumulator's resolution is requantized.
+    /// The zero point, which is stated at the resolution of the accumulator, is requantized.
     RequantizeZeroPoint = "requantize_zero_point",
-    /// The constant's elements are requantized.
+    /// The elements of the constant are requantized at compile time.
     RequantizeData = "requantize_data",
-    /// The entries of a lookup are requantized.
+    /// The entries of a lookup table are requantized at compile time.
     BurnIntoTable = "burn_into_table",
-    /// The scale and the zero point of a quantization from float are replaced by the result's.
+    /// The scale and the zero point of a quantization from float are replaced by those of the requantization's result.
     RescaleQuantize = "rescale_quantize",
     /// A dequantization and a quantization, with a ReLU in between, become one form with the product of their factors and a
     /// ReLU of its own. The result may differ; the certificate says by how much.
     MergeScales = "merge_scales",
-    /// The other operand of the second op is added to the accumulator: its codes are brought onto the grid of the
-    /// accumulator first.
+    /// The other operand of the second op is added to the accumulator, after its codes were converted to the grid of the
+    /// accumulator.
     AddInAccumulator = "add_in_accumulator",
 }
 

@@ -50,7 +50,7 @@ pub use types::{
     Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, ScaleSet, SumBlock, Types,
     WeightScheme,
 };
-pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
+pub use words::{Evidence, FloatRule, Integer, Per, WeightPer};
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -62,52 +62,54 @@ use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 /// The version of the tables that this version of Strait reads.
 pub const SCHEMA: u32 = 2;
 
-/// A table, its overlays applied and checked: made by [`Table::parse`].
+/// A target table that has been checked, with its overlays applied. [`Table::parse`] makes it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// The version of this form of table: 2.
+    /// The version of the table format: 2.
     #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 2)))]
     pub schema: u32,
-    /// The name that configurations use; kebab-case.
+    /// The name of the target in configurations, in kebab-case.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     pub id: String,
-    /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
+    /// The version of the table. A patch version changes only texts, a minor version accepts more than before, and a major
+    /// version computes other bits.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     pub version: String,
-    /// Another table, in a file beside this one, that this one extends. Tables merge, lists replace. Each file has a
-    /// `schema`, an `id` and a `version` of its own, and no two have the same id. Every other key that is absent here is
-    /// taken from the other table. That table need not be complete, and may extend a third one. Only a table in a file can
-    /// extend another.
+    /// A base table that this table extends. It is in a file in the same folder. Each of the files has a `schema`, an `id` and
+    /// a `version` of its own, and no two have the same `id`. Every other key that is absent in this table is taken from the
+    /// base table. If both have the key, this table wins: TOML tables are merged key by key, and lists are replaced. The base
+    /// table need not be complete, and may extend a third table. Only a table in a file can extend another table.
     pub extends: Option<Extends>,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
     /// The licence of the table.
     pub licence: Option<String>,
-    /// Where its documentation is.
+    /// Where the documentation of the target is.
     pub docs: Option<String>,
-    /// The reference whose results the target has.
+    /// The reference whose results the target reproduces.
     pub reference: Reference,
     /// The chip.
     pub silicon: Option<Silicon>,
-    /// Which integers stand for which values.
+    /// Which types and grids codes can have.
     pub types: Types,
-    /// Widths of sums, by the type of the activation.
+    /// The accumulators, by the type of the activations.
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
-    /// The rules over the float graph that this target wants besides those for every target, in the order in which they
-    /// are tried at a node.
+    /// The rules over the float graph that run for this target, in addition to those for every target. At a node, they are
+    /// tried in this order.
     #[serde(default)]
     pub rules: Vec<FloatRule>,
-    /// From real numbers to codes.
+    /// How real numbers are quantized to codes.
     pub quantize: Quantize,
     /// The requantizations that the target computes, by name.
     pub form: BTreeMap<String, FormRow>,
-    /// Lowering of ops to integers, by the op's term or, with `ops`, by any name.
+    /// How ops are lowered to integers. The name of a row is the term of its op. If the row has the key `ops`, its name can be
+    /// any other.
     #[serde(default)]
     pub op: BTreeMap<String, OpRow>,
-    /// Ops that the passes in front of lowering treat alike.
+    /// Lists of ops that the passes before lowering treat alike.
     #[serde(default)]
     pub passes: Passes,
     /// Fusions of a requantization into its producer. Rows are tried in order.
@@ -116,26 +118,27 @@ pub struct TargetSpec {
     /// Which fusions are made unless a configuration says otherwise.
     #[serde(default)]
     pub fusion_default: FusionDefault,
-    /// Ops that stay on the host.
+    /// How ops that stay on the host are computed.
     #[serde(default)]
     pub host: Host,
     /// Options that a configuration may set.
     #[serde(default)]
     pub options: BTreeMap<String, OptionRow>,
-    /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this one while the option has the value; those of
-    /// several options in the order of the options' names. Tables merge, lists replace.
+    /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this table if the option has this value. Overlays of
+    /// several options are merged in the order of the options' names. TOML tables are merged key by key, and lists are
+    /// replaced.
     #[serde(default)]
     pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
-    /// The formats that are written for it besides the artifact, unless a configuration says otherwise.
+    /// The formats that are written for this target in addition to the artifact, unless a configuration says otherwise.
     #[serde(default)]
     pub emit: Vec<Format>,
-    /// The values of its options, defaults included.
+    /// The values of the target's options, including defaults.
     #[serde(skip)]
     pub chosen: Options,
     /// SHA-256 of the table's text. The text contains the digest of the table that it extends.
     #[serde(skip)]
     pub digest: [u8; 32],
-    /// The tables that it extends, the nearest first.
+    /// The tables that this table extends: its base table, the base table of that table, and so on.
     #[serde(skip)]
     pub bases: Vec<Base>,
     /// The rows of `op` by term.
@@ -148,9 +151,9 @@ pub struct TargetSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// The reference that the integer model is to equal, with its version.
+    /// The reference whose results the integer model should have, with its version.
     pub oracle: String,
-    /// Evidence that the table says what the reference computes. A row may have its own.
+    /// How well it is known that the target computes the same as the reference. A row may state its own evidence.
     pub evidence: Evidence,
 }
 
@@ -159,29 +162,29 @@ pub struct Reference {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Silicon {
-    /// Its name and stepping.
+    /// The name and stepping of the chip.
     pub name: Option<String>,
-    /// The versions of its firmware.
+    /// The versions of the chip's firmware.
     pub firmware: Option<String>,
     /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
-    /// Recordings that show that rows are `measured`. `strait plugin check` replays them, and says what they do not cover.
-    /// With a `fidelity` of `silicon`, a row that says `measured` counts as `documented` if no recording names it.
+    /// Recordings that show that rows are `measured`. `strait plugin check` replays the recordings, and says what they do not
+    /// cover. With a `fidelity` of `silicon`, a row that says `measured` counts as `documented` if no recording names it.
     #[serde(default)]
     pub evidence: Vec<Recording>,
 }
 
-/// A file of recorded layers, of the layout of docs/plugins/silicon.md.
+/// A file of recorded layers, in the format that docs/plugins/silicon.md describes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// The `.npz`, from the folder of the table.
+    /// The path of the `.npz` file, relative to the folder of the table.
     pub file: String,
     /// SHA-256 of the file.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "sha256")))]
     pub sha256: String,
-    /// The rows that it is evidence for, as reports name them: `"form scale"`, `"op conv"`, `"fusion requantize"`,
+    /// The rows for which the recording is evidence, named as in reports: `"form scale"`, `"op conv"`, `"fusion requantize"`,
     /// `"accumulator int8"`.
     #[serde(default)]
     pub rows: Vec<String>,
@@ -190,7 +193,7 @@ pub struct Recording {
 words! {
     /// The reference that the bits were compared with.
     Fidelity {
-        /// Nothing: derived from what is public.
+        /// Nothing: the table is derived from public information.
         Derived = "derived",
         /// A specification.
         Specification = "specification",
@@ -201,15 +204,15 @@ words! {
     }
 }
 
-/// Ops that stay on the host.
+/// How ops that stay on the host are computed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Arithmetic of these ops.
+    /// The arithmetic of these ops.
     #[serde(default)]
     pub default: HostType,
-    /// Where codes become real numbers for them.
+    /// Where codes are dequantized for these ops.
     #[serde(default)]
     pub boundary: Boundary,
     /// Where nodes run that the target could compute, but whose results only ops of the host read.
@@ -218,17 +221,17 @@ pub struct Host {
 }
 
 words! {
-    /// A format that is written besides the artifact.
+    /// A format that is written in addition to the artifact.
     Format {
         /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. There is one for every target.
         QdqOnnx = "qdq-onnx",
-        /// The target's own files, which code of its crate writes. A target that has some names them here.
+        /// Files in the target's own format, which code in the target's crate writes. A target that has such files lists this word.
         Package = "package",
     }
 }
 
 words! {
-    /// Arithmetic of an op on the host.
+    /// The arithmetic of an op on the host.
     #[derive(Default)]
     HostType {
         /// In `f32`.
@@ -238,7 +241,7 @@ words! {
 }
 
 words! {
-    /// Where codes become real numbers for an op on the host.
+    /// Where codes are dequantized for an op on the host.
     #[derive(Default)]
     Boundary {
         /// On the host.
@@ -248,14 +251,14 @@ words! {
 }
 
 words! {
-    /// Where an island runs. An island are connected nodes without a convolution, Gemm or MatMul whose results only ops of
-    /// the host read. An output of the model does not count as such an op.
+    /// Where an island runs. An island is a group of connected nodes without a convolution, Gemm or MatMul, whose results are
+    /// only read by ops on the host. An output of the model does not count as an op on the host.
     #[derive(Default)]
     Islands {
-        /// On the host: between what it computes, codes would only cost accuracy.
+        /// On the host, because quantizing values between ops on the host would only cost accuracy.
         #[default]
         Float = "float",
-        /// On the accelerator, as far as it can compute them.
+        /// On the accelerator, as far as it can compute the nodes of the island.
         Integer = "integer",
     }
 }
@@ -322,6 +325,11 @@ pub fn json_schema() -> serde_json::Value {
 }
 
 impl TargetSpec {
+    /// The forms with these names, of those that the table has.
+    fn forms_of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
+        names.iter().filter_map(|name| self.form.get(name))
+    }
+
     /// The rows for an op's term. There are several if it is computed in different ways for different types or limits, and
     /// none if it runs on the host because the table has no row for it.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {

@@ -4,7 +4,7 @@
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
-use strait_requantize::decide::{Grids, Ideal, best};
+use strait_requantize::decide::{Ideal, best};
 use strait_requantize::{FormKind, Narrowing, Requantization, form};
 
 /// A requantization that was built within a row's limits.
@@ -33,12 +33,7 @@ impl FormRow {
         let (kind, out) = (self.form_kind(), rescale.out);
         let accumulators = rescale.accumulators.filter(|_| self.chooses())?;
         let factor = rescale.scales.factor();
-        let grids = Grids {
-            input_zero: rescale.input_zero,
-            output_zero: rescale.output_zero,
-            zero_inside: self.adds_zero_inside(),
-            out,
-        };
+        let grids = self.grids(rescale);
         let limits = self.limits(0, self.multiplier_bits());
         let mut channels = 0..;
         let found = factor.try_map(|&exact| {

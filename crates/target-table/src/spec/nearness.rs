@@ -95,12 +95,7 @@ impl FormRow {
         if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
             return None;
         }
-        let grids = Grids {
-            input_zero: rescale.input_zero,
-            output_zero: rescale.output_zero,
-            zero_inside: self.adds_zero_inside(),
-            out: rescale.out,
-        };
+        let grids = self.grids(rescale);
         let limits = self.choices(rescale);
         let step = Step::from(form.clone());
         let factor = rescale.scales.factor();
@@ -124,14 +119,20 @@ impl FormRow {
         })
     }
 
-    /// True if the zero point of the result is added before the rounding.
-    pub(super) fn adds_zero_inside(&self) -> bool {
+    /// The zero points on both sides of the ideal function. These kinds add the zero point of the result before the
+    /// rounding.
+    pub(super) fn grids(&self, rescale: &Rescale<'_>) -> Grids {
         let inside = [
             FormKind::FractionalZero,
             FormKind::FloatZeroInside,
             FormKind::DequantQuant,
         ];
-        inside.contains(&self.form_kind())
+        Grids {
+            input_zero: rescale.input_zero,
+            output_zero: rescale.output_zero,
+            zero_inside: inside.contains(&self.form_kind()),
+            out: rescale.out,
+        }
     }
 
     /// The rounding that decides ties in the form of this row.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use strait_document::words;
 
 words! {
-    /// Observer: a way to determine a range from what was observed.
+    /// An observer: a way to determine the range of a grid from the values that were measured.
     #[derive(Default)]
     Observer {
         /// The smallest and the largest value.
@@ -22,26 +22,27 @@ words! {
         Kl = "kl",
         /// The range with the smallest mean squared error after quantization.
         Mse = "mse",
-        /// For outputs of which only the largest element of each row matters. It takes the range with which most rows keep
-        /// their largest element.
+        /// For outputs of which only the largest element of each row matters. The range is the one with which the largest element
+        /// stays the same in most rows.
         Isotone = "isotone",
         /// Ascend's IFMR. It starts with a percentile and then searches for the upper end with the smallest squared error.
         Ifmr = "ifmr",
         /// Ascend's HFMG. It removes bins from both sides of the histogram and takes the rest with the smallest squared error.
         Hfmg = "hfmg",
-        /// Ascend's ARQ, for weights: the smallest and the largest value. If the smallest is farther from zero, it gets the
-        /// lowest code.
+        /// Ascend's ARQ, for weights: the smallest and the largest value. If the smallest value is farther from zero than the
+        /// largest, it gets the lowest code.
         Arq = "arq",
-        /// For small floats: the scale is 1. As no table has small floats, no document can name it.
+        /// For grids of small floats: the scale is 1. No table has such grids, so no table or configuration can name this observer.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Constant = "constant",
-        /// For small floats: of a few powers of two the scale with the least squared error. No document can name it either.
+        /// For grids of small floats: the scale is the power of two, out of a few, with the smallest squared error. No table or
+        /// configuration can name this observer either.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Floating = "floating",
     }
 }
 
-/// Operands that an observer makes a range for.
+/// A kind of operand for which an observer determines a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observed {
     /// Every activation.
@@ -52,10 +53,10 @@ pub enum Observed {
     Weights,
 }
 
-/// Codes of a grid.
+/// The kind of numbers for which the codes of a grid stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeKind {
-    /// Integers at equal distances.
+    /// Equally spaced numbers.
     Integers,
     /// Small floats.
     Floats,
@@ -106,8 +107,8 @@ impl Observer {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ObserverOptions {
-    /// For `percentile` and `ifmr`: the percentage of values that stay inside of the range, on each side. Absent: 99.99 for
-    /// `percentile`, 99.9999 for `ifmr`.
+    /// For `percentile` and `ifmr`: the percentage of values that stay inside the range, counted for each side. Absent: 99.99
+    /// for `percentile`, 99.9999 for `ifmr`.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub percentile: Option<f64>,
     /// For `percentile` and `ifmr`: the same for the lower side only. Absent: as `percentile`.

@@ -1,4 +1,4 @@
-//! `[op.NAME]`: how an op becomes integers, and the limits of the target.
+//! The tables `[op.NAME]`: how an op is lowered to integers, and the limits of the target.
 
 use super::pair::Pair;
 use super::recipe::Recipe;
@@ -16,61 +16,64 @@ use strait_document::{Scalar, words};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpRow {
-    /// The ops, by their terms. Absent: the op that the row is named after.
+    /// The ops that the row is for, by their terms. Absent: the op whose term is the name of the row.
     pub ops: Option<Vec<String>>,
-    /// Where it runs; on the accelerator unless said otherwise.
+    /// Where the op runs. Absent: on the accelerator.
     pub run: Option<Run>,
-    /// Reason why the op runs on the host; shown in the report.
+    /// The reason why the op runs on the host. The report shows it.
     pub why: Option<String>,
-    /// Recipe of the op's lowering to integers.
+    /// The recipe by which the op is lowered to integers.
     #[serde(default, deserialize_with = "chosen")]
     pub recipe: Option<Recipe>,
-    /// The forms that narrow its result, cheapest first.
+    /// The forms that can requantize the result of the op, the cheapest first.
     #[serde(default)]
     pub requantize: Vec<String>,
-    /// Which of the op's results are narrowed. Absent: as `types.points` has it.
+    /// Which results of the op are requantized to activation codes. Absent: as in `types.points`.
     pub points: Option<Points>,
-    /// Width of the op's sums in bits. Absent: as `[accumulator]` has it for the activation type.
+    /// The width of the op's accumulator in bits. Absent: as in `[accumulator]` for the activation type.
     #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub accumulator: Option<u8>,
-    /// The forms that bring its operands to a common grid, cheapest first.
+    /// The forms that can requantize the operands of the op to a common grid, the cheapest first.
     #[serde(default)]
     pub inputs: Vec<String>,
-    /// Forms for a sum whose one operand is a convolution or a fully connected layer that nothing else reads: the
-    /// accumulator of this layer is not requantized. These forms, cheapest first, bring the codes of the other operand,
-    /// which has the same shape, onto the grid of the accumulator. The sum of 32 bits is then requantized once, by a form
-    /// of the layer's row. Absent: both operands have codes.
+    /// Forms for an addition inside an accumulator. One operand of the addition is the result of a convolution or a fully
+    /// connected layer that nothing else reads, and the accumulator of this layer is not requantized. One of these forms (the
+    /// cheapest first) converts the codes of the other operand, which has the same shape, to the grid of the accumulator. The
+    /// 32-bit sum is then requantized once, by a form of the layer's row. Absent: both operands of an addition are codes.
     #[serde(default)]
     pub in_accumulator: Vec<String>,
-    /// Pairs of activation type and weight type that the row is for. An op may have several rows, for different activation
-    /// types or for different limits. They are tried in the order of their names, and the first whose limits hold takes the
-    /// node. Absent: all pairs of `types.pairs` that its recipe takes. Pairs with `"float32"` are for `dequantize_weights`.
+    /// The pairs of activation type and weight type that the row is for. An op may have several rows, for different activation
+    /// types or for different limits. The rows are tried in the order of their names, and a node uses the first row whose
+    /// limits hold. Absent: all pairs of `types.pairs` that the recipe of the row accepts. Pairs with `"float32"` are for the
+    /// recipe `dequantize_weights`.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub pairs: Option<Vec<Pair>>,
-    /// The types that its results may have; for `lookup`, the types of the entries. If the readers of a result agree on one
-    /// of them, the result has that type. Otherwise it has the activation type if it is among them, or else the first of
-    /// them. Absent: the activation type.
+    /// The types that the results of the op may have. For the recipe `lookup`, these are the types of the entries. If the
+    /// readers of a result agree on one of these types, the result has that type. Otherwise the result has the activation type
+    /// if it is in the list, or else the first type of the list. Absent: the activation type.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub results: Option<Vec<Integer>>,
-    /// Granularity of the scales of the op's weights, if their type has it. With `"tensor"` the op takes no other. Instead
-    /// of `"channel"` a configuration may ask for others. Absent: the first of `types.weight.per`.
+    /// The granularity of the scales of the op's weights, if the type of the weights has it. With `"tensor"`, the op supports
+    /// no other granularity. With `"channel"`, a configuration may ask for another one. Absent: the first of
+    /// `types.weight.per`.
     pub weight_per: Option<WeightPer>,
-    /// Nodes whose activations never have a zero point, even if the type and the configuration allow one. Absent: none.
+    /// The nodes of the op whose activations always have the zero point 0, even if the type and the configuration allow another
+    /// one. Absent: none.
     pub symmetric: Option<SymmetricOperands>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op. `"NAME[i]"` is the value at a
-    /// position of a list, counted from 0. `"NAME * NAME[i]"` is a product; where a factor has several values, all products
-    /// are limited.
+    /// position of a list, counted from 0. `"NAME * NAME[i]"` is a product. If a factor has several values, the limit holds for
+    /// all products.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,
     /// Further limits for nodes with weights of one type. The type is one of `pairs`.
     #[serde(default)]
     pub limit_of: BTreeMap<Integer, BTreeMap<String, Limit>>,
-    /// The reference that this row equals, where it is another one than the table's.
+    /// The reference of this row, if it is not that of the table.
     pub oracle: Option<String>,
-    /// Evidence for the row, where it differs from the table's.
+    /// The evidence for this row, if it is not that of the table.
     pub evidence: Option<Evidence>,
-    /// The operands for which equality was shown, if not all that the row takes. For a layer with other operands the row
-    /// counts as `documented`.
+    /// The operands for which it was shown that the row equals the reference, if these are not all operands that the row
+    /// accepts. For a layer with other operands, the row only counts as `documented`.
     pub holds: Option<ShownOf>,
     /// A remark for people.
     pub note: Option<String>,
@@ -80,21 +83,21 @@ fn chosen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Recipe>, 
     strait_document::choice(deserializer).map(Some)
 }
 
-/// Nodes of an op whose activations have no zero point.
+/// The nodes of an op whose activations always have the zero point 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SymmetricOperands {
-    /// Only convolutions whose operands have one of these numbers of axes. Absent: all nodes.
+    /// The numbers of axes that the operands of such a node have. Only for convolutions. Absent: all nodes.
     pub rank: Option<Vec<u8>>,
 }
 
-/// Operands for which the evidence of an op's row was gathered.
+/// The operands for which it was shown that an op's row equals the reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShownOf {
-    /// Numbers of axes of the first operand.
+    /// The numbers of axes that the first operand may have.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub rank: Vec<u8>,
 }
@@ -104,21 +107,22 @@ words! {
     Run {
         /// On the target, in integers.
         Accelerator = "accelerator",
-        /// On the host, as `[host]` says.
+        /// On the host, as described in `[host]`.
         Host = "host",
     }
 }
 
-/// Limit on one quantity. All keys that are given must hold, for each value if there are several.
+/// The limits of one quantity. All limits that are given must hold. If the quantity has several values, they must hold for
+/// each of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// The smallest one.
+    /// The smallest allowed value.
     pub min: Option<i64>,
-    /// The largest one.
+    /// The largest allowed value.
     pub max: Option<i64>,
-    /// It is a multiple of this one.
+    /// The value has to be a multiple of this number.
     pub multiples_of: Option<NonZeroU32>,
     /// All allowed values: words, or numbers, where `false` is 0 and `true` is 1.
     pub one_of: Option<Vec<Scalar>>,

@@ -10,23 +10,23 @@ use strait_document::words;
 /// Values for a target's options, by name.
 pub type Options = BTreeMap<String, OptionValue>;
 
-/// One option. A value of it may switch an overlay of the table on.
+/// An option of the target. A value of the option may switch on an overlay of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OptionRow {
-    /// The type of its values.
+    /// The type of the option's values.
     #[serde(rename = "type")]
     pub kind: OptionType,
-    /// The values that it may have. Absent: all of the type.
+    /// The values that the option may have. Absent: all values of the type.
     pub one_of: Option<Vec<OptionValue>>,
-    /// The smallest number.
+    /// The smallest allowed number.
     pub min: Option<i64>,
-    /// The largest number.
+    /// The largest allowed number.
     pub max: Option<i64>,
-    /// The value where the configuration gives none.
+    /// The value if a configuration gives none.
     pub default: OptionValue,
-    /// Effect of the option, for people.
+    /// What the option does, as a text for users.
     pub help: String,
 }
 

@@ -2,7 +2,7 @@
 
 use super::words::Integer;
 #[cfg(feature = "schema")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_requantize::IntType;
@@ -10,7 +10,7 @@ use strait_requantize::IntType;
 /// The type of the activations that an op computes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Activation {
-    /// Real numbers. The layer is weight-only: its weights are dequantized in front of the op.
+    /// Real numbers. The layer is weight-only: its weights are dequantized before the op.
     #[serde(rename = "float32")]
     Float32,
     /// Codes.
@@ -18,20 +18,20 @@ pub enum Activation {
     Codes(Integer),
 }
 
-/// A type of activations and a type of weights that a target multiplies; written `[activation, weight]`.
+/// A type of activations and a type of weights that a target multiplies. It is written `[activation, weight]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(from = "(Activation, Integer)", into = "(Activation, Integer)")]
 #[cfg_attr(feature = "schema", schemars(with = "(Activation, Integer)"))]
 pub struct Pair {
-    /// Of the activations.
+    /// The type of the activations.
     pub activation: Activation,
-    /// Of the weights.
+    /// The type of the weights.
     pub weight: Integer,
 }
 
 impl Activation {
-    /// The word of real numbers.
+    /// The word for real numbers.
     pub const FLOAT32: &'static str = "float32";
 
     /// The type of the codes; `None` for real numbers.
@@ -93,21 +93,5 @@ impl fmt::Display for Activation {
 impl fmt::Display for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} with {}", self.activation, self.weight)
-    }
-}
-
-#[cfg(feature = "schema")]
-impl JsonSchema for Activation {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Activation".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<&str> = Integer::NAMES.iter().copied().chain([Activation::FLOAT32]).collect();
-        json_schema!({ "type": "string", "enum": words })
     }
 }

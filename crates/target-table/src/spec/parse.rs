@@ -66,7 +66,10 @@ impl Table {
         };
         let (plain, bases) = table.plain(beside)?;
         table.bases = bases;
-        let variants = table.variants(&plain)?;
+        // The table with the defaults of its options, and with each of its overlays in turn.
+        let variants = std::iter::once(Options::new()).chain(overlays(&plain.spec));
+        let variants = variants.map(|options| table.with(&plain, &options));
+        let variants = variants.collect::<Result<Vec<_>, _>>()?;
         table.code = [false, true].map(|emits| {
             let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
             let mut findings: Vec<Diagnostic> = findings.collect();
@@ -151,16 +154,6 @@ impl Table {
         }
     }
 
-    /// The variants of the table: with the defaults of its options, and with each of its overlays in turn.
-    fn variants(&self, plain: &Plain) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
-        let defaults = self.with(plain, &Options::new())?;
-        let others = overlays(&plain.spec)
-            .into_iter()
-            .map(|options| self.with(plain, &options));
-        let others = others.collect::<Result<Vec<_>, _>>()?;
-        Ok(std::iter::once(defaults).chain(others).collect())
-    }
-
     /// Parses the table and all tables that it extends, and checks it without overlays.
     fn plain(&self, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
         let (mut parsed, bases) = extends::tree(&self.text, beside)?;
@@ -226,7 +219,7 @@ fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
 }
 
 /// For each of the overlays, the value of an option with which the overlay applies.
-fn overlays(spec: &TargetSpec) -> Vec<Options> {
+pub(super) fn overlays(spec: &TargetSpec) -> Vec<Options> {
     let of = |(option, values): (&String, &BTreeMap<String, PartialTable>)| {
         let row = spec.options.get(option);
         let with = |value: &String| Some(Options::from([(option.clone(), row?.value_of(value))]));

@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 use strait_core::Term;
 use strait_document::words;
 
-/// Ops that the passes treat alike, by their terms.
+/// Lists of ops, by their terms, that the passes before lowering treat alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Passes {
-    /// Ops that are worth quantizing for. Nodes that are connected with none of them, or that only host ops read, are an
-    /// island.
+    /// Ops for which it is worth quantizing their surroundings. Connected nodes without such an op are an island if only ops on
+    /// the host read their results.
     pub computing: Vec<String>,
-    /// Ops whose first operand and results share a grid, as `alignment.passive` says. Those whose recipe keeps the grid share
-    /// one anyway.
+    /// Ops whose first operand and results share a grid, which `alignment.passive` chooses. If the recipe of an op keeps the
+    /// grid, its operand and results share a grid even if it is not listed here.
     pub passive: Vec<String>,
     /// Functions (`relu`, `clip`) that become a clamp in the requantization of their producer, if nothing else reads the
     /// producer's result.
     pub activation: Vec<String>,
-    /// Which grids the operands and results of other ops share.
+    /// Which operands and results of an op share a grid, by the kind of the op.
     pub alignment: Alignments,
 }
 
-/// Which grids the operands and results of some ops share, unless a configuration says otherwise.
+/// Which operands and results of an op share a grid, by the kind of the op, unless a configuration says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Alignments {
-    /// For functions that become a clamp of their producer's requantization. With `output` the producer's result has the
-    /// grid of the function's result, so that no codes are wasted on values that are clipped away.
+    /// For functions that become a clamp in the requantization of their producer. With `output`, the result of the producer has
+    /// the grid of the function's result, so that no codes are wasted on values that are clipped away.
     pub activation: Alignment,
-    /// For sums and differences.
+    /// For additions and subtractions.
     pub elementwise: Alignment,
     /// For concatenations.
     pub concat: Alignment,
@@ -41,20 +41,22 @@ pub struct Alignments {
     pub pooling: Alignment,
     /// For resizes.
     pub resize: Alignment,
-    /// For the ops of `passive` that no other key is for. An op that only moves codes always needs one grid.
+    /// For the ops of `passive` that belong to none of the other kinds. An op that only moves codes always needs the same grid
+    /// for its operand and its result.
     pub passive: Alignment,
-    /// True: a result that all readers want on one grid is computed on that grid, and rounded once. False: it is computed
-    /// on the grid of its own range, and requantized for readers that want another grid, if the target can requantize
-    /// codes.
+    /// If true, and all readers of a result want the same grid, the result is computed on that grid and rounded once. If false,
+    /// the result is computed on the grid of its own range, and is requantized for readers that want another grid, if the
+    /// target can requantize codes.
     pub simplify: bool,
-    /// True: other readers of an aligned operand get its grid, too; the report names them. False: they keep the grid of its
-    /// producer, and the aligned operand is requantized.
+    /// If true, and an operand was aligned to a grid, all other readers of this operand get the same grid. The report names
+    /// these readers. If false, they keep the grid on which the operand was computed, and the operand is requantized for the
+    /// alignment.
     pub force_overlap: bool,
 }
 
 words! {
-    /// Which grids the operands and the result of one op share. If the op moves codes, all of them share one in the end;
-    /// the word then says which one, and whether the operands are computed on it or requantized to it.
+    /// Which operands and results of an op share a grid. If the op only moves codes, all of them have the same grid in the end.
+    /// The word then says which grid this is, and whether the operands are computed on it or requantized to it.
     Alignment {
         /// Every operand and every result has its own grid. If an op only moves codes, its operand is requantized to the grid
         /// of its result.
@@ -65,8 +67,8 @@ words! {
         Output = "output",
         /// The result has the grid of the first operand.
         Input = "input",
-        /// As `large`, even for a concatenation that only the host reads and whose parts have very different ranges. With
-        /// any other word each of these parts has its own grid, and the host joins them.
+        /// As `large`, even for a concatenation that only the host reads and whose parts have very different ranges. With any other
+        /// word, each part of such a concatenation has its own grid, and the host joins the dequantized parts.
         Share = "share",
     }
 }

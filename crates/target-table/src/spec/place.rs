@@ -3,6 +3,7 @@
 use super::check::{factors_of, position};
 use super::{Activation, Integer, Limit, OpRow, TargetSpec};
 use std::collections::BTreeMap;
+use strait_core::op::AveragePool;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
@@ -199,19 +200,17 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         return factors(site);
     }
     let positions = |constant: bool| {
-        let wanted = site
-            .operands
-            .iter()
-            .enumerate()
-            .filter(move |(_, o)| o.is_some_and(|o| o.constant == constant));
+        let operands = site.operands.iter().enumerate();
+        let wanted = operands.filter(|(_, o)| o.is_some_and(|o| o.constant == constant));
         wanted.map(|(position, _)| position as u64).collect()
     };
+    let word = |word: Option<&str>| word.map(|word| Scalar::String(word.into())).into_iter().collect();
     let numbers: Vec<u64> = match quantity {
-        "rank" => first(site).map(|x| x.shape.len() as u64).into_iter().collect(),
-        "batch" => extent(site, 0)?.into_iter().collect(),
-        "channels" => extent(site, 1)?.into_iter().collect(),
+        "rank" => operand(site, 0).map(|x| x.shape.len() as u64).into_iter().collect(),
+        "batch" => dims_of(site, 0)?.into_iter().take(1).collect(),
+        "channels" => dims_of(site, 0)?.into_iter().skip(1).take(1).collect(),
         "elements" => vec![product(&dims(site.result)?)?],
-        "shape" => first(site).map_or(Ok(Vec::new()), dims)?,
+        "shape" => dims_of(site, 0)?,
         "result_shape" => dims(site.result)?,
         "kernel" => kernel(site)?,
         "depth_dilation" => match site.op {
@@ -220,15 +219,20 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         },
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
-        "uncounted_pad" => uncounted_pad(site).into_iter().collect(),
-        "counted_pad" => counted_pad(site).into_iter().collect(),
+        "uncounted_pad" => match site.op {
+            // In ceil mode, a window that reaches past the end also has fewer elements.
+            Op::AveragePool(pool) => vec![u64::from(is_padded(pool) && !pool.count_include_pad || pool.ceil)],
+            _ => Vec::new(),
+        },
+        "counted_pad" => match site.op {
+            Op::AveragePool(pool) => vec![u64::from(is_padded(pool) && pool.count_include_pad)],
+            _ => Vec::new(),
+        },
         "constant_operands" => positions(true),
         "variable_operands" => positions(false),
         WEIGHT_SUM => site.weight_sum.into_iter().collect(),
-        "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect()),
-        "broadcast" => {
-            return broadcast(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect());
-        }
+        "grouping" => return grouping(site).map(word),
+        "broadcast" => return broadcast(site).map(word),
         _ => Vec::new(),
     };
     // A number that does not fit i64 exceeds every limit.
@@ -238,51 +242,42 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         .collect())
 }
 
-fn first<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
-    site.operands.first().copied().flatten().map(|o| o.ty)
+fn operand<'a>(site: &OpSite<'a>, position: usize) -> Option<&'a TensorType> {
+    site.operands.get(position).copied().flatten().map(|o| o.ty)
 }
 
-fn second<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
-    site.operands.get(1).copied().flatten().map(|o| o.ty)
+/// The extents of an operand; empty if the operand is absent.
+fn dims_of(site: &OpSite<'_>, position: usize) -> Result<Vec<u64>, Reason> {
+    operand(site, position).map_or(Ok(Vec::new()), dims)
 }
 
 fn dims(ty: &TensorType) -> Result<Vec<u64>, Reason> {
-    let dims = ty.dims().ok_or_else(|| {
-        Reason::new(
-            ReasonCode::TargetSymbolic,
-            "a limit concerns a dimension that is not a number yet",
-        )
-    })?;
+    let symbolic = "a limit concerns a dimension that is not a number yet";
+    let dims = ty
+        .dims()
+        .ok_or_else(|| Reason::new(ReasonCode::TargetSymbolic, symbolic))?;
     Ok(dims.to_vec())
 }
 
 fn product(extents: &[u64]) -> Result<u64, Reason> {
-    extents
+    let product = extents
         .iter()
-        .try_fold(1u64, |product, &extent| product.checked_mul(extent))
-        .ok_or_else(|| {
-            Reason::new(
-                ReasonCode::TargetOverflow,
-                format!("the product of {extents:?} is too large"),
-            )
-        })
-}
-
-fn extent(site: &OpSite<'_>, axis: usize) -> Result<Option<u64>, Reason> {
-    first(site).map_or(Ok(None), |x| Ok(dims(x)?.get(axis).copied()))
+        .try_fold(1u64, |product, &extent| product.checked_mul(extent));
+    let text = || format!("the product of {extents:?} is too large");
+    product.ok_or_else(|| Reason::new(ReasonCode::TargetOverflow, text()))
 }
 
 /// The extents of the window from which one result is computed.
 fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
     let size = |size: &[u32]| size.iter().map(|&s| s.into()).collect();
     Ok(match site.op {
-        Op::Conv(_) => second(site).map_or(Ok(Vec::new()), dims)?.into_iter().skip(2).collect(),
+        Op::Conv(_) => dims_of(site, 1)?.into_iter().skip(2).collect(),
         Op::MaxPool(pool) => size(&pool.size),
         Op::AveragePool(pool) => size(&pool.size),
         Op::SumPool(pool) => size(&pool.size),
-        Op::GlobalAveragePool(_) => first(site).map_or(Ok(Vec::new()), dims)?.into_iter().skip(2).collect(),
+        Op::GlobalAveragePool(_) => dims_of(site, 0)?.into_iter().skip(2).collect(),
         Op::Reduce(reduce) => {
-            let x = first(site).map_or(Ok(Vec::new()), dims)?;
+            let x = dims_of(site, 0)?;
             reduce
                 .reduced(x.len())?
                 .into_iter()
@@ -295,11 +290,10 @@ fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
 
 /// The number of products, or of elements, that are added up for one result.
 fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
-    let weight = || second(site).map_or(Ok(Vec::new()), dims);
     Ok(match site.op {
-        Op::Conv(_) => Some(product(weight()?.get(1..).unwrap_or_default())?),
-        Op::Gemm(gemm) => weight()?.get(usize::from(gemm.transpose_b)).copied(),
-        Op::MatMul(_) => first(site).map_or(Ok(Vec::new()), dims)?.last().copied(),
+        Op::Conv(_) => Some(product(dims_of(site, 1)?.get(1..).unwrap_or_default())?),
+        Op::Gemm(gemm) => dims_of(site, 1)?.get(usize::from(gemm.transpose_b)).copied(),
+        Op::MatMul(_) => dims_of(site, 0)?.last().copied(),
         Op::AveragePool(_) | Op::SumPool(_) | Op::GlobalAveragePool(_) | Op::Reduce(_) => {
             Some(product(&kernel(site)?)?)
         }
@@ -316,27 +310,19 @@ fn factors(site: &OpSite<'_>) -> Result<Vec<Scalar>, Reason> {
     if !resize.scales.is_empty() {
         return Ok(resize.scales.iter().copied().map(of_real).collect());
     }
-    let from = first(site).map_or(Ok(Vec::new()), dims)?;
+    let from = dims_of(site, 0)?;
     let to = dims(site.result)?;
     let factor = |(to, from): (&u64, &u64)| of_real(*to as f32 / *from as f32);
     Ok(to.iter().zip(&from).map(factor).collect())
 }
 
-fn uncounted_pad(site: &OpSite<'_>) -> Option<u64> {
-    let Op::AveragePool(pool) = site.op else { return None };
-    let padded = pool.pad.iter().any(|&p| p != 0);
-    // In ceil mode, a window that reaches past the end also has fewer elements.
-    Some(u64::from(padded && !pool.count_include_pad || pool.ceil))
-}
-
-fn counted_pad(site: &OpSite<'_>) -> Option<u64> {
-    let Op::AveragePool(pool) = site.op else { return None };
-    Some(u64::from(pool.count_include_pad && pool.pad.iter().any(|&p| p != 0)))
+fn is_padded(pool: &AveragePool) -> bool {
+    pool.pad.iter().any(|&p| p != 0)
 }
 
 fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     let Op::Conv(conv) = site.op else { return Ok(None) };
-    let weight = second(site).map_or(Ok(Vec::new()), dims)?;
+    let weight = dims_of(site, 1)?;
     Ok(Some(match conv.groups {
         1 => "none",
         _ if conv.is_depthwise(&weight) => "depthwise",
@@ -346,7 +332,7 @@ fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
 
 /// How two operands are broadcast to the shape of the result, as a word of the table. A channel is the second axis.
 fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
-    let (Some(a), Some(b)) = (first(site), second(site)) else {
+    let (Some(a), Some(b)) = (operand(site, 0), operand(site, 1)) else {
         return Ok(None);
     };
     let (a, b, result) = (dims(a)?, dims(b)?, dims(site.result)?);
@@ -373,7 +359,9 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
 }
 
 fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<Scalar>, Reason> {
-    let Some(x) = first(site) else { return Ok(Vec::new()) };
+    let Some(x) = operand(site, 0) else {
+        return Ok(Vec::new());
+    };
     let rank = x.shape.len() as i64;
     let axes = match (site.op.attribute("axis"), site.op.attribute("axes"), site.op) {
         (_, _, Op::Reduce(reduce)) => reduce

@@ -9,114 +9,122 @@ use strait_core::{Kind, Term};
 use strait_document::words;
 use strait_requantize::{Rounding, function::Definition};
 
-/// A recipe with its parameters. One with parameters is written `{ lookup = { left_shift = 15 } }`, and as its name alone where
-/// none of them is given: `"lookup"`.
+/// A recipe with its parameters. A recipe with parameters is written `{ lookup = { left_shift = 15 } }`. If no parameter is
+/// given, its name is enough: `"lookup"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema), schemars(transform = strait_document::names_alone))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Recipe {
-    /// Convolution or matrix product with constant weights: sums of 16 to 64 bits, carried in i32 or i64, then a
-    /// requantization.
+    /// A convolution or matrix product with constant weights. Its accumulators have 16 to 64 bits, are stored in i32 or i64,
+    /// and are then requantized.
     MultiplyAccumulate {
-        /// The grid that weights are quantized on.
+        /// The grid on which weights are quantized.
         #[serde(default)]
         weight_grid: WeightGrid,
-        /// The code that padding of a convolution reads as.
+        /// The code with which a convolution pads its operand.
         #[serde(default)]
         pad: Padding,
     },
-    /// Convolution or matrix product of real numbers with constant weights, which alone have codes: these become real numbers
-    /// in front of it, and bias and result are real. For pairs with activations of `"float32"`.
+    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the
+    /// op. The activations, the bias and the result are real numbers. For pairs with the activation type `"float32"`.
     DequantizeWeights,
-    /// Product of two activations: sums of 16 to 64 bits, carried in i32 or i64, then a requantization.
+    /// A matrix product of two activations. Its accumulators have 16 to 64 bits, are stored in i32 or i64, and are then
+    /// requantized.
     MatmulAccumulate,
-    /// Sum or difference: each operand, less its zero point, is shifted left and requantized (by one of `inputs`) to the grid
-    /// of twice the larger scale with that many more bits; the sum is requantized.
+    /// An addition or subtraction. Each operand, minus its zero point, is shifted left by `left_shift` and requantized (by a
+    /// form of `inputs`) to a common grid, whose scale is twice the larger scale of the operands, divided by 2^left_shift. The
+    /// result is then requantized.
     AddLeftShift {
-        /// Bits that each operand is shifted left by.
+        /// The number of bits by which each operand is shifted left.
         #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
         left_shift: u8,
     },
-    /// Sum or difference: each operand is requantized (by one of `inputs`) to a finer grid than the output's, with a zero
-    /// point of 0; the sum is requantized.
+    /// An addition or subtraction. Each operand is requantized (by a form of `inputs`) to a common grid, which is finer than
+    /// the grid of the output and has the zero point 0. The result is then requantized.
     AddCommonGrid {
-        /// Bits that the common grid has more than the output's, or as many of them as the forms have factors for.
+        /// The number of bits that the common grid has more than the grid of the output. If the forms do not have factors for that
+        /// many bits, it is the largest number for which they do.
         #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
         left_shift: u8,
     },
-    /// Sum or difference on the coarser one of the operands' grids, with a zero point of 0: the finer operand is
-    /// requantized to it (by one of `inputs`), the other one is taken as it is, less its zero point; the sum is requantized.
+    /// An addition or subtraction on the coarser of the operands' two grids, but with the zero point 0. The operand with the
+    /// finer grid is requantized to this grid (by a form of `inputs`). The other operand is used as it is, minus its zero
+    /// point. The result is then requantized.
     AddCoarserGrid,
-    /// Sum of two convolutions, or of two fully connected layers, which nothing else reads. Their sums, whose grids are made
-    /// equal, are both shifted right by the same number of bits (by one of `inputs`) to 16 bits. What they add up to, saturated
-    /// to 16 bits, is requantized.
+    /// An addition of the results of two convolutions, or of two fully connected layers, which nothing else reads. The
+    /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of `inputs`)
+    /// to 16 bits. Their sum, saturated to 16 bits, is then requantized.
     AddShifted,
-    /// Elementwise product of the operands less their zero points, then a requantization.
+    /// An elementwise product. The zero point of each operand is subtracted before the multiplication, and the product is
+    /// requantized.
     Multiply,
-    /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
-    /// grid. A result of fewer bits than the operand, which the row has among its `results`, is on that grid without
-    /// the lowest bits, which a shift of `requantize` takes off.
+    /// The largest code of a window or along reduced axes (for `reduce_min` the smallest). The operand and the result share one
+    /// grid. If `results` has a type with fewer bits than the operand, a result of this type has the same grid without the
+    /// lowest bits, which a shift of `requantize` removes.
     MaxPool {
-        /// The code that padding reads as.
+        /// The code with which the op pads its operand.
         #[serde(default)]
         pad: PoolPadding,
     },
-    /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
-    /// spatial axes is one window.
+    /// The mean of a window: the sum of its codes is divided by their number and rounded, with ties away from zero. The operand
+    /// and the result share one grid. A mean over all spatial axes is a single window.
     AveragePoolDivide,
-    /// The sum of a window or over reduced axes, requantized by a factor that has the reciprocal of the count in it; for
-    /// `reduce_sum` without that.
+    /// The mean of a window or over reduced axes: the sum of the codes is requantized by a factor that includes 1 / (number of
+    /// elements). For `reduce_sum`, the factor does not include it.
     AveragePoolRequantize,
-    /// The sum of a window, less its zero point, times a whole number that stands for the reciprocal of its count, shifted right
-    /// with the rounding of the form of `requantize`; operand and result share one grid.
+    /// The mean of a window: the sum of its codes, minus the zero point, is multiplied by an integer that stands for 1 /
+    /// (number of elements), and then shifted right with the rounding of the form of `requantize`. The operand and the result
+    /// share one grid.
     AveragePoolReciprocal(Reciprocal),
-    /// A table with one entry for each code: any function of one variable.
+    /// Any function of one variable, as a table with one entry for each code.
     Lookup {
-        /// The integer function of an entry, which may fix the grid of the result. docs/functions.md defines each.
+        /// The integer function that computes an entry. It may fix the grid of the result. docs/functions.md defines these
+        /// functions.
         #[serde(default = "nearest")]
         #[cfg_attr(
             feature = "schema",
             schemars(with = "super::words::schemas::FunctionName", default = "nearest")
         )]
         definition: Definition,
-        /// Bits that an entry for a result of at most 8 bits has beside these, computed in f32. A shift of `requantize` takes
-        /// them off. Absent: none.
+        /// The number of additional bits of an entry, for a result of at most 8 bits. The entry is then computed in f32, and a
+        /// shift of `requantize` removes the additional bits. Absent: none.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 23)))]
         left_shift: Option<u8>,
-        /// Rounding of an entry to a code, where `definition` leaves it open. Absent: `quantize.rounding`.
+        /// How an entry is rounded to a code, if `definition` does not say so. Absent: as `quantize.rounding`.
         #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
         rounding: Option<Rounding>,
-        /// Entries on evenly spaced codes only, and straight lines between them. Absent: an entry for each code.
+        /// The table only has entries for evenly spaced codes, and is interpolated linearly between them. Absent: an entry for each
+        /// code.
         interpolate: Option<Lines>,
     },
-    /// Softmax on codes, by an integer function that fixes the grid of the result.
+    /// A softmax on codes, by an integer function that fixes the grid of the result.
     Softmax {
-        /// The integer function. docs/functions.md defines each.
+        /// The integer function. docs/functions.md defines these functions.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::FunctionName"))]
         definition: Definition,
     },
-    /// Layer normalization on codes, or normalization by the root of the mean square, with constant gains of 16 bits and
-    /// biases. The integer function narrows its result itself, to any of the row's `results`.
+    /// A layer normalization or RMS normalization on codes, with constant biases and constant gains of 16 bits. The integer
+    /// function itself converts its result to codes, whose type can be any of the row's `results`.
     LayerNormalization {
-        /// The integer function. docs/functions.md defines each.
+        /// The integer function. docs/functions.md defines these functions.
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::FunctionName"))]
         definition: Definition,
     },
-    /// The codes clipped; operand and result share one grid.
+    /// Codes are clipped. The operand and the result share one grid.
     Clamp,
-    /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
-    /// its result, or requantized to it.
+    /// Codes are moved or copied. The operands and the result share one grid. The operands of a concatenation are computed on
+    /// the grid of its result, or requantized to it.
     PassThrough {
-        /// Interpolation of codes by a `resize` with the mode `linear`. Absent: elements are only copied, with the mode
+        /// How a `resize` with the mode `linear` interpolates codes. Absent: a `resize` can only copy elements, with the mode
         /// `nearest`.
         fraction: Option<Fraction>,
     },
-    /// Codes are compared, on one grid that covers both operands; the result are truth values.
+    /// Codes are compared, on one grid that covers both operands. The results are booleans.
     Compare,
-    /// Codes of one grid and type become codes of another, for readers that differ: for the row `requantize`, which is no op
-    /// of a model.
+    /// Codes of one grid and type are converted to codes of another, for readers that need different codes. This is for the row
+    /// `requantize`, which is not an op of a model.
     Requantize {
-        /// Bits that codes of 8 bits are shifted left by in front of the form. Absent: none.
+        /// The number of bits by which 8-bit codes are shifted left before the form. Absent: none.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 22)))]
         left_shift: Option<u8>,
     },
@@ -127,82 +135,83 @@ fn nearest() -> Definition {
 }
 
 words! {
-    /// The grid that weights are quantized on.
+    /// The grid on which weights are quantized.
     #[derive(Default)]
     WeightGrid {
-        /// The finest one that holds them.
+        /// The finest grid that covers all weights.
         #[default]
         MaxAbs = "max_abs",
-        /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y /
-        /// s_x.
+        /// The finest grid that covers all weights and with which the factor from the accumulator to the output is a power of two:
+        /// s_w = 2^-n · s_y / s_x.
         Shift = "shift",
-        /// As `shift`, but reached in two roundings: codes on the grid of `max_abs`, times the correction in (0.5, 1]
-        /// that leads from there to the grid of `shift`, rounded half to even.
+        /// The grid of `shift`, but with two roundings. Weights are first rounded on the grid of `max_abs`. Their codes are then
+        /// multiplied by the correction in (0.5, 1] that leads from there to the grid of `shift`, and rounded half to even.
         MaxAbsThenShift = "max_abs_then_shift",
     }
 }
 
 words! {
-    /// The code that padding of a convolution reads as.
+    /// The code with which a convolution pads its operand.
     #[derive(Default)]
     Padding {
-        /// The zero point of the operand: real zero.
+        /// The zero point of the operand, which stands for the real number 0.
         #[default]
         ZeroPoint = "zero_point",
-        /// The code 0, which is real zero where the zero point is 0. A node with another zero point goes to the host.
+        /// The code 0. It stands for the real number 0 only if the zero point is 0, so a node with another zero point runs on the
+        /// host.
         ZeroCode = "zero_code",
     }
 }
 
 words! {
-    /// The code that padding of a maximum reads as.
+    /// The code with which a maximum pads its operand.
     #[derive(Default)]
     PoolPadding {
         /// The smallest code of the type, so that padding is never the largest.
         #[default]
         TypeMinimum = "type_minimum",
-        /// The zero point of the operand: real zero.
+        /// The zero point of the operand, which stands for the real number 0.
         ZeroPoint = "zero_point",
     }
 }
 
-/// Whole numbers that stand for the reciprocals of counts: round(2^bits / n).
+/// The integers that stand for reciprocals 1 / n of counts: round(2^bits / n).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reciprocal {
-    /// Bits of the fraction, which the sum is shifted right by behind the multiplication.
+    /// The number of fraction bits. After the multiplication, the sum is shifted right by this number.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 30)))]
     pub bits: u8,
-    /// Rounding of the quotient.
+    /// How the quotient 2^bits / n is rounded.
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
 
-/// Interpolation of codes in fraction bits: the quotient of the extents is rounded to the nearest number of that many bits, the
-/// products of codes and weights are added exactly, and the sum is rounded once.
+/// Interpolation of codes with fixed-point coordinates. The quotient of the extents is rounded to the nearest number with
+/// `bits` fraction bits. The products of codes and interpolation weights are added exactly, and the sum is rounded once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fraction {
-    /// Bits of a coordinate behind the point.
+    /// The number of fraction bits of a coordinate.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
     pub bits: u8,
-    /// Rounding of the sum.
+    /// How the sum is rounded.
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
 
-/// Straight lines between the entries of a table, also across a pole or a jump of the function: `log`, `reciprocal` and
-/// `floor` are far from it there.
+/// Linear interpolation between the entries of a table. It also interpolates across a pole or a jump of the function, so
+/// the results for `log`, `reciprocal` and `floor` are far off there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// The number of entries: a power of two, and one more, in which the last line ends.
+    /// The number of entries: a power of two, plus one entry at which the last interval ends.
     #[cfg_attr(feature = "schema", schemars(range(min = 3, max = 32769)))]
     pub entries: u32,
-    /// Rounding of a value between two entries.
+    /// How a value between two entries is rounded.
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
@@ -229,10 +238,7 @@ impl Lines {
 impl WeightGrid {
     /// True if the factor from sums to results is a power of two.
     pub fn leaves_a_shift(self) -> bool {
-        match self {
-            WeightGrid::MaxAbs => false,
-            WeightGrid::Shift | WeightGrid::MaxAbsThenShift => true,
-        }
+        self != WeightGrid::MaxAbs
     }
 }
 

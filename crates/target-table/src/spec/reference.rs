@@ -11,14 +11,16 @@ const OPENING: &str = "\
 
 <!-- Made from crates/target-table/src/spec by `cargo xtask bless`; edits here are lost. -->
 
-One TOML file says what a target computes: which integers stand for which values, how each op becomes integers, which
-requantizations there are, which of them are fused into what, and what runs on the host. A table in a file is a whole target,
-and the host's kernels compute it; a target crate adds kernels, and code for what a table cannot say.
+The target table is a TOML file that describes what a target computes: which types and grids codes can have, how each op is
+lowered to integers, which requantizations the target has, which of them are fused into which ops, and what runs on the host. A
+table in a file is a complete target, which Strait's own kernels execute. The crate of a target can add kernels, and code for
+what a table cannot express.
 
-A key that is not listed here is an error, and so is a name that does not exist. The tables in `targets/` are examples. Editors
-that know JSON schemas complete and check a table with `strait-target-2.schema.json` beside this page.
+A key that is not listed on this page is an error, and so is a reference to a name that does not exist. The tables in `targets/`
+are examples. Editors that support JSON schemas can complete and check a table with the schema `strait-target-2.schema.json`, which
+is in the same folder as this page.
 
-Scale sense everywhere: real = scale × (q − zero point).
+In all tables, a code q stands for the real number scale × (q − zero point).
 
 ";
 
@@ -48,8 +50,9 @@ pub fn reference_page() -> String {
 }
 
 fn recipes(text: &mut String) {
-    *text += "## Recipes and what they take\n\nWhat a recipe *leaves* are the primitives that end in a requantization of its own: a fusion row that \
-              takes the requantization over names them among its `ops`.\n\n\
+    *text += "## Recipes and what they take\n\nA recipe lowers the ops in the column *lowers* to primitives. The column *leaves* names the primitives whose results the \
+              recipe requantizes. A fusion row that fuses this requantization into such a primitive has the primitive among its `ops`. \
+              The column *forms in* names the keys in which a row with this recipe has its forms.\n\n\
               | recipe | lowers | leaves | forms in |\n|---|---|---|---|\n";
     for recipe in Recipe::ALL {
         let forms = [
@@ -68,11 +71,12 @@ fn recipes(text: &mut String) {
 }
 
 fn quantities(text: &mut String) {
-    *text += "\n## Limits of a row\n\nThe attributes of the op, by their names in the text form, and these quantities. A limit holds for \
-         each value where there are several. Attributes that are lists, and quantities marked *by position*, take the \
-         limit of one value, too: `\"kernel[0]\" = { max = 7 }`, counted from 0; a `pad` has all begins, then all ends. A product of \
-         numbers has a limit, too: `\"kernel * channels\" = { max = 4096 }`, `\"stride[1] * shape[3]\" = { max = 1024 }`, of all values \
-         where there are several. Several rows of one op are tried in the order of their names.\n\n";
+    *text += "\n## Limits of a row\n\nA row can limit the attributes of its op, by their names in the text form, and the quantities below. If an \
+         attribute or a quantity has several values, the limit holds for each of them. For attributes that are lists, and for \
+         quantities marked *by position*, a limit can also be for one of the values, counted from 0: `\"kernel[0]\" = { max = 7 }`. \
+         (The list `pad` has the padding at the beginning of all axes, and then the padding at their end.) Products can be limited, \
+         too: `\"kernel * channels\" = { max = 4096 }`, `\"stride[1] * shape[3]\" = { max = 1024 }`. If a factor has several values, the \
+         limit holds for all products. If an op has several rows, they are tried in the order of their names.\n\n";
     for Quantity {
         name, meaning, by_axis, ..
     } in DERIVED

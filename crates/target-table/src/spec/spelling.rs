@@ -1,7 +1,7 @@
 //! Refuses keys and words of older tables. Each error names the line and says how the key or word is written now.
 
-use super::check::CODE;
-use strait_document::{Diagnostic, Diagnostics, Entry, Node, Table, Value};
+use super::check::{CODE, in_order};
+use strait_document::{Diagnostic, Diagnostics, Entry, KeyPath, Node, Table, Value};
 
 /// For each key of a row of older tables, how it is written now. If only one word for the key is old, the word follows
 /// the key.
@@ -30,15 +30,12 @@ form from ascend: from = "dequantize_quantize"
 pub(super) fn check(tree: &Node) -> Result<(), Diagnostics> {
     let mut found = Vec::new();
     for (old, spelling) in MOVED.lines().filter_map(|line| line.split_once(": ")) {
-        let mut words = old.split(' ');
-        let (table, key, word) = (
-            words.next().unwrap_or_default(),
-            words.next().unwrap_or_default(),
-            words.next(),
-        );
-        let rows = entries(tree)
-            .and_then(|tables| tables.get(table))
-            .and_then(|rows| entries(&rows.node));
+        let (table, key, word) = match old.split(' ').collect::<Vec<_>>()[..] {
+            [table, key] => (table, key, None),
+            [table, key, word] => (table, key, Some(word)),
+            _ => continue,
+        };
+        let rows = tree.find(&KeyPath::of(&[table])).and_then(entries);
         for (name, row) in rows.into_iter().flat_map(Table::iter) {
             let Some(Entry { key: place, node }) = entries(&row.node).and_then(|keys| keys.get(key)) else {
                 continue;
@@ -50,11 +47,7 @@ pub(super) fn check(tree: &Node) -> Result<(), Diagnostics> {
             }
         }
     }
-    found.sort_by_key(|(order, _)| *order);
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(Diagnostics(found.into_iter().map(|(_, finding)| finding).collect())),
-    }
+    in_order(found)
 }
 
 /// The entries of a value if it is a table, and no entries otherwise.

@@ -1,8 +1,9 @@
-//! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
+//! The tables `[types]`, `[accumulator]` and `[quantize]`: which codes there are, and how a real number is quantized to a
+//! code.
 
 use super::observer::Observer;
 use super::pair::Pair;
-use super::words::{Evidence, Integer, Interval, WeightPer};
+use super::words::{Evidence, Integer, WeightPer};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,28 +11,29 @@ use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive};
 use strait_document::words;
 use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
-/// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
+/// Which types and grids codes can have. A code q stands for the real number scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Types {
-    /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
-    /// have the activation types. The row of an op may have fewer. With activations of `"float32"` a layer is weight-only:
-    /// only its weights have codes. A configuration asks for it. Such convolutions and Gemms run on the accelerator if a
-    /// row takes the pair, and otherwise on the host, which dequantizes their weights.
+    /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights can
+    /// have the activation types of these pairs. The row of an op may list fewer pairs. With the activation type `"float32"`, a
+    /// layer is weight-only: only its weights are quantized. Layers are only weight-only if a configuration asks for it.
+    /// Weight-only convolutions and Gemms run on the accelerator if their op has a row for the pair, and otherwise on the host,
+    /// which dequantizes their weights.
     pub pairs: Vec<Pair>,
-    /// Which values are narrowed.
+    /// Which values are requantized to activation codes.
     #[serde(default)]
     pub points: Points,
-    /// Grids of activations.
+    /// Which grids activations can have.
     pub activation: ActivationScheme,
-    /// Grids of weights.
+    /// Which grids weights can have.
     pub weight: WeightScheme,
-    /// Grids of activations of some types, instead of `activation`.
+    /// Which grids activations of some types can have, instead of those of `activation`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub activation_of: BTreeMap<Integer, ActivationScheme>,
-    /// Grids of weights of some types, instead of `weight`.
+    /// Which grids weights of some types can have, instead of those of `weight`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub weight_of: BTreeMap<Integer, WeightScheme>,
@@ -43,13 +45,13 @@ pub struct Types {
 words! {
     /// The type of a bias.
     BiasType {
-        /// 20 bits, carried in 32.
+        /// 20 bits, stored in 32.
         Int20 = "int20",
         /// 32 bits.
         Int32 = "int32",
-        /// 40 bits, carried in 64.
+        /// 40 bits, stored in 64.
         Int40 = "int40",
-        /// 48 bits, carried in 64.
+        /// 48 bits, stored in 64.
         Int48 = "int48",
         /// 64 bits.
         Int64 = "int64",
@@ -57,7 +59,7 @@ words! {
 }
 
 impl BiasType {
-    /// Width in bits.
+    /// The width of the sum of a block in bits.
     pub fn bits(self) -> u8 {
         match self {
             BiasType::Int20 => 20,
@@ -70,21 +72,21 @@ impl BiasType {
 }
 
 words! {
-    /// Which values are narrowed to activation codes.
+    /// Which values are requantized to activation codes.
     #[derive(Default)]
     Points {
         /// Every result of an op that the target computes in integers.
         #[default]
         Results = "results",
-        /// Only operands of integer ops. If all readers of a result want codes of one grid, it is narrowed to that grid.
-        /// Otherwise it stays an accumulator: each reader narrows it for itself, and the host reads the dequantized
-        /// accumulator.
+        /// Only operands of integer ops. If all readers of a result want codes of the same grid, the result is requantized to that
+        /// grid. Otherwise the result stays an accumulator: each reader requantizes it for itself, and ops on the host read the
+        /// dequantized accumulator.
         Operands = "operands",
     }
 }
 
 words! {
-    /// Which scales there are.
+    /// Which scales are allowed.
     #[derive(Default)]
     ScaleSet {
         /// Every positive `f32`.
@@ -95,128 +97,132 @@ words! {
     }
 }
 
-/// Grids of activations; one per tensor.
+/// Which grids activations can have. Each tensor has one grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ActivationScheme {
-    /// The zero point is 0.
+    /// If true, the zero point is always 0.
     pub symmetric: bool,
-    /// Which scales there are.
+    /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The codes in use. Absent: all of the type.
-    pub range: Option<Interval>,
+    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
-/// Grids of weights.
+/// Which grids weights can have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WeightScheme {
-    /// The zero point is 0. False: each scale has a zero point, which products subtract from the codes of the weights.
-    /// Unsigned types need one.
+    /// If true, the zero point is always 0. If false, each scale has a zero point, which is subtracted from the codes of the
+    /// weights before they are multiplied. Unsigned types need a zero point.
     pub symmetric: bool,
-    /// Granularities that a scale may have, the preferred one first. `"block"` is skipped if the inputs of a weight do not
-    /// divide into whole blocks, or if the activations have codes.
+    /// The granularities that scales may have, the preferred one first. `"block"` is skipped if the inputs of a layer cannot be
+    /// divided into whole blocks, or if the activations are quantized.
     pub per: Vec<WeightPer>,
     /// For `"block"`: the numbers of inputs that may share a scale, the preferred one first.
     #[serde(default)]
     pub block: Vec<NonZeroU32>,
-    /// Which scales there are.
+    /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The codes in use. Absent: all of the type.
-    pub range: Option<Interval>,
+    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
+    pub range: Option<[i64; 2]>,
 }
 
-/// Width of sums.
+/// How wide sums of products are, and what happens if a sum does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
-    /// Width in bits. Up to 32 bits are carried in 32, more in 64.
+    /// The width of the accumulator in bits. Up to 32 bits are stored in 32 bits, and more in 64.
     #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub bits: u8,
-    /// Behaviour of a sum that does not fit.
+    /// What happens if a sum does not fit into the accumulator.
     pub overflow: Overflow,
-    /// Narrower sums in front of the whole sum. Absent: products are added to the whole sum directly.
+    /// Narrower partial sums, which are then added to the accumulator. Absent: products are added to the accumulator directly.
     pub block: Option<SumBlock>,
-    /// The reference that this equals, where it is another one than the table's.
+    /// The reference of this row, if it is not that of the table.
     pub oracle: Option<String>,
-    /// Evidence for the row, where it differs from the table's.
+    /// The evidence for this row, if it is not that of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
-/// Products are first added up in blocks of channels, and the blocks are then added to the whole sum. Channels are the
-/// input channels of a convolution, at every position of its window; the inputs of a Gemm; the inner axis of a matrix
-/// product. Each block has to fit into its bits, by the rule of `overflow`.
+/// Products are first added up in blocks of channels, and the sums of the blocks are then added to the accumulator. The
+/// channels are the input channels of a convolution (at every position of its window), the inputs of a Gemm, or the inner
+/// axis of a matrix product. The sum of each block has to fit into `bits`, by the rule of `overflow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SumBlock {
-    /// Number of channels.
+    /// The number of channels of a block.
     pub channels: NonZeroU32,
-    /// Width in bits.
+    /// The width of the sum of a block in bits.
     #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub bits: u8,
 }
 
 words! {
-    /// Behaviour of a sum that does not fit. A layer runs on the target only if its sums are proved to fit by this rule.
+    /// What happens if a sum does not fit into the accumulator. A layer runs on the target only if its sums are proved to fit,
+    /// in the sense that the word defines.
     Overflow {
-        /// It keeps its lowest bits. Only the whole sum has to fit; sums in between may overflow.
+        /// The sum keeps its lowest bits. Only the final sum has to fit, and partial sums may overflow.
         Wrap = "wrap",
-        /// It stays at the nearest value that fits. Every part of a sum has to fit, in any order.
+        /// The sum stays at the nearest value that fits. Every partial sum has to fit, in any order of the terms.
         Saturate = "saturate",
-        /// Not known. Every part of a sum has to fit, in any order.
+        /// It is not known what happens. Every partial sum has to fit, in any order of the terms.
         Undefined = "undefined",
     }
 }
 
-/// From real numbers to codes.
+/// How real numbers are quantized to codes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// Rounding of an activation's quotient to a whole number.
+    /// How an activation, divided by its scale, is rounded to an integer.
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
-    /// Division of an activation by its scale; both ways round to `f32`.
+    /// How an activation is divided by its scale. Both ways round to `f32`.
     #[serde(default)]
     pub divide: Divide,
-    /// Where an activation's zero point z is added to its quotient. `"after"`: round(x / s) + z. `"inside_rounding"`:
+    /// Where the zero point z of an activation x is added, if s is the scale. `"after"`: round(x / s) + z. `"inside_rounding"`:
     /// round(x / s + z), the sum in `f32`. The two differ at ties if z is odd.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
     pub zero_point: ZeroPoint,
-    /// The same for weights, which are always divided truly. Absent: `rounding`.
+    /// How a weight, divided by its scale, is rounded to an integer. The division is always a true division. Absent: as
+    /// `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub weight_rounding: Option<Rounding>,
-    /// The same for biases. Absent: `rounding`.
+    /// How a bias, divided by its scale, is rounded to an integer. Absent: as `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub bias_rounding: Option<Rounding>,
-    /// Observer that makes a range from what was observed, unless the configuration names another.
+    /// The observer that determines ranges from the measurements, unless a configuration names another one.
     #[serde(default)]
     pub observer: Observer,
-    /// The reference that this equals, where it is another one than the table's.
+    /// The reference of this row, if it is not that of the table.
     pub oracle: Option<String>,
-    /// Evidence for the row, where it differs from the table's.
+    /// The evidence for this row, if it is not that of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
 words! {
-    /// Division of a real number by a scale.
+    /// How a real number is divided by a scale.
     #[derive(Default)]
     Divide {
         /// x / s.
         #[default]
         TrueDivision = "true_division",
-        /// x · (1 / s); it differs near ties.
+        /// x · (1 / s). Near ties, this can give another code.
         MultiplyByReciprocal = "multiply_by_reciprocal",
     }
 }
@@ -240,19 +246,19 @@ impl Types {
 
     /// The range of codes that activations of a type use.
     pub fn activation_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.activation(t).range.as_ref())
+        codes(t.into(), self.activation(t).range)
     }
 
     /// The range of codes that weights of a type use.
     pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
-        codes(t.into(), self.weight(t).range.as_ref())
+        codes(t.into(), self.weight(t).range)
     }
 }
 
 /// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
 /// that the interval fits the type.
-fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
-    range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
+fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
+    range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }
 
 impl Quantize {

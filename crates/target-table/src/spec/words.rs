@@ -1,15 +1,11 @@
 //! The words of a table that several of its parts use.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use strait_document::words;
 use strait_requantize::IntType;
 
 words! {
-    /// Evidence that the table says what the reference computes, the strongest first. A layer that depends on several rows
-    /// has the evidence of the weakest, which is the largest of them.
+    /// How well it is known that the table says what the reference computes. The strongest evidence comes first. A layer that
+    /// depends on several rows has the weakest evidence of these rows, which is the maximum in this order.
     Evidence {
         /// Derived from the reference's definition.
         Proved = "proved",
@@ -17,7 +13,7 @@ words! {
         Measured = "measured",
         /// Written in the vendor's documentation.
         Documented = "documented",
-        /// Neither; the most plausible reading.
+        /// None of these: it is the most plausible assumption.
         Assumed = "assumed",
     }
 }
@@ -43,7 +39,7 @@ words! {
 }
 
 words! {
-    /// Granularity of a scale, or of a set of integers.
+    /// The part of a tensor that shares a scale, or a set of integers.
     Per {
         /// The whole tensor.
         Tensor = "tensor",
@@ -53,29 +49,29 @@ words! {
 }
 
 words! {
-    /// Granularity of the scales of weights.
+    /// The weights that share a scale.
     WeightPer {
         /// The whole tensor.
         Tensor = "tensor",
         /// Each output channel.
         Channel = "channel",
-        /// A block of inputs of each output channel, at each position of a window. This is for weight-only layers.
+        /// A block of inputs of each output channel, at each position of the window. This is only for weight-only layers.
         Block = "block",
     }
 }
 
 words! {
-    /// A rewrite of the float graph that is right for some targets only. Rewrites for all targets have no word.
+    /// A rewrite of the float graph that only some targets use. Rewrites that run for all targets have no word.
     FloatRule {
         /// An average pool whose windows all count the same number of elements becomes a depthwise convolution, whose result
         /// has a grid of its own.
         AveragePoolToConv = "average-pool-to-conv",
-        /// A batch normalization that stands alone becomes a depthwise convolution.
+        /// A batch normalization that could not be folded into another layer becomes a depthwise convolution.
         BatchNormalizationToConv = "batch-normalization-to-conv",
-        /// A ReLU6 becomes a ReLU in the graph that is written, if all readers quantize it on grids without codes above 6.
+        /// A ReLU6 becomes a ReLU in the exported graph, if all readers quantize its result on grids without codes for numbers
+        /// above 6.
         Relu6ToRelu = "relu6-to-relu",
-        /// SiLU becomes the product of its operand and the sigmoid of its operand, and the range of the sigmoid is
-        /// observed.
+        /// silu(x) becomes the product of x and sigmoid(x), and the range of the sigmoid is measured.
         SiluToSigmoid = "silu-to-sigmoid",
     }
 }
@@ -108,46 +104,10 @@ impl From<IntType> for Integer {
     }
 }
 
-/// Smallest and largest value, both included; written `[min, max]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(from = "[i64; 2]", into = "[i64; 2]")]
-#[cfg_attr(feature = "schema", schemars(with = "schemas::Ends"))]
-pub struct Interval {
-    /// The smallest value.
-    pub min: i64,
-    /// The largest value.
-    pub max: i64,
-}
-
-impl Interval {
-    /// True if `value` lies in the interval.
-    pub fn contains(&self, value: i64) -> bool {
-        (self.min..=self.max).contains(&value)
-    }
-}
-
-impl From<[i64; 2]> for Interval {
-    fn from([min, max]: [i64; 2]) -> Interval {
-        Interval { min, max }
-    }
-}
-
-impl From<Interval> for [i64; 2] {
-    fn from(interval: Interval) -> [i64; 2] {
-        [interval.min, interval.max]
-    }
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}, {}]", self.min, self.max)
-    }
-}
-
 /// JSON schemas of types from crates that have none, and narrower schemas of types of this crate.
 #[cfg(feature = "schema")]
 pub(crate) mod schemas {
+    use crate::spec::{Activation, Integer};
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use strait_requantize::{Rounding, Roundings, function::Definition, quantize::ZeroPoint};
 
@@ -163,7 +123,7 @@ pub(crate) mod schemas {
     /// The schema of a [`Definition`].
     pub(crate) struct FunctionName;
 
-    /// The schema of an [`Interval`] that holds more than one value.
+    /// The schema of an interval of codes that holds more than one.
     pub(crate) struct Ends;
 
     macro_rules! schema {
@@ -187,6 +147,7 @@ pub(crate) mod schemas {
     schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
     schema!(RoundingsWord: { "type": "string", "enum": [Roundings::One.name(), Roundings::Two.name()] });
     schema!(ZeroPointWord: { "type": "string", "enum": ZeroPoint::ALL.map(ZeroPoint::name) });
+    schema!(Activation: { "type": "string", "enum": ([Integer::NAMES, &[Activation::FLOAT32]].concat()) });
     schema!(FunctionName: { "type": "string", "enum": Definition::ALL.map(Definition::name) });
     schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });
 }

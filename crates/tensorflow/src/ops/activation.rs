@@ -1,9 +1,6 @@
-//! Reads functions of one operand, applied to each element or along the last axis.
+//! Reads operators that apply a function to each element of one operand, or along its last axis.
 
-use strait_core::op::{
-    Add, Binary, BinaryFunction, Clip, Compare, Elu, Function, LeakyRelu, Mul, Reduction, Relation, Relu, Softmax, Sub,
-    Unary,
-};
+use strait_core::op::{BinaryFunction, Clip, Elu, Function, LeakyRelu, Mul, Relation, Relu, Softmax};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
@@ -26,8 +23,8 @@ pub(super) const ROWS: &[Row] = &[
     ("Expm1", expm1),
     ("Floor", |reader| unary(reader, Function::Floor)),
     ("Inv", |reader| unary(reader, Function::Reciprocal)),
-    ("IsFinite", is_finite),
-    ("IsInf", is_infinite),
+    ("IsFinite", |reader| magnitude(reader, Relation::Less)),
+    ("IsInf", |reader| magnitude(reader, Relation::Equal)),
     ("IsNan", is_nan),
     ("LeakyRelu", |reader| {
         let alpha = reader.float("alpha")?.unwrap_or(0.2);
@@ -54,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         reader.finish(Softmax { axis: -1 }, &[Arg::Operand(0)])
     }),
     ("Softplus", |reader| unary(reader, Function::Softplus)),
-    ("Softsign", softsign),
+    ("Softsign", |reader| reader.finish_softsign(Arg::Operand(0))),
     ("Sqrt", |reader| unary(reader, Function::Sqrt)),
     ("Square", |reader| {
         reader.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
@@ -64,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    reader.finish(Unary { function }, &[Arg::Operand(0)])
+    reader.finish(function, &[Arg::Operand(0)])
 }
 
 /// Reads ReLU. For integers, it becomes the maximum with 0.
@@ -74,18 +71,16 @@ fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         return reader.finish(Relu {}, &[x]);
     }
     let zero = reader.number(&x, 0.0)?;
-    let function = BinaryFunction::Maximum;
-    reader.finish(Binary { function }, &[x, zero])
+    reader.finish(BinaryFunction::Maximum, &[x, zero])
 }
 
 fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let root = reader.function(Function::Sqrt, &Arg::Operand(0))?;
-    let function = Function::Reciprocal;
-    reader.finish(Unary { function }, &[root])
+    reader.finish(Function::Reciprocal, &[root])
 }
 
-/// Reads exp(x) − 1. Near 0 this form loses precision, because exp(x) is rounded, so the equal form tanh(x/2)·(exp(x) +
-/// 1) is used there.
+/// Reads exp(x) − 1. Near 0, this formula loses precision, because exp(x) is rounded. There, the equivalent formula
+/// tanh(x/2)·(exp(x) + 1) is used.
 fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = reader.function(Function::Exp, &x)?;
@@ -100,8 +95,8 @@ fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// Reads ln(1 + x). Near 0 this form loses precision, because 1 + x is rounded, so the equal form 2·atanh(x / (2 + x))
-/// is used there.
+/// Reads ln(1 + x). Near 0, this formula loses precision, because 1 + x is rounded. There, the equivalent formula
+/// 2·atanh(x / (2 + x)) is used.
 fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = reader.shifted(&x, 1.0)?;
@@ -115,19 +110,12 @@ fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// Computes x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, this is precise even where the softmax is
-/// close to 0.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let x = Arg::Operand(0);
-    let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
-    let below = reader.minus(&x, &largest)?;
-    let exponentials = reader.function(Function::Exp, &below)?;
-    let sum = reader.reduced(Reduction::Sum, &exponentials, &[-1])?;
-    let logarithm = reader.function(Function::Log, &sum)?;
-    reader.finish(Sub {}, &[below, logarithm])
+    let (op, args) = reader.log_softmax(&Arg::Operand(0), -1)?;
+    reader.finish(op, &args)
 }
 
-/// Computes scale·x where x is above 0, and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
+/// Reads SELU: scale·x where x is above 0, and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
 fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;
@@ -136,34 +124,16 @@ fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[activated, scale])
 }
 
-/// Computes x / (1 + |x|).
-fn softsign(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
-    let one = reader.number(&magnitude, 1.0)?;
-    let divisor = reader.push(Add {}, &[magnitude, one])?;
-    reader.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
-}
-
-/// Computes |x| < ∞, which is false for NaN.
-fn is_finite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+/// Compares |x| with infinity. Nothing compares with NaN.
+fn magnitude(reader: &mut OperatorReader<'_, '_>, relation: Relation) -> Result<(), Refusal> {
     let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
     let bound = reader.number(&magnitude, f64::INFINITY)?;
-    let relation = Relation::Less;
-    reader.finish(Compare { relation }, &[magnitude, bound])
-}
-
-fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
-    let bound = reader.number(&magnitude, f64::INFINITY)?;
-    let relation = Relation::Equal;
-    reader.finish(Compare { relation }, &[magnitude, bound])
+    reader.finish(relation, &[magnitude, bound])
 }
 
 /// Compares x with itself: only NaN does not equal itself.
 fn is_nan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let equal = reader.compare(Relation::Equal, &x, &x)?;
-    let all = Arg::Constant(reader.truths(&[], &[true])?);
-    let function = BinaryFunction::Xor;
-    reader.finish(Binary { function }, &[equal, all])
+    reader.finish_negated(equal)
 }

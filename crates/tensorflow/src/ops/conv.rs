@@ -1,14 +1,14 @@
 //! Reads convolutions. Filters are [kernel…, in, out] in TensorFlow, and [out, in, kernel…] in the IR.
 
 use smallvec::SmallVec;
-use strait_core::op::{Conv, ConvTranspose};
+use strait_core::op::ConvTranspose;
 use strait_core::shape::fixed_dims;
-use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
+use strait_core::{Dim, ReasonCode};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
-use super::window::{Window, same, spatial, window};
+use super::window::{same, spatial, window};
 use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
@@ -40,26 +40,11 @@ fn turned(axes: usize) -> Vec<u32> {
         .collect()
 }
 
-fn with_groups(window: Window, groups: u32) -> Conv {
-    Conv {
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        groups,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
-    }
-}
-
 /// The number of channels of an image.
 fn channels(reader: &mut OperatorReader<'_, '_>, layout: Layout, operand: usize) -> Result<u64, Refusal> {
-    let shape = reader.ty(operand)?.shape;
-    let channels = shape.get(layout.channels(shape.len())).and_then(|dim| dim.fixed());
-    channels.ok_or_else(|| {
-        let text = "the number of channels is symbolic; bind it to a number";
-        Refusal::invalid(ReasonCode::SymbolicAxis, text)
-    })
+    let rank = reader.rank(operand)?;
+    let channels = reader.extent(&Arg::Operand(operand), layout.channels(rank) as i64)?;
+    Ok(channels.unsigned_abs())
 }
 
 fn whole(channels: u64, part: u64) -> Result<u32, Refusal> {
@@ -80,11 +65,11 @@ fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), R
     let groups = whole(channels(reader, layout, 0)?, filter[axes])?;
     let weight = reader.transposed(&Arg::Operand(1), &turned(axes))?;
     let x = to_first(reader, layout, Arg::Operand(0))?;
-    finish(reader, layout, with_groups(window, groups), &[x, weight])
+    finish(reader, layout, window.convolution(groups), &[x, weight])
 }
 
-/// A depthwise convolution. The filter is [kernel…, channels, multiplier]: each input channel gives `multiplier` output
-/// channels.
+/// Reads a depthwise convolution. The filter is [kernel…, channels, multiplier]: `multiplier` output channels are
+/// computed from each input channel.
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let filter = filter(reader, 2)?;
@@ -99,12 +84,12 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let weight = reader.transposed(&Arg::Operand(1), &[2, 3, 0, 1])?;
     let weight = reader.reshaped(&weight, &[depth.saturating_mul(multiplier), 1, rows, columns])?;
     let x = to_first(reader, layout, Arg::Operand(0))?;
-    finish(reader, layout, with_groups(window, groups), &[x, weight])
+    finish(reader, layout, window.convolution(groups), &[x, weight])
 }
 
-/// The gradient of a convolution with respect to its input, that is, a transposed convolution. Operand 0 has the
-/// extents of the result. The padding of the forward convolution is cut off, and positions that no window of the
-/// forward convolution reaches are added at the end.
+/// Reads the gradient of a convolution with respect to its input, which is a transposed convolution. Operand 0 has the
+/// extents of the result. The padding of the forward convolution is cut off from the result, and positions that no
+/// window of the forward convolution reaches are added at its end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     reader.ignore(&["use_cudnn_on_gpu"]);
     let layout = layout(reader)?;

@@ -1,6 +1,6 @@
 //! Reads fake quantization: floats are rounded to a grid and stay floats.
 //!
-//! TensorFlow shifts the range until zero is a step of the grid, clips to the range, and rounds halves up: ⌊(clip(x) −
+//! TensorFlow shifts the range so that zero is on the grid, clips x to the range, and rounds halves up: ⌊(clip(x) −
 //! min) / step + ½⌋ · step + min.
 
 use strait_core::op::{Add, BinaryFunction, Clip, Function, Mul};
@@ -44,7 +44,7 @@ fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
-/// The grid of a fake quantization. Zero and both ends of the range are multiples of the step.
+/// The grid of a fake quantization. Zero and both ends of the range are multiples of the grid's step.
 struct Grid {
     min: f32,
     max: f32,
@@ -62,7 +62,7 @@ impl Grid {
         let zero = match zero {
             zero if zero < least => least,
             zero if zero > largest => largest,
-            // If the range contains only 0, the step is 0, and this is NaN.
+            // If the range contains only 0, the step is 0, and this zero point is NaN.
             zero => zero.round(),
         };
         Ok(Grid {
@@ -113,7 +113,7 @@ fn rounded(
     reader.finish(Add {}, &[back, min])
 }
 
-/// A fake quantization that has a grid for each position along the last axis.
+/// Reads a fake quantization that has a separate grid for each position along the last axis.
 fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let codes = codes(reader)?;
     let mut list = |position, what: &str| -> Result<Vec<f32>, Refusal> {
@@ -153,8 +153,8 @@ fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     rounded(reader, &clipped, low, inverse, step)
 }
 
-/// A symmetric fake quantization with a given range. The codes are round(x · scale), and the result is the codes times
-/// 1 / scale.
+/// Reads a symmetric fake quantization with a given range. The codes are round(x · scale), and the result is the codes
+/// times 1 / scale.
 fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> Result<(), Refusal> {
     let signed = !reader.has_attribute("signed_input") || reader.flag("signed_input")?;
     let narrow = reader.flag("narrow_range")?;
@@ -191,7 +191,7 @@ fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> 
         (true, false) => [-((1i64 << (bits - 1)) as f32), ((1i64 << (bits - 1)) - 1) as f32],
         (true, true) => [-(((1i64 << (bits - 1)) - 1) as f32), ((1i64 << (bits - 1)) - 1) as f32],
     };
-    // The step has to be large enough for both ends of the range to be representable.
+    // The step has to be large enough that both ends of the range can be represented.
     let by_min = if least * min > 0.0 { least / min } else { f32::MAX };
     let by_max = if largest * max > 0.0 { largest / max } else { f32::MAX };
     let (scale, inverse, min, max) = if by_min < by_max {

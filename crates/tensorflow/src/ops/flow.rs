@@ -1,4 +1,4 @@
-//! Reads operators that pass a tensor on unchanged.
+//! Reads operators whose result is an operand, unchanged.
 
 use strait_core::op::Identity;
 use strait_core::{Op, ReasonCode};
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Print", identity),
 ];
 
-/// Passes operand 0 on. Everything else that these operators do is only for debugging.
+/// Makes operand 0 the result. Everything else that these operators do is only for debugging.
 fn identity(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["message", "shape", "first_n", "summarize"]);
     pass(reader, 0, 0)
@@ -39,8 +39,7 @@ fn pass(reader: &mut OperatorReader<'_, '_>, operand: usize, result: usize) -> R
     reader.finish_result(result, Op::from(Identity {}), &[Arg::Operand(operand)])
 }
 
-/// A node of which only one operand and one result belong to branches that run: it passes that operand on as that
-/// result.
+/// Reads a node of which only one operand and one result belong to branches that run: this operand becomes this result.
 pub(super) fn passes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["N"]);
     let result = (0..reader.result_count()).find(|&result| reader.has_result(result));

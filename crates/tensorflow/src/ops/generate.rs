@@ -1,4 +1,4 @@
-//! Reads operators that make tensors from shapes and numbers.
+//! Reads operators that generate tensors from shapes and numbers.
 
 use strait_core::op::Reduction;
 use strait_core::op::{Cast, Expand, Identity, Op, Range, Select, ShapeOf};
@@ -7,7 +7,6 @@ use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Arg, Refusal, reduction_over};
 
 use super::Row;
-use super::shape::one;
 use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
@@ -33,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
     ("OneHot", one_hot),
 ];
 
-/// The shape of an operand as a tensor. It is a constant if all extents are known.
+/// Reads an operator whose result is the shape of an operand. The result is a constant if all extents are known.
 fn shape(reader: &mut OperatorReader<'_, '_>, position: usize, to: Elem) -> Result<(), Refusal> {
     let extents = reader.ty(position)?.shape;
     let list = match fixed_dims(&extents) {
@@ -84,7 +83,7 @@ fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(1)])
 }
 
-/// A tensor that has the shape and the type of the operand, and is filled with one number.
+/// Reads an operator whose result has the shape and the type of the operand, with all elements equal to `value`.
 fn like(reader: &mut OperatorReader<'_, '_>, value: f64) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let extents = reader.extents(&x)?;
@@ -100,10 +99,10 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &args)
 }
 
-/// One-hot encoding along a new axis: one value at the position that the index gives, and another value elsewhere. If
-/// an index is outside of the axis, the other value is everywhere.
+/// Reads a one-hot encoding along a new axis: one value at the position that the index gives, and another value
+/// elsewhere. If an index is outside of the axis, the result has only the other value.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let depth = one(reader, 1, "depth")?.max(0);
+    let depth = reader.given_int(1, "depth")?.max(0);
     let axis = reader.int("axis")?.unwrap_or(-1);
     let is_there = reader.is_at(&Arg::Operand(0), axis, depth)?;
     reader.finish(Select {}, &[is_there, Arg::Operand(2), Arg::Operand(3)])

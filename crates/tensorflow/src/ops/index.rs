@@ -8,7 +8,6 @@ use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use super::shape::one;
 use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
@@ -38,9 +37,10 @@ pub(super) const ROWS: &[Row] = &[
     ("Where", places),
 ];
 
-/// Gathers slices along an axis. If there are batch axes, the indices apply to one axis after these.
+/// Reads an operator that gathers slices along an axis. If there are batch axes, the indices apply to an axis after
+/// them.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = one(reader, 2, "axis")?;
+    let axis = reader.given_int(2, "axis")?;
     let rank = reader.rank(0)?;
     let axis = reader.axis(axis, rank)?;
     let indices = reader.indices(1)?;
@@ -71,7 +71,7 @@ fn by_slice(combine: Combination) -> Scatter {
     }
 }
 
-/// Scatters slices into a tensor of zeros. Slices for the same place are added.
+/// Reads an operator that scatters slices into a tensor of zeros. Slices for the same place are added.
 fn scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["bad_indices_policy"]);
     let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
@@ -92,11 +92,12 @@ fn scatter_into(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Re
     reader.finish(by_slice(combine), &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
-/// The position of the largest or smallest element. If several elements are equal, it is the first position.
+/// Reads an operator that finds the position of the largest or smallest element. If several elements are equal, the
+/// result is the first of their positions.
 fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
-        axis: one(reader, 1, "axis")?,
+        axis: reader.given_int(1, "axis")?,
         keep_dims: false,
         last: false,
     };
@@ -109,11 +110,12 @@ fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(
     }
 }
 
-/// The largest elements. They are always sorted, which is allowed even if `sorted` is false.
+/// Reads an operator that returns the largest elements. Here they are always sorted, which is allowed even if the
+/// attribute `sorted` is false.
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["sorted"]);
     let op = TopK {
-        k: one(reader, 1, "number of elements")?,
+        k: reader.given_int(1, "number of elements")?,
         axis: -1,
         largest: true,
     };
@@ -132,14 +134,14 @@ fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Refusal> {
     let op = Cumulative {
         of,
-        axis: one(reader, 1, "axis")?,
+        axis: reader.given_int(1, "axis")?,
         exclusive: reader.flag("exclusive")?,
         reverse: reader.flag("reverse")?,
     };
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// The positions of all elements that are not zero: one row of coordinates for each.
+/// Reads an operator that finds all elements that are not zero. The result has a row with the coordinates of each.
 fn places(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let columns = reader.push(NonZero {}, &[Arg::Operand(0)])?;
     let permutation = [1, 0].as_slice().into();

@@ -1,6 +1,4 @@
-//! The order of axes: TensorFlow mostly has channels last, and the ops of the IR have channels first.
-
-use std::slice::from_ref;
+//! The order of axes: most TensorFlow graphs have channels last, and the ops of the IR have channels first.
 
 use strait_core::Op;
 use strait_core::ReasonCode;
@@ -55,16 +53,10 @@ pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: A
         return Err(rank_of(rank));
     }
     let permutation = [0, rank - 1].into_iter().chain(1..rank - 1).map(|axis| axis as u32);
-    reader.push(
-        Transpose {
-            permutation: permutation.collect(),
-        },
-        from_ref(&x),
-    )
+    reader.transposed(&x, &permutation.collect::<Vec<u32>>())
 }
 
-/// Adds the node's last op, which works on channels first. If the node has channels last, its result is transposed
-/// back.
+/// Adds the node's last op, which takes channels first. If the node has channels last, its result is transposed back.
 pub(super) fn finish(
     reader: &mut OperatorReader<'_, '_>,
     layout: Layout,
@@ -80,12 +72,8 @@ pub(super) fn finish(
         return Err(rank_of(rank));
     }
     let permutation = std::iter::once(0).chain(2..rank).chain([1]).map(|axis| axis as u32);
-    reader.finish(
-        Transpose {
-            permutation: permutation.collect(),
-        },
-        &[result],
-    )
+    let permutation = permutation.collect();
+    reader.finish(Transpose { permutation }, &[result])
 }
 
 fn rank_of(rank: usize) -> Refusal {

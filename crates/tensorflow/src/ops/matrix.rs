@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use strait_core::op::{Identity, Transpose};
+use strait_core::op::Identity;
 use strait_import::{Arg, Refusal, einsum, matrix_product};
 
 use super::Row;
@@ -39,9 +39,8 @@ fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, 
     let mut permutation: Vec<u32> = (0..rank as u32).collect();
     match permutation.as_mut_slice() {
         [.., a, b] => std::mem::swap(a, b),
-        // Shape inference reports what is wrong with this operand.
+        // If the operand has fewer than two axes, shape inference will report the error.
         _ => return reader.push(Identity {}, from_ref(x)),
     }
-    let permutation = permutation.into();
-    reader.push(Transpose { permutation }, from_ref(x))
+    reader.transposed(x, &permutation)
 }

@@ -1,5 +1,5 @@
-//! Translates the operators of TensorFlow. There is one row for each operator, and one file for each family of
-//! operators.
+//! Translates TensorFlow's operators to ops. Each operator has a row in a table, and each family of operators has a
+//! file.
 
 mod activation;
 mod arithmetic;
@@ -62,7 +62,7 @@ fn rows() -> &'static BTreeMap<&'static str, Map> {
 
 pub(crate) use refused::loops;
 
-/// The names of all operators that are read besides `Const` and `Placeholder`, in alphabetical order.
+/// The names of all operators that are read, except `Const` and `Placeholder`, in alphabetical order.
 pub fn operators() -> Vec<&'static str> {
     rows().keys().copied().collect()
 }

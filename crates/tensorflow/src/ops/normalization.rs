@@ -2,8 +2,8 @@
 
 use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Add, AveragePool, BatchNormalization, Div};
-use strait_import::{Arg, Refusal};
+use strait_core::op::{Add, BatchNormalization, Div};
+use strait_import::{Arg, Refusal, Window};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
@@ -31,10 +31,10 @@ fn bias_add(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[Arg::Operand(0), bias])
 }
 
-/// Batch normalization at inference, with the statistics as operands.
+/// Reads a batch normalization at inference, with the statistics as operands.
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["exponential_avg_factor"]);
-    // If `is_training` is absent, it is true.
+    // If the attribute `is_training` is absent, it counts as true.
     let is_training = match reader.has_attribute("is_training") {
         true => reader.flag("is_training")?,
         false => true,
@@ -52,9 +52,9 @@ fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     finish(reader, layout, BatchNormalization { epsilon }, &operands)
 }
 
-/// Computes x / (bias + alpha · Σ x²) ^ beta. The sum is over the element's own channel and up to `depth_radius`
-/// channels before and after it; channels that do not exist count as 0. The sum is computed by an average pool along
-/// the channels, which counts padding.
+/// Reads a local response normalization: x / (bias + alpha · Σ x²) ^ beta. The sum is over the element's own channel
+/// and up to `depth_radius` channels before and after it; channels that do not exist count as 0. The sum is computed by
+/// an average pool along the channels, which counts padding.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = reader.int("depth_radius")?.unwrap_or(5);
     let [bias, alpha, beta] = [("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)];
@@ -73,14 +73,7 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let squares = reader.times(&x, &x)?;
     let rows = reader.reshaped(&squares, &[-1, 1, 1, channels])?;
     let size = 2 * radius + 1;
-    let pool = AveragePool {
-        size: smallvec![1, size],
-        stride: smallvec![1, 1],
-        pad: smallvec![0, radius, 0, radius],
-        dilation: smallvec![1, 1],
-        ceil: false,
-        count_include_pad: true,
-    };
+    let pool = Window::dense(smallvec![0, radius, 0, radius]).average_pool(smallvec![1, size], false, true);
     let mean = reader.push(pool, &[rows])?;
     let mean = reader.reshaped(&mean, &extents)?;
     let scaled = reader.scaled(&mean, f64::from(alpha) * f64::from(size))?;

@@ -10,7 +10,7 @@ use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[("Pad", pad), ("PadV2", pad), ("MirrorPad", mirror)];
 
-/// The padding before and after each axis, from operand 1: a matrix with one row for each axis.
+/// The padding before and after each axis. Operand 1 has it as a matrix with one row for each axis.
 pub(super) fn amounts(
     reader: &mut OperatorReader<'_, '_>,
     position: usize,
@@ -27,7 +27,7 @@ pub(super) fn amounts(
     }
 }
 
-/// Padding with a constant. The amounts are put in the order of the IR: first those before each axis, then those after.
+/// A pad op with a constant. Its amounts have the order of the IR: first those before each axis, then those after.
 pub(super) fn constant(amounts: &[[i64; 2]], value: f32) -> Pad {
     let begins = amounts.iter().map(|[begin, _]| *begin);
     let ends = amounts.iter().map(|[_, end]| *end);
@@ -42,7 +42,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let amounts = amounts(reader, 1, "padding", rank)?;
     if reader.has(2) && !reader.ty(2)?.elem.is_float() {
-        // The op cannot hold an arbitrary integer, but it can hold 0.
+        // The op cannot represent every integer as the value of the padding, but it can represent 0.
         let value = reader.known_ints(2, "value")?.unwrap_or_default();
         if value.iter().any(|&value| value != 0) {
             return Err(Refusal::Unsupported(format!(
@@ -55,7 +55,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(constant(&amounts, value), &[Arg::Operand(0)])
 }
 
-/// Padding that mirrors at the border. The element at the border is repeated if the mode is SYMMETRIC.
+/// Reads padding that mirrors at the border. The element at the border is repeated if the mode is SYMMETRIC.
 fn mirror(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let amounts = amounts(reader, 1, "padding", rank)?;

@@ -1,9 +1,9 @@
 //! Reads pools.
 
 use smallvec::SmallVec;
-use strait_core::op::{AveragePool, Cast, MaxPool};
+use strait_core::op::{Cast, MaxPool};
 use strait_core::{Elem, ReasonCode};
-use strait_import::{Arg, Refusal};
+use strait_import::{Arg, Refusal, Window};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
@@ -31,17 +31,10 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refu
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;
     let window = window(reader, layout, &extents(&size))?;
-    let op = MaxPool {
-        size,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: false,
-    };
-    largest(reader, layout, op)
+    largest(reader, layout, window.max_pool(size, false))
 }
 
-/// A maximum pool whose window and strides are operands.
+/// Reads a max pool whose window and strides are operands.
 fn max_pool_of_operands(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let list = |reader: &mut OperatorReader<'_, '_>, position, key| -> Result<SmallVec<[u32; 2]>, Refusal> {
@@ -61,21 +54,18 @@ fn max_pool_of_operands(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refus
         }
         other => return Err(Refusal::Unsupported(format!("`padding` is `{other}`"))),
     }
-    let op = MaxPool {
-        size,
+    let window = Window {
         stride,
-        pad,
-        dilation: SmallVec::from_elem(1, 2),
-        ceil: false,
+        ..Window::dense(pad)
     };
-    largest(reader, layout, op)
+    largest(reader, layout, window.max_pool(size, false))
 }
 
 fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), Refusal> {
     let elem = reader.ty(0)?.elem;
     let x = to_first(reader, layout, Arg::Operand(0))?;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats can represent all of these integers exactly.
+        // The operand's integers are converted to floats, which can represent all of them exactly.
         let x = reader.converted(&x, Elem::F32)?;
         let largest = reader.push(op, &[x])?;
         return finish(reader, layout, Cast { to: elem }, &[largest]);
@@ -83,19 +73,11 @@ fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> 
     finish(reader, layout, op, &[x])
 }
 
-/// An average pool. Padding is not counted in the mean.
+/// Reads an average pool. Padding is not counted in the mean.
 fn average_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;
     let window = window(reader, layout, &extents(&size))?;
-    let op = AveragePool {
-        size,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: false,
-        count_include_pad: false,
-    };
     let x = to_first(reader, layout, Arg::Operand(0))?;
-    finish(reader, layout, op, &[x])
+    finish(reader, layout, window.average_pool(size, false, false), &[x])
 }

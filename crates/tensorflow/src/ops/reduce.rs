@@ -34,7 +34,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Reduces booleans, which are converted to the integers 0 and 1.
+/// Reads a reduction of booleans, which are converted to the integers 0 and 1.
 fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let Some((axes, keep)) = axes(reader)? else {
         return reader.finish(Identity {}, &[Arg::Operand(0)]);

@@ -1,9 +1,10 @@
-//! Operators that are not read: the reasons, and how a model with such operators can still be read.
+//! For operators that are not read: the reasons, and options with which a model that has such operators can still be
+//! read.
 
 use std::collections::BTreeSet;
 
 use strait_core::{Reason, ReasonCode};
-use strait_import::NodeFault;
+use strait_import::{NodeFault, option};
 
 use crate::graph::Graph;
 use crate::switches::Port;
@@ -83,32 +84,21 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The options with which the graph ends at the tensors `before`, or begins at the tensors `behind`.
+/// The options with which the graph ends at the tensors `before` or begins at the tensors `behind`, as text for a
+/// message.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
-    let end = format!(
-        "ending the graph in front of it, with {}",
-        option(graph, "outputs", before)
-    );
-    let begin = format!(
-        "beginning the graph behind it, with {}",
-        option(graph, "inputs", behind)
-    );
-    let ways = [
-        (!before.is_empty()).then_some(end),
-        (!behind.is_empty()).then_some(begin),
-    ];
-    let ways: Vec<String> = ways.into_iter().flatten().collect();
+    let mut ways = Vec::new();
+    for (ports, key, way) in [
+        (before, "outputs", "ending the graph in front of it"),
+        (behind, "inputs", "beginning the graph behind it"),
+    ] {
+        if !ports.is_empty() {
+            let option = option(key, ports.iter().map(|&port| graph.tensor(port)));
+            ways.push(format!("{way}, with {option}"));
+        }
+    }
     match ways.is_empty() {
         true => String::new(),
         false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
     }
-}
-
-/// A list of tensors, written as an option of a configuration.
-fn option(graph: &Graph, key: &str, ports: &BTreeSet<Port>) -> String {
-    let names: Vec<String> = ports
-        .iter()
-        .map(|&port| format!("\"{}\"", graph.tensor(port)))
-        .collect();
-    format!("`{key} = [{}]`", names.join(", "))
 }

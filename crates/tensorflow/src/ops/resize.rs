@@ -1,6 +1,6 @@
 //! Reads resizes of images, which have channels last.
 
-use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Resize, ResizeMode, Switch};
+use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Elem, ReasonCode};
 use strait_import::{Arg, Refusal};
 
@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     ("ResizeBicubic", |reader| resize(reader, ResizeMode::Cubic)),
 ];
 
-/// Resizes an image. The attributes say how coordinates are mapped: by pixel centres, by corners, or by edges.
+/// Reads a resize of an image. The attributes say how coordinates are mapped: by pixel centres, by corners, or by
+/// edges.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
     let (corners, centers) = (reader.flag("align_corners")?, reader.flag("half_pixel_centers")?);
     let coordinate = match (corners, centers) {
@@ -30,16 +31,18 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         return Err(Refusal::invalid(ReasonCode::Resize, text));
     };
     let sizes = [*batch, *channels, *rows, *columns];
-    // If corners or centres are aligned, ties are rounded up. Otherwise coordinates are truncated.
+    // If corners or centres are aligned, coordinates are rounded to the nearest position, and ties up. Otherwise they
+    // are truncated.
     let nearest = match coordinate {
         Coordinate::Asymmetric => Nearest::Floor,
         _ => Nearest::RoundPreferCeil,
     };
     let op = Resize {
         nearest,
-        // If centres are aligned, TensorFlow uses the sharper cubic filter, and excludes elements outside of the image.
-        exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
-        cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
+        // If centres are aligned, TensorFlow uses the cubic filter with the coefficient −½, and excludes elements
+        // outside of the image.
+        exclude_outside: mode == ResizeMode::Cubic && centers,
+        cubic: if centers { -0.5 } else { -0.75 },
         ..Resize::to_sizes(mode, coordinate, &sizes)
     };
     let mut x = to_first(reader, Layout::Last, Arg::Operand(0))?;

@@ -1,21 +1,13 @@
-//! Reads windows that slide over an image: strides, dilations and padding.
+//! Reads the strides, dilations and padding of windows that slide over an image.
 
 use smallvec::SmallVec;
 use strait_core::{Dim, ReasonCode};
-use strait_import::Refusal;
+use strait_import::{Refusal, Window, same_padding};
 
 use super::layout::Layout;
 use crate::operator_reader::OperatorReader;
 
-/// Strides, dilations and padding of a window, for each axis of the image.
-pub(super) struct Window {
-    pub(super) stride: SmallVec<[u32; 2]>,
-    pub(super) dilation: SmallVec<[u32; 2]>,
-    /// The padding: first the amounts before all axes, then those after.
-    pub(super) pad: SmallVec<[u32; 4]>,
-}
-
-/// The entries of a list attribute for the image axes. The entries for batch and channels have to be 1.
+/// The entries of a list attribute that belong to image axes. The entries for batch and channels have to be 1.
 pub(super) fn spatial(
     reader: &mut OperatorReader<'_, '_>,
     key: &'static str,
@@ -28,7 +20,7 @@ pub(super) fn spatial(
     of_image(key, list, layout, axes).map(Some)
 }
 
-/// Like [`spatial`], for a list that is not an attribute.
+/// Like [`spatial`], for a list that is not an attribute of the node.
 pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let is_one = |axis: usize| list.get(axis) == Some(&1);
     if list.len() != axes + 2 {
@@ -44,7 +36,7 @@ pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> 
     numbers.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("`{key}` is {list:?}")))
 }
 
-/// A window of this size over operand 0.
+/// The strides, dilations and padding of a window of this size over operand 0.
 pub(super) fn window(reader: &mut OperatorReader<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
     let axes = size.len();
     let ones = || SmallVec::from_elem(1, axes);
@@ -86,26 +78,20 @@ fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>
     numbers.ok_or_else(wrong)
 }
 
-/// The padding before and after an axis that gives ⌈extent / stride⌉ windows. If the total is odd, one more is added
-/// after the axis.
+/// The padding before and after an axis with which there are ⌈extent / stride⌉ windows. If the sum of both is odd, the
+/// padding after the axis is larger by one.
 pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
-    let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation.into()));
-    let reach = reach.and_then(|n| n.checked_add(1)).ok_or_else(wrong)?;
-    let total = match (extent, stride) {
-        (_, 0) | (None, _) => return Err(wrong()),
+    let extent = match extent {
         // With a stride of 1 there are as many windows as elements, so the padding does not depend on the extent.
-        (_, 1) => reach - 1,
-        (Some(Dim::Fixed(extent)), _) => {
-            let steps = extent.div_ceil(stride.into()).saturating_sub(1);
-            let needed = steps.checked_mul(stride.into()).and_then(|n| n.checked_add(reach));
-            needed.ok_or_else(wrong)?.saturating_sub(*extent)
-        }
-        (Some(Dim::Named(_)), _) => {
+        Some(_) if stride == 1 => 1,
+        Some(Dim::Fixed(extent)) => *extent,
+        Some(Dim::Named(_)) => {
             let text = "the padding depends on a symbolic dimension; bind it to a number";
             return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
         }
+        None => return Err(wrong()),
     };
-    let total = u32::try_from(total).map_err(|_| wrong())?;
+    let total = same_padding(extent, size, stride, dilation).ok_or_else(wrong)?;
     Ok((total / 2, total - total / 2))
 }

@@ -1,4 +1,5 @@
-//! However a file is damaged, reading ends with an error or a module, and takes no more memory than the file warrants.
+//! Tests that reading a damaged file ends with an error or a module, and needs no more memory than the size of the file
+//! justifies.
 
 use strait_import::{Decoded, ReadError, ReadOptions};
 
@@ -62,7 +63,7 @@ impl Random {
     }
 }
 
-/// Reads damaged bytes: any answer will do, but not a panic.
+/// Reads damaged bytes. Any result is accepted, but not a panic.
 fn survives(bytes: Vec<u8>) -> Result<(), ReadError> {
     let module = Model::decode(bytes.into())?.read(&ReadOptions::default())?;
     assert_eq!(
@@ -82,7 +83,7 @@ fn the_whole_network_is_read() {
 fn a_graph_that_is_cut_anywhere_survives() {
     let whole = encoded(network());
     for length in 0..whole.len() {
-        // Between two nodes what is left is a graph.
+        // If the file is cut between two nodes, the rest is a valid graph.
         let _ = survives(whole[..length].to_vec());
     }
 }

@@ -1,4 +1,4 @@
-//! Which part of a graph is read, and what of it is refused.
+//! Tests of which part of a graph is read, and which parts are refused.
 
 use bytes::Bytes;
 use prost::Message;
@@ -24,7 +24,7 @@ fn what_nothing_takes_is_an_output() {
     };
     let expect = ["x:0 f32[1, 4]", "b:0 f32[1, 4]", "c:0 f32[1, 4]"];
     assert_eq!(ports(&read(nodes()).unwrap()), expect);
-    // A node stands for its first result, at either end.
+    // The name of a node stands for its first result, as an input and as an output.
     let part = cut(nodes(), &["a"], &["c"], &[]).unwrap();
     assert_eq!(ports(&part), ["a:0 f32[1, 4]", "c:0 f32[1, 4]"]);
 }
@@ -108,7 +108,7 @@ fn what_is_made_beside_an_operator_has_no_name_of_the_file() {
         conv("Conv2D", "x"),
         node("Relu6", "Relu6", &["Conv2D"]).float(),
         conv("Conv2D_1", "Relu6"),
-        // Nothing but moves: the last of them has its name.
+        // These operators only move elements: the last of the ops that they become gets the operator's name.
         list("block", &[2, 2]),
         list("pads", &[0, 0, 0, 0]),
         node("pads/shaped", "Reshape", &["pads", "block"]),
@@ -185,8 +185,8 @@ fn variables_say_how_to_freeze_the_graph() {
     }
 }
 
-/// The operators that networks of images, sounds and words consist of, in frozen graphs; and those that tools for chips name in
-/// the patterns that they fuse.
+/// The operators of usual networks for images, sounds and texts, in frozen graphs, and the operators that tools for
+/// chips name in their fusion patterns.
 const USUAL: &str = "
     Identity Conv2D Conv3D DepthwiseConv2dNative Conv2DBackpropInput BiasAdd Add AddV2 Sub Mul Neg Maximum Minimum Pow Square
     SquaredDifference Sqrt Rsqrt RealDiv Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh Softplus Softmax LogSoftmax MatMul
@@ -267,7 +267,7 @@ fn a_normalization_that_is_being_trained_is_refused_by_name() {
         text.contains("`bn` (FusedBatchNormV3): it is in training mode"),
         "{text}"
     );
-    // It is true where nothing is said.
+    // If the attribute is absent, it counts as true.
     nodes[5].attr.remove("is_training");
     assert!(error(read(nodes)).contains("it is in training mode"));
 }

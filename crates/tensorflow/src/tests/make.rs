@@ -1,4 +1,4 @@
-//! Graphs for tests.
+//! Makes graphs for tests.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl NodeDef {
         self
     }
 
-    /// The node with element type f32 as `T`.
+    /// The node with f32 as its attribute `T`.
     pub(super) fn float(self) -> NodeDef {
         self.with("T", Value::Type(1))
     }
@@ -50,7 +50,7 @@ pub(super) fn extents(extents: &[i64]) -> TensorShapeProto {
     }
 }
 
-/// An input of f32 with these extents, −1 where one is not known; without any where there are none.
+/// An f32 input with these extents; −1 stands for an unknown extent. Without extents, the input has no shape.
 pub(super) fn placeholder(name: &str, shape: Option<&[i64]>) -> NodeDef {
     let node = node(name, "Placeholder", &[]).with("dtype", Value::Type(1));
     match shape {
@@ -64,7 +64,7 @@ fn of_tensor(name: &str, dtype: i32, tensor: TensorProto) -> NodeDef {
     node.with("value", Value::Tensor(Box::new(TensorProto { dtype, ..tensor })))
 }
 
-/// A constant of f32, as bytes.
+/// An f32 constant, stored as bytes.
 pub(super) fn floats(name: &str, shape: &[i64], values: &[f32]) -> NodeDef {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let tensor = TensorProto {
@@ -75,7 +75,7 @@ pub(super) fn floats(name: &str, shape: &[i64], values: &[f32]) -> NodeDef {
     of_tensor(name, 1, tensor)
 }
 
-/// A constant list of i32.
+/// A constant that is a list of i32.
 pub(super) fn list(name: &str, values: &[i32]) -> NodeDef {
     let tensor = TensorProto {
         tensor_shape: Some(extents(&[values.len() as i64])),
@@ -85,7 +85,7 @@ pub(super) fn list(name: &str, values: &[i32]) -> NodeDef {
     of_tensor(name, 3, tensor)
 }
 
-/// A constant truth value.
+/// A constant that is a boolean.
 pub(super) fn truth(name: &str, value: bool) -> NodeDef {
     let tensor = TensorProto {
         tensor_shape: Some(extents(&[])),
@@ -111,7 +111,7 @@ pub(super) fn model(nodes: Vec<NodeDef>) -> Result<Model, ReadError> {
     Model::decode(encoded(nodes).into())
 }
 
-/// The module of a graph without options.
+/// The module of a graph, read without options.
 pub(super) fn read(nodes: Vec<NodeDef>) -> Result<Module, ReadError> {
     cut(nodes, &[], &[], &[])
 }
@@ -135,7 +135,7 @@ pub(super) fn cut(
     Ok(module)
 }
 
-/// The types of inputs and outputs, by their names.
+/// The names and types of inputs and outputs.
 pub(super) fn ports(module: &Module) -> Vec<String> {
     let graph = module.main();
     let all = graph.inputs().iter().chain(graph.outputs());

@@ -1,10 +1,10 @@
-//! Branches that constants decide between, and those that nothing decides.
+//! Tests of branches that are decided by constants, and of others.
 
 use super::make::{error, floats, node, ops, placeholder, ports, read, truth};
 use crate::proto::{NodeDef, Value};
 
-/// Batch normalization as TensorFlow 1 writes it, on a condition by this name: with the statistics of the batch in one branch,
-/// and its own ones in the other.
+/// Batch normalization as TensorFlow 1 writes it, with a condition of this name. One branch uses the statistics of the
+/// batch, and the other branch the stored statistics.
 fn normalization(condition: &str) -> Vec<NodeDef> {
     let mut nodes = vec![
         placeholder("x", Some(&[1, 2, 2, 3])),

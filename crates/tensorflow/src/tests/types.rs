@@ -1,4 +1,4 @@
-//! Types of the tensors at which a graph begins.
+//! Tests of the types of the tensors at which a graph begins.
 
 use super::make::{cut, error, extents, floats, graph, ints, node, placeholder, ports, read, text};
 use crate::Model;
@@ -34,7 +34,7 @@ fn a_filter_says_how_many_channels_an_image_has() {
         let module = cut(nodes(input), &[], &["y"], &bind).unwrap();
         assert_eq!(ports(&module), ["x:0 f32[x:0.0, 4, 5, 2]", "y:0 f32[x:0.0, 4, 5, 1]"]);
     }
-    // The node's name does as well.
+    // In a key, the node's name can stand for its first result.
     let module = cut(nodes("x"), &[], &["y"], &[("x.0", 1), ("x.1", 4), ("x.2", 5)]).unwrap();
     assert_eq!(ports(&module)[0], "x:0 f32[1, 4, 5, 2]");
     let text = error(cut(nodes("x"), &[], &["y"], &[("x:0.4", 1)]));

@@ -1,49 +1,8 @@
 //! Checks whether LiteRT has kernels for the grids of a quantized operator. An operator is refused if LiteRT refuses
-//! it, and also if LiteRT computes it as if its grids were different ones.
+//! it, and also if LiteRT ignores its grids and computes with others.
 
 use crate::graph::{Graph, Tensor};
 use strait_core::{Elem, QuantParams};
-
-/// Operators whose kernels only move or compare codes. They need the same grid for operands and result.
-const KEEPS: &[&str] = &[
-    "AVERAGE_POOL_2D",
-    "BATCH_TO_SPACE_ND",
-    "BROADCAST_TO",
-    "CONCATENATION",
-    "DEPTH_TO_SPACE",
-    "DYNAMIC_UPDATE_SLICE",
-    "EMBEDDING_LOOKUP",
-    "EXPAND_DIMS",
-    "GATHER",
-    "GATHER_ND",
-    "MATRIX_SET_DIAG",
-    "MAXIMUM",
-    "MAX_POOL_2D",
-    "MINIMUM",
-    "MIRROR_PAD",
-    "PACK",
-    "PAD",
-    "PADV2",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "RESHAPE",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "REVERSE_SEQUENCE",
-    "REVERSE_V2",
-    "SELECT",
-    "SELECT_V2",
-    "SLICE",
-    "SPACE_TO_BATCH_ND",
-    "SPACE_TO_DEPTH",
-    "SPLIT",
-    "SPLIT_V",
-    "SQUEEZE",
-    "STRIDED_SLICE",
-    "TILE",
-    "TRANSPOSE",
-    "UNPACK",
-];
 
 /// Operators, and the code types for which LiteRT has no kernel.
 const WITHOUT: &[(&str, &[Elem])] = &[
@@ -75,11 +34,11 @@ const HALF: f32 = 1.0 / 256.0;
 /// The scale with which 15 bits cover the range from 0 to 1.
 const HALF_OF_16: f32 = 1.0 / 32768.0;
 
-/// The largest accepted difference between the scale that the file gives for a bias and the scale of the products, in
-/// steps of the result.
+/// The largest accepted |s_x·s_w − s_b| / s_y, where s_b is the scale that the file gives for a bias, and s_x, s_w and
+/// s_y are the scales of image, weights and result.
 const MOST_OFF: f64 = 0.02;
 
-/// If an operator sums products: the positions of image, weights and bias among its operands, and the axis of the
+/// For an operator that sums products: the positions of image, weights and bias among its operands, and the axis of the
 /// weights along which the output channels run.
 fn sum(name: &str) -> Option<([usize; 3], u8)> {
     match name {
@@ -94,8 +53,9 @@ fn grid(tensor: Option<&Tensor>) -> Option<&QuantParams> {
     tensor?.grid.as_ref()
 }
 
-/// Refuses an operator unless LiteRT has a kernel for its grids.
-pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
+/// Refuses an operator unless LiteRT has a kernel for its grids. If `keeps_grid` is true, the kernel needs the same grid
+/// for operands and result.
+pub(super) fn check(graph: &Graph<'_>, position: usize, keeps_grid: bool) -> Result<(), String> {
     let (node, name) = (&graph.nodes[position], graph.code(position).name());
     let tensor = |index: &Option<usize>| index.and_then(|index| graph.tensors.get(index));
     let operands: Vec<Option<&Tensor>> = node.inputs.iter().map(tensor).collect();
@@ -142,7 +102,7 @@ pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
         }
     }
     let rescales = name == "CONCATENATION" && codes == Elem::U8;
-    if KEEPS.contains(&name.as_str()) && !rescales {
+    if keeps_grid && !rescales {
         let mut grids = all().filter_map(|tensor| Some((tensor, tensor.grid.as_ref()?)));
         if let Some((_, first)) = grids.next()
             && let Some((other, _)) = grids.find(|(_, grid)| *grid != first)
@@ -165,8 +125,8 @@ fn is_near(grid: &QuantParams, (scale, zero): (f32, i32)) -> bool {
         .is_some_and(|(own, point)| point == zero && (own - scale).abs() <= 1e-6 * scale)
 }
 
-/// Refuses a sum of products unless LiteRT has a kernel for its grids. Weights on a grid with float activations are
-/// checked by other code.
+/// Refuses a sum of products unless LiteRT has a kernel for its grids. Layers whose weights are codes and whose
+/// activations are floats are checked elsewhere.
 fn products([image, weight, bias]: [Option<&Tensor>; 3], result: Option<&QuantParams>, axis: u8) -> Result<(), String> {
     let (Some(x), Some(y)) = (grid(image), result) else {
         return match (grid(image), result) {

@@ -1,8 +1,8 @@
 //! Builds a module of the float stage from a TFLite file.
 //!
-//! `tensors` has what the file says about tensors, and `nodes` reads one operator at a time. The functions in `ops`
-//! (one file for each family of operators) translate an operator, using an `OperatorReader`. Everything else is done by
-//! `strait-import`.
+//! `tensors` provides the file's constants and the types of other tensors, and `nodes` reads one operator at a time.
+//! The functions in `ops` (one file for each family of operators) translate an operator, using an `OperatorReader`.
+//! Everything else is done by `strait-import`.
 
 mod grids;
 mod nodes;
@@ -16,7 +16,7 @@ use crate::graph::{Graph, root};
 use bytes::Bytes;
 use std::path::Path;
 use strait_core::Module;
-use strait_import::{Assumed, Cut, Decoded, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
+use strait_import::{Assumed, Decoded, ReadError, ReadOptions, Scope, Wiring, with_batch};
 
 /// The largest size in bytes of a file that is read. Offsets in a flatbuffer have only 31 bits, but larger files store
 /// their buffers after the flatbuffer.
@@ -30,7 +30,7 @@ pub struct Model {
     nodes: Vec<String>,
 }
 
-/// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
+/// Reads the model at `path`: does what [`Model::open`] and [`Model::read`] do.
 ///
 /// # Errors
 /// See [`Model::open`] and [`Model::read`].
@@ -73,39 +73,6 @@ impl Model {
         }
         Ok(Model { bytes, tensors, nodes })
     }
-
-    fn build(
-        &self,
-        options: &ReadOptions,
-        batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
-    ) -> Result<(Module, Assumed), ReadError> {
-        let graph = Graph::new(&self.bytes)?;
-        let wiring = wiring(&graph)?;
-        let source = tensors::Tensors { graph: &graph };
-        strait_import::check_bind(&options.bind, || source.keys())?;
-        let cut = strait_import::cut(&wiring, options)?;
-        for &input in &cut.inputs {
-            tensors::check(&graph.tensors[input.position()]).map_err(|reason| ReadError::Tensor {
-                tensor: wiring.name(input).into(),
-                reason,
-            })?;
-        }
-        let mut scope = Scope {
-            wiring: &wiring,
-            source: &source,
-            bind: &options.bind,
-        };
-        let batch = batch(&scope, &cut);
-        let mut bind = options.bind.clone();
-        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
-        scope.bind = &bind;
-        let mut nodes = nodes::Nodes {
-            graph: &graph,
-            hybrid_as_float: options.hybrid_as_float,
-        };
-        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
-        Ok((module, Assumed { batch, ..assumed }))
-    }
 }
 
 impl Decoded for Model {
@@ -122,24 +89,36 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// Only the operators that the outputs need are read. Layers are named after their results.
+    /// Only the operators that the outputs need are read. Layers are named after their results. The batch is the free
+    /// dimension that is the first one of every input.
     ///
     /// # Errors
     /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of
     /// the options.
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
-    }
-
-    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// returned value also lists the dimensions that were bound in this way.
-    ///
-    /// # Errors
-    /// See [`Model::read`].
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, |scope, cut| {
-            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
-        })
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
+        let graph = Graph::new(&self.bytes)?;
+        let wiring = wiring(&graph)?;
+        let source = tensors::Tensors { graph: &graph };
+        strait_import::check_bind(&options.bind, || source.keys())?;
+        let cut = strait_import::cut(&wiring, options)?;
+        for &input in &cut.inputs {
+            tensors::check(&graph.tensors[input.position()]).map_err(|reason| ReadError::Tensor {
+                tensor: wiring.name(input).into(),
+                reason,
+            })?;
+        }
+        let (batch, bind) = with_batch(&wiring, &source, &cut, &options.bind, is_single);
+        let scope = Scope {
+            wiring: &wiring,
+            source: &source,
+            bind: &bind,
+        };
+        let mut nodes = nodes::Nodes {
+            graph: &graph,
+            hybrid_as_float: options.hybrid_as_float,
+        };
+        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, ..assumed }))
     }
 
     fn may_be_hybrid(&self) -> bool {
@@ -166,7 +145,8 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     for &input in &graph.inputs {
         wiring.input(name(input))?;
     }
-    // A constant without elements has no bytes in the file. So an empty tensor that nothing else defines is a constant.
+    // A constant without elements has no bytes in the file. So a tensor without elements is taken as a constant, unless
+    // it is an input or a result.
     let mut is_made = vec![false; graph.tensors.len()];
     let results = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     for &index in results.chain(&graph.inputs) {
@@ -177,7 +157,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
             wiring.constant(&tensor.name)?;
         }
     }
-    // If no operator in the file writes a variable, it is left out of the operands.
+    // A variable that no operator in the file writes is omitted from the operands.
     let is_there = |&index: &usize| !graph.tensors[index].is_variable || is_made[index];
     for (position, node) in graph.nodes.iter().enumerate() {
         let operands = node.inputs.iter().map(|operand| operand.filter(is_there).map(name));

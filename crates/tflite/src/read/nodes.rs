@@ -1,4 +1,4 @@
-//! Reads the operators of a graph with the functions for their kinds. An operator is refused if its version is newer
+//! Reads the operators of a graph, each with the function for its kind. An operator is refused if its version is newer
 //! than the versions that we know.
 
 use super::{grids, operator_reader::OperatorReader, ops, tensors};
@@ -8,7 +8,7 @@ use strait_import::{Builder, Reader, Refusal};
 /// The operators of a graph.
 pub(super) struct Nodes<'g> {
     pub(super) graph: &'g Graph<'g>,
-    /// If true, integer weights of layers with float activations are read as floats; see
+    /// If true, the integer weights of hybrid layers, which have float activations, are read as floats; see
     /// [`strait_import::ReadOptions`].
     pub(super) hybrid_as_float: bool,
 }
@@ -24,7 +24,7 @@ impl<'g> Reader<'g> for Nodes<'g> {
         for tensor in operands.chain(results) {
             tensors::check(tensor).map_err(Refusal::Unsupported)?;
         }
-        grids::check(self.graph, position).map_err(Refusal::Unsupported)?;
+        grids::check(self.graph, position, row.keeps_grid).map_err(Refusal::Unsupported)?;
         let mut reader = OperatorReader::new(builder, self.graph, position, self.hybrid_as_float);
         (row.map)(&mut reader)?;
         reader.give_grids()?;

@@ -1,10 +1,10 @@
-//! One operator, as the functions in [`super::ops`] see it: a [`Layer`] with the operator's options.
+//! An operator as the functions in [`super::ops`] read it: a [`Layer`] together with the operator's options.
 
 use crate::graph::{Graph, Node, Tensor};
 use crate::schema::{Activation, BuiltinOptions};
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
-use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose, Unary};
+use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose};
 use strait_core::{Elem, QuantParams, ReasonCode};
 pub(super) use strait_import::{Arg, Refusal};
 use strait_import::{Builder, Layer};
@@ -17,7 +17,7 @@ pub(super) struct OperatorReader<'b, 'g> {
     hybrid_as_float: bool,
 }
 
-/// Reads a field of a table. Refuses the operator if the field does not follow the schema.
+/// Returns a field of a table. Refuses the operator if the field does not follow the schema.
 pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
     read.map_err(|error| {
         let text = format!(
@@ -44,7 +44,7 @@ macro_rules! options {
     };
 }
 
-/// Reads a field of options. The options may be absent; the field then has its default.
+/// Reads a field of options. If the options are absent, the result is the field's default.
 macro_rules! option {
     ($options:expr, $name:ident, $default:expr) => {
         match &$options {
@@ -99,7 +99,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.result_of_file(position)?.grid.as_ref()
     }
 
-    /// Refuses integer weights for float activations, because LiteRT quantizes such activations anew in each run.
+    /// Refuses integer weights in combination with float activations, because LiteRT quantizes such activations anew in
+    /// each run.
     pub(super) fn not_hybrid(&self, activation: usize, weight: usize) -> Result<(), Refusal> {
         let is_hybrid = self.operand_grid(weight).is_some() && self.operand_grid(activation).is_none();
         match is_hybrid && !self.hybrid_as_float {
@@ -111,7 +112,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// Ends the layer with an op, followed by the fused activation.
+    /// Ends the layer with an op and the fused activation after it.
     pub(super) fn finish_activated(
         &mut self,
         op: impl Into<Op>,
@@ -155,17 +156,12 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
             }
         };
         let rank = self.arg_type(&image)?.shape.len();
-        let permutation = channels_last(rank);
-        self.finish(
-            Transpose {
-                permutation: permutation.as_slice().into(),
-            },
-            &[image],
-        )
+        let permutation = channels_last(rank).into();
+        self.finish(Transpose { permutation }, &[image])
     }
 
-    /// For an op without a fused activation: the activation that a tool has left out because the codes of the result
-    /// saturate.
+    /// The activation that a tool has left out because the codes of the result saturate; for operators that cannot have
+    /// a fused activation.
     fn hidden(&self, op: &Op, args: &[Arg]) -> Option<Op> {
         let operands = args.iter().map(|arg| match arg {
             Arg::Operand(position) => self.operand(*position).and_then(|id| self.builder.value_at(id)),
@@ -176,7 +172,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.hidden_activation(op, &operands, self.result_grid(0)?)
     }
 
-    /// Gives the results their grids. If a result is a value with another grid, it becomes a separate value.
+    /// Gives the results their grids. If the value of a result already has another grid, the result becomes a separate
+    /// value.
     pub(super) fn give_grids(&mut self) -> Result<(), Refusal> {
         for (position, index) in self.node.outputs.iter().enumerate() {
             let Some(grid) = index.and_then(|index| self.graph.tensors.get(index)?.grid.as_ref()) else {
@@ -187,8 +184,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(())
     }
 
-    /// Gives the grid of the result also to a value before the fused activation. The runtime only saturates once, after
-    /// the activation; saturating before it too changes no code.
+    /// Gives a value before the fused activation the grid of the result, too. The runtime saturates only after the
+    /// activation, but saturating before it as well changes no code.
     fn on_result_grid(&mut self, value: &Arg) {
         if let (Arg::Value(value), Some(grid)) = (value, self.result_grid(0)) {
             self.builder.give(*value, grid);
@@ -198,7 +195,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
     /// A value with channels last, transposed to channels first.
     pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
         let rank = self.arg_type(x)?.shape.len();
-        let permutation = channels_first(rank).as_slice().into();
+        let permutation = channels_first(rank).into();
         let image = self.push(Transpose { permutation }, from_ref(x))?;
         if let (Arg::Operand(position), Arg::Value(image)) = (x, &image)
             && let Some(grid) = self.operand_grid(*position)
@@ -208,7 +205,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(image)
     }
 
-    /// Ends the layer with this value.
+    /// Makes this value the result of the layer.
     pub(super) fn finish_value(&mut self, value: &Arg) -> Result<(), Refusal> {
         self.finish(Identity {}, from_ref(value))
     }
@@ -242,12 +239,7 @@ pub(super) fn function(activation: Activation) -> Result<Option<Op>, Refusal> {
         Activation::Relu => Some(Relu {}.into()),
         Activation::ReluN1To1 => Some(Clip { min: -1.0, max: 1.0 }.into()),
         Activation::Relu6 => Some(Clip { min: 0.0, max: 6.0 }.into()),
-        Activation::Tanh => Some(
-            Unary {
-                function: Function::Tanh,
-            }
-            .into(),
-        ),
+        Activation::Tanh => Some(Function::Tanh.into()),
         Activation::SignBit => return Err(Refusal::unsupported("the fused activation SIGN_BIT is not read")),
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn check(tensor: &Tensor) -> Result<(), String> {
 }
 
 impl Tensors<'_> {
-    /// The keys by which extents of inputs can be bound.
+    /// The keys with which values can be bound to extents of inputs.
     pub(super) fn keys(&self) -> BTreeSet<String> {
         let inputs = self.graph.inputs.iter().map(|&index| &self.graph.tensors[index]);
         let extents = inputs.flat_map(|tensor| declared(tensor).extents.unwrap_or_default());

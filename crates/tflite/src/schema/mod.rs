@@ -1,9 +1,10 @@
 //! Views of those tables of a TFLite file (version 3 of the format) that inference needs.
 //!
-//! In a file, each field of a table is identified by a number, its slot; the numbers below are these slots. Enums and
-//! kinds of options are numbers too. Fields that nothing reads are left out. `cargo xtask oracles --tflite` checks the
-//! numbers against LiteRT's package. Operators and element types are plain numbers, and `names.rs` has their names, so
-//! that a newer operator or type can be refused by its number.
+//! In a file, each field of a table is identified by a number, its slot; the numbers before the field names below are
+//! these slots. Values of enums and kinds of options are numbers, too. Fields that nothing reads are not listed. `cargo
+//! xtask oracles --tflite` checks the numbers against LiteRT's package. Operators and element types are not enums here
+//! but plain numbers, so that a newer operator or type can be refused with its number in the message. `names.rs` has
+//! their names.
 
 mod views;
 

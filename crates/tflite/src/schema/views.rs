@@ -1,5 +1,5 @@
-//! Macros for views of enums, tables and unions over bytes. They use the functions that `planus` provides for generated
-//! code: a field is only read and checked when the program asks for it.
+//! Macros for views of enums, tables and unions over bytes. The views use the functions that `planus` provides for
+//! generated code: a field is only read and checked when the program accesses it.
 
 const _: () = planus::check_version_compatibility("planus-1.3.0");
 
@@ -24,8 +24,8 @@ macro_rules! enums {
     )* };
 }
 
-/// Declares tables with the fields that we read. A field is given by its slot, its name, and its type with the default.
-/// A field without a default may be absent. For a union, the slot is that of the union's kind.
+/// Declares tables with the fields that we read. A field is declared by its slot, its name, its type, and its default.
+/// A field without a default may be absent. The slot of a union is that of the field with the union's kind.
 macro_rules! tables {
     ($a:lifetime $($(#[$doc:meta])* $name:ident {
         $($slot:literal $field:ident: $type:ty $(= $default:expr)?;)*
@@ -74,7 +74,7 @@ macro_rules! tables {
     (@value $field:ident, $default:expr) => { $field.unwrap_or($default) };
 }
 
-/// Declares a union of option tables. Only the tables that we read are members.
+/// Declares a union of option tables. Only the tables that we read are its members.
 macro_rules! options {
     ($(#[$doc:meta])* $name:ident { $($tag:literal $table:ident,)* }) => {
         $(#[$doc])*

@@ -1,4 +1,4 @@
-//! Flatbuffers by hand: tables with fields at their numbers, written one behind the other.
+//! Writes flatbuffers for tests: tables whose fields are given by their slots, one table after the other.
 #![allow(dead_code, reason = "each test takes a part of it")]
 
 /// A field of a table.
@@ -8,7 +8,7 @@ pub(crate) enum Value {
     Text(String),
     Table(Table),
     Tables(Vec<Table>),
-    /// As many times the first table, which stands in the file once.
+    /// A list that refers to one table this many times. The table is only once in the file.
     Same(usize, Table),
     Ints(Vec<i32>),
     Longs(Vec<i64>),
@@ -16,7 +16,7 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// A table: the number of each field, and what is in it.
+/// A table: the slot and the value of each field.
 #[derive(Clone, Default)]
 pub(crate) struct Table(pub(crate) Vec<(usize, Value)>);
 
@@ -156,7 +156,7 @@ pub(crate) fn graph(tensors: Vec<Table>, operators: Vec<Table>, inputs: &[i32], 
         .tables(3, operators)
 }
 
-/// A model of one graph, with these kinds of operators; of the buffers the first is empty.
+/// A model with one graph and these kinds of operators. The first buffer is empty.
 pub(crate) fn model(kinds: Vec<Table>, graph: Table, buffers: &[&[f32]]) -> Table {
     let bytes = |floats: &&[f32]| floats.iter().flat_map(|n| n.to_le_bytes()).collect();
     let filled = buffers
@@ -170,7 +170,7 @@ pub(crate) fn model(kinds: Vec<Table>, graph: Table, buffers: &[&[f32]]) -> Tabl
         .tables(4, buffers)
 }
 
-/// relu(x) + b, with the options of an addition that has a fused ReLU6.
+/// The model relu(x) + b. Its addition has a fused ReLU6.
 pub(crate) fn small() -> Table {
     let options = Table::default().bits(0, 3);
     let add = operator(1, &[1, 2], &[3]).bits(3, 11).with(4, Value::Table(options));

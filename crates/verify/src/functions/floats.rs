@@ -8,7 +8,8 @@ use crate::intervals::Interval;
 use strait_requantize::certificate::{ordered, unordered};
 use strait_requantize::{FromFloat, Step, Verdict};
 
-/// The difference on NaN, and on the floats whose positions in the order lie in an interval.
+/// The largest difference between two quantizations with their steps, on NaN and on the floats whose positions in the
+/// order lie in an interval.
 pub(crate) fn compare_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
@@ -22,7 +23,7 @@ pub(crate) fn compare_floats(
         if !from.is_legal() {
             return Err(Undecided::Scale(from.scale));
         }
-        // A quantization of floats has a single grid, so the steps behind it must not have channels either.
+        // A quantization of floats has a single grid, so the steps after it must not have channels either.
         match steps.iter().find_map(|step| step.form.channels()) {
             Some(found) => Err(Undecided::Channels { expected: 1, found }),
             None => Ok(()),

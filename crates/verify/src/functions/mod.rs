@@ -1,13 +1,12 @@
 //! The verifier's own procedure for finding how far two chains of steps differ on an interval.
 //!
-//! This procedure shares only the definition of a chain with the compiler: the result of a step for one accumulator
-//! (`eval`), where a step is defined (its domain, an interval), and that a larger accumulator in the domain never gives
-//! a smaller result. What this means for a whole interval is derived here, without the compiler's thresholds and closed
-//! forms:
+//! The compiler and this procedure share only the definition of a step: its result for one accumulator (`eval`), its
+//! domain (an interval), and that a larger accumulator in the domain never gives a smaller result. Everything about a
+//! whole interval is derived here, without the compiler's thresholds and closed forms:
 //!
 //! 1. Every chain has to be defined at both ends of the interval. Domains are intervals, and a larger accumulator never
 //!    gives a smaller result, so the chain is then defined in between too.
-//! 2. Chains with the same steps are the same function.
+//! 2. Two chains with the same steps compute the same function.
 //! 3. Two functions of a single step are equal if the parameters of their steps are equal after both were brought into
 //!    the same form ([`parameters`]).
 //! 4. Other functions are compared run by run. A run is a range of neighbouring accumulators with the same result, and
@@ -30,7 +29,7 @@ pub enum Undecided {
     /// The certificate contains no step that would replace the chain.
     #[error("no step replaces the chain")]
     NoStep,
-    /// The interval is empty, or one of its ends is not the position of a float.
+    /// The interval is empty, or one of its ends is not a position in the order of floats.
     #[error("the interval [{0}, {1}] is empty or goes too far")]
     Interval(i64, i64),
     /// The parameters of a step are not valid.
@@ -50,8 +49,8 @@ pub enum Undecided {
         /// The number of channels of the other step or interval.
         found: usize,
     },
-    /// The function has a smaller result here than for a smaller accumulator. This is a defect in the definition of the
-    /// function.
+    /// The result of the function is smaller at this accumulator than at a smaller one. This is a defect in the
+    /// definition of the function.
     #[error("the function decreases at {0}")]
     Decreases(i64),
 }
@@ -82,7 +81,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Two chains. The question is how far one differs from the other.
+/// Two chains that are compared with each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Chains<'a> {
     before: &'a [Step],
@@ -96,7 +95,7 @@ impl<'a> Chains<'a> {
         Chains { before, after, same }
     }
 
-    /// The difference of the chains on the accumulators that can occur in a channel.
+    /// The verdict about the chains, for the accumulators that can occur in a channel.
     pub(crate) fn compare(&self, channel: usize, Interval { low, high }: Interval) -> Result<Verdict, Undecided> {
         if low > high {
             return Err(Undecided::Interval(low, high));
@@ -114,8 +113,8 @@ impl<'a> Chains<'a> {
         if before_ends == after_ends && parameters::are_equal(&before, &after) {
             return Ok(Verdict::Exact);
         }
-        // The results of such a function never become smaller, so it has at most as many runs as there are integers
-        // between its results at the ends. It also has at most as many runs as there are accumulators.
+        // The results of such a function never decrease, so the number of its runs is limited by the number of integers
+        // between its results at the ends. It is also limited by the number of accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {

@@ -5,13 +5,13 @@ use super::Function;
 use strait_requantize::Rounding;
 use strait_requantize::form::{Affine, Arithmetic};
 
-/// A step before saturation and clamp, in a normal form. Steps with the same normal form are the same function of all
-/// integers.
+/// A step without its saturation and clamp, in a normal form. Steps with the same normal form are the same function of
+/// all integers.
 #[derive(Debug, PartialEq)]
 enum Normal<'a> {
     /// `floor((x factor + addend) / 2^shift)`, with an odd factor or a shift of zero.
     Floor { factor: i64, addend: i128, shift: u8 },
-    /// A step that rounds by sign or parity, or several times. It is not changed.
+    /// A step that rounds by sign or parity, or several times. It has no other normal form than itself.
     Other(Arithmetic<'a>),
 }
 
@@ -51,8 +51,8 @@ fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     }
 }
 
-/// Divides factor, addend and divisor by the powers of two that all of them contain. This changes neither the quotient
-/// nor its rounding.
+/// Divides factor, addend and divisor by the largest power of two that divides all of them. This changes neither the
+/// quotient nor its rounding.
 fn reduced(a: Affine) -> Affine {
     let common = a
         .factor
@@ -90,7 +90,7 @@ mod tests {
         are_equal(&Function::new(a, 0).unwrap(), &Function::new(b, 0).unwrap())
     }
 
-    /// Parameters that are found equal make the same results; most that are not make others.
+    /// If parameters are found to be equal, the results are equal. If they are not, most results differ.
     #[test]
     fn equal_parameters_make_equal_results() {
         let (mut proved, mut same) = (0, 0);

@@ -3,7 +3,7 @@
 
 use super::Undecided;
 
-/// The largest number of runs that are compared. Two functions with 16-bit results have this many.
+/// The largest number of runs that are compared. Two functions with 16-bit results have this many runs together.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
 /// How far two functions differ on an interval.
@@ -11,8 +11,8 @@ pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 pub(super) struct Difference {
     /// The largest difference.
     pub(super) max_lsb: u32,
-    /// The smallest integer at which the functions differ by `max_lsb`. If they are equal, the lower end of the
-    /// interval.
+    /// The smallest integer at which the functions differ by `max_lsb`. If the functions are equal, it is the lower end
+    /// of the interval.
     pub(super) witness: i64,
     /// The number of integers at which the functions differ. `of` is the number of integers in the interval.
     pub(super) differing: u128,
@@ -20,8 +20,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Adds `count` neighbouring integers, beginning at `from`, for which the two functions have the results `a` and
-    /// `b`. Neighbouring integers must be added in rising order.
+    /// Adds a range of `count` integers, beginning at `from`, on which the two functions have the results `a` and `b`.
+    /// Ranges must be added in ascending order.
     pub(super) fn add(&mut self, [a, b]: [i64; 2], from: i64, count: u128) {
         let lsb = u32::try_from(a.abs_diff(b)).unwrap_or(u32::MAX);
         if lsb > 0 {
@@ -33,11 +33,12 @@ impl Difference {
     }
 }
 
-/// Compares two functions on an interval. It must not be empty, and its ends must be smaller than the ends of i64.
+/// Compares two functions on an interval. The interval must not be empty, and must contain neither the smallest nor the
+/// largest i64.
 ///
-/// This goes through the runs of the first function. If the second function is not constant on a run, it goes through
-/// the runs of the second function inside that run. If both functions are equal, each run needs only two evaluations of
-/// the second function.
+/// The comparison goes through the runs of the first function. If the second function is not constant on such a run, it
+/// goes through the runs of the second function inside that run. If both functions are equal, each run takes only two
+/// evaluations of the second function.
 pub(super) fn compare(
     mut f: impl FnMut(i64) -> Result<i64, Undecided>,
     mut g: impl FnMut(i64) -> Result<i64, Undecided>,
@@ -84,8 +85,8 @@ fn count(low: i64, high: i64) -> u128 {
 }
 
 /// The last integer from `from` to `high` at which the function still has the result `value` that it has at `from`. The
-/// search starts at the distance `guess`, takes growing steps, and bisects between the last two. The result is exact
-/// for every guess.
+/// search first looks at the distance `guess` from `from`, then takes growing steps, and finally bisects between the
+/// last two integers. The result is exact for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Every place one by one.
+    /// The difference of two functions, found by looking at every place.
     fn swept(f: impl Fn(i64) -> i64, g: impl Fn(i64) -> i64, (low, high): (i64, i64)) -> Difference {
         let mut found = Difference {
             max_lsb: 0,

@@ -10,15 +10,15 @@ impl Analysis<'_> {
         let result = self.dims(*node.outputs.first()?)?;
         let aligned = |id| {
             let missing = result.len().checked_sub(self.dims(id)?.len())?;
-            // If an operand has a single element along the axis, this element is used for every index of the result.
+            // If an operand has a single element along the axis, every index of the result uses this element.
             Some(self.range(id)?.moved(result, |axis| axis.checked_add(missing)))
         };
         Some(aligned(a?)?.combined(&aligned(b?)?, f))
     }
 
     /// The bounds of a lookup, which are those of the table's entries that the codes can select. There is one entry for
-    /// every 2^`step`th code, counted from the smallest code of the type. Results for codes in between lie on the line
-    /// from one entry to the next.
+    /// every 2^`step`th code, counted from the smallest code of the type. Results for codes in between are interpolated
+    /// linearly between two neighbouring entries.
     pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<ValueRange> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (x, table) = (x?, table?);
@@ -34,10 +34,11 @@ impl Analysis<'_> {
         let whole = hull(&entries)?;
         Some(self.range(x)?.map(|codes| {
             let index = |code: i64| usize::try_from(code.checked_sub(lowest)? >> step.min(62)).ok();
-            // The line that begins at the last selected entry ends at the next entry, so this entry counts too.
+            // Results after the last selected entry are interpolated between that entry and the next one, so the next
+            // entry counts too.
             let last = |code: i64| Some(index(code)? + usize::from(step > 0));
             let read = index(codes.low).zip(last(codes.high));
-            // A code beyond the table has no entry of its own, but it reads some entry of the table.
+            // A code for which the table has no entry still reads some entry of the table.
             let read = read.and_then(|(first, last)| hull(entries.get(first..=last)?));
             read.unwrap_or(whole)
         }))

@@ -4,8 +4,8 @@ use super::{Analysis, Interval, ValueRange};
 use strait_core::op::{BinaryFunction, PadMode};
 use strait_core::{Node, Op, ValueId};
 
-/// The largest number of indices along an axis for which intervals are kept when operands are joined along it. Without
-/// this limit, a shape in a file could ask for any number of intervals.
+/// The largest number of indices along an axis for which intervals are kept when operands are concatenated along this
+/// axis. Without this limit, a shape in a file could ask for any number of intervals.
 const MOST_JOINED: u64 = 1 << 20;
 
 impl Analysis<'_> {
@@ -54,8 +54,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// The bounds of a select, a minimum or a maximum, whose results are elements of one of two operands. `None` for
-    /// other ops.
+    /// The bounds of a select, a minimum or a maximum. Each element of the result is an element of one of two operands.
+    /// `None` for other ops.
     fn chosen(&self, node: &Node) -> Option<Vec<ValueRange>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {
@@ -74,9 +74,9 @@ impl Analysis<'_> {
         Some(vec![ValueRange::tensor(range)])
     }
 
-    /// The bounds of a reshape. The index along an axis is linear / inner % extent, where `inner` is the number of
-    /// elements behind the axis. So if an axis of the result has the same extent and the same number of elements behind
-    /// it, the bounds along the axis are kept.
+    /// The bounds of a reshape. An element at position p in row-major order has the index p / inner % extent along an
+    /// axis, where `inner` is the product of the extents after this axis. So if an axis of the result has the same
+    /// extent and the same `inner` as an axis of the operand, the bounds along this axis are kept.
     fn reshaped(&self, x: ValueId, result: ValueId) -> Option<ValueRange> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
@@ -87,8 +87,8 @@ impl Analysis<'_> {
         Some(self.range(x)?.moved(self.dims(result)?, same))
     }
 
-    /// The bounds of operands that are joined along `axis`. If there are too many indices, there is one interval for
-    /// all.
+    /// The bounds of a concatenation along `axis`. If there are too many indices along `axis`, there is one interval
+    /// for all of them.
     fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<ValueRange> {
         let operands: Vec<(&ValueRange, u64)> = node
             .inputs

@@ -5,8 +5,8 @@
 //! saturation of requantizations, and never from samples. If this module has no rule for an op, any number of the
 //! result's type can occur.
 //!
-//! The compiler has an implementation of such bounds of its own, and makes decisions by them. There are two
-//! implementations on purpose: neither may use the other, so that each can find mistakes in the other.
+//! The compiler has its own implementation of such bounds, and bases decisions on it. There are two implementations on
+//! purpose: neither may use the other, so that each can find mistakes in the other.
 
 mod elementwise;
 mod layout;
@@ -18,6 +18,7 @@ mod windows;
 
 pub use range::{Interval, ValueRange};
 
+use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
@@ -55,11 +56,11 @@ impl Intervals {
     }
 }
 
-/// The largest number of intervals for all values together, which take 1 GiB of memory. When it is reached, each
-/// further value gets a single interval.
+/// The largest number of intervals for all values together, which take 1 GiB of memory. When this number is reached,
+/// each further value gets only a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
-/// The number of intervals for which there is still room.
+/// The number of intervals that may still be stored.
 pub(crate) struct Budget(usize);
 
 impl Default for Budget {
@@ -69,7 +70,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Returns the range with an interval for each channel if there is room for them, otherwise a single interval.
+    /// Returns the range with its interval for each channel if the budget allows it, otherwise with a single interval.
     fn keep(&mut self, range: ValueRange) -> ValueRange {
         let count = range.axes().map(|(_, intervals)| intervals.len()).sum();
         match self.0.checked_sub(count) {
@@ -121,9 +122,9 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     })
 }
 
-/// The numbers that each channel of a requantization can get.
+/// The numbers that each channel of a requantization has to requantize.
 enum Met {
-    /// The channel is the index along the axis, if there is one. The numbers that it gets are in the bounds for this
+    /// The channel is the index along the axis, if there is one. The numbers of a channel lie in the bounds for this
     /// index.
     Along(Option<usize>),
     /// A constant selects the channel. The list has the interval of each channel.
@@ -188,7 +189,7 @@ impl<'a> Analysis<'a> {
         matches!(node.place, Placement::Host(_)) && !node.outputs.iter().any(grid)
     }
 
-    /// Stores bounds of a value. They are limited to the range of its type.
+    /// Stores the bounds of a value, limited to the range of the value's type.
     fn narrow(&mut self, id: ValueId, range: ValueRange) {
         let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
         // Results that are not integers, such as those of a float lookup, have no bounds.
@@ -225,19 +226,19 @@ impl<'a> Analysis<'a> {
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node, 0)?),
             Op::Interpolate(op) => one(self.lookup(node, op.step)?),
-            // Results lie between the smallest and the largest neighbour, because weights are not negative and add up
-            // to one.
+            // Results lie between the smallest and the largest neighbour, because the weights are not negative and add
+            // up to one.
             Op::IntegerResize(_) => one(ValueRange::tensor(self.range(x)?.hull())),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 one(ValueRange::tensor(Interval { low, high }))
             }
-            // The result saturates to its type, for every row.
+            // The result saturates to the range of its type.
             Op::IntegerLayerNormalization(op) => one(ValueRange::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
-            Op::GlobalAveragePool(_) => one(self.global_average_pool([x, y])?),
+            Op::GlobalAveragePool(_) => one(self.per_channel([x, y])?),
             Op::Reduce(op) => one(self.reduce(op, [x, y])?),
             _ => self.moved(node),
         }
@@ -284,7 +285,7 @@ impl<'a> Analysis<'a> {
         Some((elem, of_elem(elem)?))
     }
 
-    /// The range of an accumulator, including the codes that are added inside the accumulator.
+    /// The range of an accumulator, with the fused addend included.
     fn with_addend(&mut self, node: &Node, result: ValueId, sums: &ValueRange) -> ValueRange {
         let Some((addend, codes)) = node.addend() else {
             return sums.clone();
@@ -300,8 +301,8 @@ impl<'a> Analysis<'a> {
         sums.combined(&added, Interval::plus)
     }
 
-    /// Limits sums to their type. A sum that can overflow is a finding. Because it wraps, it can then be any number of
-    /// its type.
+    /// Limits sums to the range of their type. A sum that can overflow is a finding. As an overflow wraps, the sum can
+    /// then be any number of its type.
     fn within(
         &mut self,
         result: ValueId,
@@ -309,8 +310,8 @@ impl<'a> Analysis<'a> {
         (elem, whole): (Elem, Interval),
         kind: Kind,
     ) -> ValueRange {
-        // After an addition, an end of i64 also stands for any number beyond it. If a value was only moved, it stands
-        // for itself.
+        // In the interval of a computed i64, an end of the range of i64 also stands for all numbers beyond it. In the
+        // interval of an i64 that was only moved, it stands only for itself.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
         if fits(range.hull()) {
@@ -329,8 +330,8 @@ impl<'a> Analysis<'a> {
         ValueRange::tensor(whole)
     }
 
-    /// The part of `range` that each channel of a form requantizes. The form is fused into the node, or the node is a
-    /// requantization itself.
+    /// For each channel of a form, the part of `range` that it requantizes. The form is fused into the node, or belongs
+    /// to the node itself if that is a `requantize`.
     fn met(&self, node: &Node, rank: usize, range: &ValueRange, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,
@@ -344,7 +345,7 @@ impl<'a> Analysis<'a> {
                 _ => self.graph.producer(node.inputs.first().copied().flatten()?)?.1,
             };
             let Op::SumPool(op) = &pool.op else { return None };
-            // If something is already fused into the pool, its result is not a sum.
+            // If something is already fused into the pool, the result of the pool is not a sum.
             if pool.fused.is_some() && !std::ptr::eq(pool, node) {
                 return None;
             }
@@ -356,8 +357,8 @@ impl<'a> Analysis<'a> {
         Met::Picked(found.unwrap_or_else(|| vec![range.hull(); channels]))
     }
 
-    /// f([low, high]) = [f(low), f(high)] for a function f that never decreases, for each channel of the form or of the
-    /// range.
+    /// The bounds of the results of a requantization: f([low, high]) = [f(low), f(high)], because f never decreases.
+    /// They are computed for each channel of the form or of the range.
     fn requantized(&mut self, result: ValueId, range: &ValueRange, form: &Requantization, met: Met) -> ValueRange {
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
@@ -368,7 +369,8 @@ impl<'a> Analysis<'a> {
             (_, Met::Picked(each)) => {
                 let images = each.iter().enumerate().map(|(channel, i)| image(channel, *i));
                 let images = images.collect::<Result<Vec<_>, _>>();
-                // Elements of a channel can have any position, so one interval covers all channels.
+                // Elements of one channel can be at any position of the tensor, so a single interval covers all
+                // channels.
                 images.map(|images| images.into_iter().reduce(Interval::hull).map(ValueRange::tensor))
             }
             (None, Met::Along(_)) => range.try_map(|interval| image(0, interval)).map(Some),
@@ -390,14 +392,11 @@ impl<'a> Analysis<'a> {
 }
 
 fn clamped(range: &ValueRange, [low, high]: [i32; 2]) -> ValueRange {
-    let ends = Interval {
-        low: low.into(),
-        high: high.into(),
-    };
-    range.map(|i| i.clamped(ends))
+    range.map(|i| i.clamped(Interval::between(low, high)))
 }
 
-/// The bounds of a constant. If it is a vector along some axis, there is one interval for each index.
+/// The bounds of a constant. If only one of its axes has more than one element, there is one interval for each index
+/// along this axis.
 fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
     fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<ValueRange> {
         let shape = &tensor.tensor_type().shape;
@@ -414,13 +413,5 @@ fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
             }
         }
     }
-    match tensor.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(tensor),
-        Elem::U8 | Elem::U4 => of::<u8>(tensor),
-        Elem::I16 => of::<i16>(tensor),
-        Elem::U16 => of::<u16>(tensor),
-        Elem::I32 => of::<i32>(tensor),
-        Elem::I64 => of::<i64>(tensor),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(tensor.elem(), of(tensor))
 }

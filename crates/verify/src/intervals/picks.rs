@@ -1,5 +1,5 @@
-//! For a pool and a requantization whose channels a constant selects by position: finds the sums that each channel
-//! requantizes.
+//! Finds the sums that each channel of a requantization gets, if the requantization follows a pool and a constant
+//! selects its channels by position.
 
 use super::Interval;
 use super::taps::{Attributes, Window};
@@ -21,11 +21,7 @@ pub(crate) fn elements(
     (operand, result): (&[u64], &[u64]),
     channels: usize,
 ) -> Option<Vec<Option<Elements>>> {
-    let attributes = Attributes {
-        stride: &op.stride,
-        dilation: &op.dilation,
-        pad: &op.pad,
-    };
+    let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
     let size = op.size.iter().map(|&extent| u64::from(extent));
     let along = Window::new(attributes, size, operand, result)?.elements()?;
     let (values, shape) = (picks.to_i64().ok()?, picks.shape());
@@ -59,9 +55,9 @@ pub(crate) fn elements(
     Some(found)
 }
 
-/// The interval of the sums of each channel, for elements in `x`. A window adds up n elements, and for every other tap
-/// the value of the padding. The smallest and the largest n give the smallest and the largest sums. A channel that no
-/// window selects gets the sum of padding alone.
+/// The interval of the sums of each channel, for elements in `x`. A window adds up n elements, and the value of the
+/// padding for each of its other taps. The smallest and the largest n give the smallest and the largest sums. For a
+/// channel that no window selects, the interval is that of a window that reads only padding.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

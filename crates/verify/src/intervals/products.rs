@@ -2,14 +2,15 @@
 
 use super::taps::{Attributes, Tap, Window};
 use super::{Analysis, Interval, ValueRange};
+use crate::elements::for_integers;
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
-/// If weights are computed and not constant, separate bounds are found for at most this many of them. Without this
-/// limit, a shape in a file could ask for any number of bounds.
+/// If weights are computed at run time, separate bounds are found for at most this many of them. Without this limit, a
+/// shape in a file could ask for any number of bounds.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The intervals of the inputs that every output of a group reads.
+/// The intervals of the inputs that every output of one group reads.
 struct Inputs {
     intervals: Vec<Interval>,
     /// The largest magnitude of a number in `intervals`.
@@ -23,13 +24,13 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// The interval of Σ (w − z)·x, where no weight has a larger magnitude than `most`. Each term is smallest and
-    /// largest at the ends of its input's interval: for a negative weight, the smallest term is at the upper end.
+    /// The interval of Σ (w − z)·x, where no weight w has a larger magnitude than `most`. Each term is smallest and
+    /// largest at the ends of its input's interval. If w − z is negative, the smallest term is at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
         let reach = factor.saturating_mul(self.largest);
-        // The sum is nearly always far from the ends of i64. Then no overflow checks are needed.
+        // The sum is nearly always so far from the ends of i64 that no overflow checks are needed.
         if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
             let zero = i64::from(zero);
             let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {
@@ -50,7 +51,7 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has the inputs of
+/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has one entry for
 /// each group of `per_group` outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
@@ -71,8 +72,8 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // In this layout the last weight comes after all others, so this checks that all exist. A sum without
-                // products is 0.
+                // In this layout, the last weight of an output has the largest index, so this checks that all weights
+                // exist. A sum without products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
                 }
@@ -82,15 +83,7 @@ fn sums(
         }
         Some(sums)
     }
-    match given.0.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(given, [outputs, per_group], index, inputs),
-        Elem::U8 | Elem::U4 => of::<u8>(given, [outputs, per_group], index, inputs),
-        Elem::I16 => of::<i16>(given, [outputs, per_group], index, inputs),
-        Elem::U16 => of::<u16>(given, [outputs, per_group], index, inputs),
-        Elem::I32 => of::<i32>(given, [outputs, per_group], index, inputs),
-        Elem::I64 => of::<i64>(given, [outputs, per_group], index, inputs),
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
-    }
+    for_integers!(given.0.elem(), of(given, [outputs, per_group], index, inputs))
 }
 
 impl Analysis<'_> {
@@ -120,7 +113,7 @@ impl Analysis<'_> {
             (first..first + channels).flat_map(read).collect::<Vec<_>>()
         };
         let products = match self.constant(weight) {
-            // A row of the weight tensor has all weights of one output: first by channel, then by tap.
+            // A row of the weight tensor has all weights of one output, ordered by channel and then by tap.
             Some(weight) => sums(
                 (weight, &op.weight_zero),
                 [outputs, per_group],
@@ -142,14 +135,10 @@ impl Analysis<'_> {
     }
 
     /// The numbers that each tap of a convolution can read. If extents are not known or do not fit together, every tap
-    /// can read both elements and padding.
+    /// is taken to read both elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let extents = self.shape(x).zip(self.shape(y));
         let window = extents.and_then(|(x, y)| Window::new(attributes, size.iter().copied(), &x, &y));
         let any = Tap {
@@ -159,8 +148,8 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// The interval of Σ a·(b − z) + bias for each column. If b is computed and has too many elements, there is one
-    /// interval for all columns.
+    /// The interval of Σ a·(b − z) + bias for each column. If b is computed at run time and has too many elements,
+    /// there is one interval for all columns.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<ValueRange> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -216,7 +205,7 @@ impl Analysis<'_> {
     }
 
     /// Adds the bias to sums of products, for each index of the result along `axis`. The bias of each output is known
-    /// if it is a constant with one element for each output.
+    /// if the bias is a constant with one element for each output.
     fn with_bias(
         &self,
         node: &Node,
@@ -258,7 +247,8 @@ mod tests {
             low: *corners.iter().min().unwrap(),
             high: *corners.iter().max().unwrap(),
         };
-        // As far as it knows of them, weights of eight bits are far from the ends of i64, and others are not.
+        // If weights are known to have eight bits, their sums are far from the ends of i64. If nothing is known about
+        // them, they may not be.
         for most in [128, u64::MAX] {
             assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
         }

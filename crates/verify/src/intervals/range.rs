@@ -1,11 +1,11 @@
 //! Bounds of integers: for all elements of a value, and for each index along an axis.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. An end of the range of `i64` also stands for every integer beyond
-/// it, and stays there in further computations.
+/// All integers from `low` to `high`, both included. If an end is `i64::MIN` or `i64::MAX`, it also stands for all
+/// integers beyond it, in further computations, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The smallest integer.
@@ -14,21 +14,27 @@ pub struct Interval {
     pub high: i64,
 }
 
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}, {}]", self.low, self.high)
+    }
+}
+
 impl Interval {
     /// The interval of a single integer.
     pub fn point(value: i64) -> Interval {
-        Interval {
-            low: value,
-            high: value,
-        }
+        Interval::between(value, value)
     }
 
     /// The range of a type.
     pub fn of_type(t: IntType) -> Interval {
-        Interval {
-            low: t.min().into(),
-            high: t.max().into(),
-        }
+        Interval::between(t.min(), t.max())
+    }
+
+    /// The interval between two integers.
+    pub(crate) fn between(low: impl Into<i64>, high: impl Into<i64>) -> Interval {
+        let (low, high) = (low.into(), high.into());
+        Interval { low, high }
     }
 
     /// True if this interval contains all of `other`.
@@ -38,19 +44,13 @@ impl Interval {
 
     /// The smallest interval that contains both intervals.
     pub fn hull(self, other: Interval) -> Interval {
-        Interval {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-        }
+        Interval::between(self.low.min(other.low), self.high.max(other.high))
     }
 
     /// The interval of the integers in this interval after each of them is clamped to `other`.
     pub fn clamped(self, other: Interval) -> Interval {
         let clamp = |x: i64| x.min(other.high).max(other.low);
-        Interval {
-            low: clamp(self.low),
-            high: clamp(self.high),
-        }
+        Interval::between(clamp(self.low), clamp(self.high))
     }
 
     /// The interval of x + y.
@@ -70,9 +70,10 @@ impl Interval {
     pub fn times(self, other: Interval) -> Interval {
         let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
+        let ends = (i128::MAX, i128::MIN);
         let (low, high) = corners
             .into_iter()
-            .fold((i128::MAX, i128::MIN), |(low, high), x| (low.min(x), high.max(x)));
+            .fold(ends, |(low, high), x| (low.min(x), high.max(x)));
         Interval::around(low, high)
     }
 
@@ -82,8 +83,8 @@ impl Interval {
         Interval::around(low, high)
     }
 
-    /// The ends as numbers for computing. An end of i64 becomes a number that is so large that adding or subtracting
-    /// any i64 does not bring it back into the range of i64.
+    /// The ends as numbers to compute with. `i64::MIN` and `i64::MAX` become numbers with such a large magnitude that
+    /// adding or subtracting any i64 does not bring them back into the range of i64.
     fn ends(self) -> [i128; 2] {
         let far = i128::from(i64::MAX) << 32;
         let low = if self.low == i64::MIN { -far } else { self.low.into() };
@@ -94,17 +95,14 @@ impl Interval {
     /// The interval between two numbers, limited to i64.
     fn around(low: i128, high: i128) -> Interval {
         let end = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
-        Interval {
-            low: end(low),
-            high: end(high),
-        }
+        Interval::between(end(low), end(high))
     }
 }
 
 /// Bounds of the elements of one value: an interval for all elements and, for each axis along which more is known, one
-/// interval for each index. An element lies in every interval that applies to it.
+/// interval for each index. An element lies in the interval for all elements and in the intervals of all its indices.
 ///
-/// The number of intervals along an axis is its extent. This is checked against the shape when the intervals are made.
+/// The number of intervals along an axis is its extent. The constructors check this against the shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueRange {
     hull: Interval,
@@ -116,7 +114,7 @@ pub struct ValueRange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
     axis: usize,
-    /// The intervals. Values share them if one is made from the other by ops that only move codes.
+    /// The intervals. If ops only move codes from one value to another, both values share the intervals.
     intervals: Arc<[Interval]>,
 }
 
@@ -193,9 +191,9 @@ impl ValueRange {
         failed.map_or(Ok(mapped), Err)
     }
 
-    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value on
-    /// which the indices of `axis` lie. If it is `None`, or if that axis has a different extent, the bounds along
-    /// `axis` are dropped.
+    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value
+    /// that corresponds to `axis`. If there is none, or if that axis has a different extent, the bounds along `axis`
+    /// are dropped.
     pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> ValueRange {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
@@ -225,8 +223,8 @@ impl ValueRange {
         ValueRange::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
     }
 
-    /// Combines everything that is known about a value: limits the interval for all elements by the intervals along
-    /// each axis, and all other intervals by that interval.
+    /// Combines everything that is known about a value: first limits the interval for all elements by the intervals
+    /// along each axis, and then all intervals along axes by the interval for all elements.
     fn around(hull: Interval, mut along: Vec<Along>) -> ValueRange {
         let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along

@@ -35,8 +35,8 @@ impl Axis {
     }
 
     fn tap(&self, tap: i128) -> Tap {
-        // The first position at which the tap is not in front of the elements. At later positions, the tap is further
-        // back.
+        // The first position at which the tap is not before the first element. From one position to the next, the tap
+        // moves towards the end of the axis.
         let in_front = (-self.element(0, tap)).max(0);
         let first = (in_front + self.stride - 1) / self.stride;
         Tap {
@@ -45,14 +45,14 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element at some position. Then this is so for the first tap at the first position, or
-    /// for the last tap at the last position.
+    /// True if some tap reads no element at some position. If that is the case for any tap, it is the case for the
+    /// first tap at the first position or for the last tap at the last position.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
 
-    /// Like [`Axis::leaves`], but only counts the padding that the attributes give. A window may also reach beyond this
-    /// padding.
+    /// Like [`Axis::leaves`], but only counts the padding that the attributes state. A window may also reach beyond
+    /// this padding.
     fn pads(&self) -> bool {
         self.begin > 0 || self.end > 0 && self.leaves()
     }
@@ -62,8 +62,8 @@ impl Axis {
         if self.element(self.last, 0) >= self.extent {
             return true;
         }
-        // If a window starts in front of the elements, only its first tap that is not in front of them has to be
-        // checked.
+        // If a window starts before the first element, only the first of its taps that is not before the first element
+        // has to be checked.
         let is_empty = |position: i128| {
             let in_front = -self.element(position, 0);
             let tap = (in_front + self.dilation - 1) / self.dilation;
@@ -85,6 +85,12 @@ pub(super) struct Attributes<'a> {
     pub(super) stride: &'a [u32],
     pub(super) dilation: &'a [u32],
     pub(super) pad: &'a [u32],
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn new(stride: &'a [u32], dilation: &'a [u32], pad: &'a [u32]) -> Attributes<'a> {
+        Attributes { stride, dilation, pad }
+    }
 }
 
 impl Window {
@@ -121,8 +127,8 @@ impl Window {
             inside: true,
             outside: false,
         };
-        // The positions along different axes are independent. So a tap can read an element if it can do so along every
-        // axis, and no element if this is possible along any axis.
+        // The positions along different axes are independent. So there is a position at which a tap reads an element if
+        // there is one along every axis, and a position at which it reads none if there is one along any axis.
         self.0.iter().fold(vec![first], |taps, axis| {
             let along: Vec<Tap> = (0..axis.taps).map(|tap| axis.tap(tap)).collect();
             let both = |tap: Tap| {
@@ -156,7 +162,7 @@ impl Window {
         self.0.iter().any(Axis::leaves)
     }
 
-    /// True if some tap can read padding that the attributes give.
+    /// True if some tap can read padding that the attributes state.
     pub(super) fn pads(&self) -> bool {
         self.0.iter().any(Axis::pads)
     }
@@ -171,7 +177,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// Every window up to some size over every operand, against the definition.
+    /// Compares every window up to some size, over every operand up to some size, with the definition.
     #[test]
     fn every_position_of_every_small_window_was_looked_at() {
         let ranges = |n: u64| 0..n;
@@ -221,7 +227,7 @@ mod tests {
             .collect();
         assert_eq!(found.taps(), expect, "{window:?}");
         assert_eq!(found.leaves(), any(&|p, k| !inside(p, k)), "{window:?}");
-        // More than there is does no harm.
+        // It does no harm if `pads` is true without any padding.
         assert!(found.pads() || !any(&pads), "{window:?}");
         let empty = (0..positions).any(|p| !(0..taps).any(|k| inside(p, k)));
         assert_eq!(found.is_empty_somewhere(), empty, "{window:?}");

@@ -7,7 +7,7 @@ use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
     /// The bounds of `x` for each image and each channel, for an op that combines elements along the other axes.
-    fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
+    pub(super) fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         self.shape(x)?;
         Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
     }
@@ -29,11 +29,7 @@ impl Analysis<'_> {
     /// the value of the padding.
     pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let window = self.window(attributes, &op.size, values);
         let outside = window.is_none_or(|window| window.leaves());
         let padding = Interval::point(op.pad_value.into());
@@ -44,11 +40,7 @@ impl Analysis<'_> {
     /// The bounds of a max pool. Its result is one of the elements, or the smallest code if a window has no element.
     pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let window = self.window(attributes, &op.size, values);
         if window.is_some_and(|window| !window.is_empty_somewhere()) {
             return Some(range);
@@ -57,26 +49,18 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(Interval::point(lowest))))
     }
 
-    /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer that it
-    /// averages. Padding that counts is read as the zero point, and the result for a window without elements is the
-    /// zero point too.
+    /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer of its window.
+    /// Padding that counts has the value of the zero point, and the result for a window without elements is the zero
+    /// point, too.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
-        let attributes = Attributes {
-            stride: &op.stride,
-            dilation: &op.dilation,
-            pad: &op.pad,
-        };
+        let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
         let meets_zero = |window: Window| op.count_include_pad && window.pads() || window.is_empty_somewhere();
         if !self.window(attributes, &op.size, values).is_none_or(meets_zero) {
             return Some(range);
         }
         let zero = self.zero_point(values[0])?;
         Some(range.map(|i| i.hull(zero)))
-    }
-
-    pub(super) fn global_average_pool(&self, values: [ValueId; 2]) -> Option<ValueRange> {
-        self.per_channel(values)
     }
 
     /// The bounds of a reduction. The bounds of a sum grow with the number of elements. A maximum or minimum is one of

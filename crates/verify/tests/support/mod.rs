@@ -1,4 +1,4 @@
-//! Modules in text form, with certificates that are derived on intervals written down by hand.
+//! Modules in text form, with certificates for intervals that the tests state.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -9,7 +9,7 @@ use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_verify::{VerifyOptions, VerifyReport, derived_from, verify_module};
 
-/// An artifact for tests, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
+/// Parses an artifact without checking the invariants of its stage, because many tests damage it on purpose.
 pub(crate) fn parse(text: &str) -> Module {
     strait_core::text::parse(text).unwrap()
 }
@@ -19,7 +19,7 @@ pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyRe
     verify_module(module, &grounded(module, records), &VerifyOptions::new(&threads)).unwrap()
 }
 
-/// The records with the digests of what they are derived from, where they have none yet.
+/// The records with the digests of what they were derived from. Records that already have a digest keep it.
 pub(crate) fn grounded(module: &Module, records: &[CertificateRecord]) -> Vec<CertificateRecord> {
     let mut records = records.to_vec();
     for record in &mut records {
@@ -32,7 +32,7 @@ pub(crate) fn grounded(module: &Module, records: &[CertificateRecord]) -> Vec<Ce
     records
 }
 
-/// sat8(half_even(x / 2^shift)) with a shift for each channel.
+/// The step sat8(half_even(x / 2^shift)), with a shift for each channel.
 pub(crate) fn shifted(shifts: &[u8]) -> Step {
     let shift = match shifts {
         [one] => Per::Tensor(*one),
@@ -43,7 +43,7 @@ pub(crate) fn shifted(shifts: &[u8]) -> Step {
     Requantization::ArithFolded(form::ArithFolded { narrowing }).into()
 }
 
-/// sat8(half_up(x·sc / 2^shift)).
+/// The step sat8(half_up(x·sc / 2^shift)).
 pub(crate) fn scaled(sc: i32, shift: u8) -> Step {
     let (shift, rounding, out) = (shift.into(), Rounding::HalfUp, IntType::I8);
     let narrowing = Narrowing { shift, rounding, out };
@@ -63,7 +63,7 @@ pub(crate) fn record(node: &str, before: &[Step], after: Step, interval: Per<(i6
     }
 }
 
-/// A record of a constant or a table whose entries, with their channels, went through a step ahead of time.
+/// A record for a constant or a table whose entries were requantized at compile time, each with its channel.
 pub(crate) fn entries_record(
     node: &str,
     step: &Step,

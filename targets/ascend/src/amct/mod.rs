@@ -1,6 +1,7 @@
-//! AMCT's simple configuration: the fields of its `.cfg`, which are keys under `[target.options.ascend]`, too.
+//! AMCT's simple configuration: the fields of a `.cfg` file. They are also keys under `[target.options.ascend]`.
 //!
-//! Fields that a later version of the project will have, and those that AMCT itself has given up, are read and refused.
+//! Fields that this version of Strait does not support yet, and fields that AMCT itself no longer supports, are read and
+//! refused.
 
 mod settings;
 mod types;
@@ -11,73 +12,73 @@ use serde_json::Value;
 use std::num::NonZeroU32;
 use strait_plugin_sdk::dialect::{Objection, Setting, Vocabulary};
 
-/// See the module.
+/// AMCT's simple configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Simple {
     /// The version of the file: 1.
     #[schemars(range(min = 1, max = 1))]
     version: Option<u32>,
-    /// The number of batches of calibration data. It sets `samples` of `[calibration]`, since the model takes one sample at a
-    /// time. It is refused if the configuration has other targets, because these would use the same number. Absent: all samples
-    /// (AMCT then takes one batch).
+    /// The number of batches of calibration data. This key sets `samples` of `[calibration]`, since the model takes one sample
+    /// at a time. The key is refused if the configuration has other targets, because these would use the same number. Absent:
+    /// all samples (AMCT then takes one batch).
     batch_num: Option<NonZeroU32>,
-    /// False: activations have no offset. Absent: true.
+    /// If false, activations have no offset. Absent: true.
     activation_offset: Option<bool>,
-    /// True: the operands of a sum on codes share one grid that covers both. Absent: false, each operand has its own grid. Sums
-    /// are only computed on codes with the option `quant_mode = "high_performance"`.
+    /// If true, the two operands of a quantized addition share one grid that covers both. If false, each operand has its own
+    /// grid. Absent: false. Additions are only quantized if the option `quant_mode` is `"high_performance"`.
     joint_quant: Option<bool>,
     /// Layers that stay in float.
     #[serde(default)]
     skip_layers: Vec<String>,
-    /// Types of layers that stay in float, with their names in TensorFlow, ONNX, Caffe or PyTorch.
+    /// Types of layers that stay in float, by their names in TensorFlow, ONNX, Caffe or PyTorch.
     #[serde(default)]
     skip_layer_types: Vec<String>,
-    /// False: no layer is merged into another one, for example a batch normalization into its convolution. It sets `do_fusion`
-    /// of `[rewrite]`. It is refused if the configuration has other targets, because these have the same float graph. Absent:
-    /// true.
+    /// If false, no layer is merged into another one, for example a batch normalization into the convolution before it. This
+    /// key sets `do_fusion` of `[rewrite]`. The key is refused if the configuration has other targets, because these have the
+    /// same float graph. Absent: true.
     do_fusion: Option<bool>,
-    /// Layers that are not merged with others. It sets `skip_fusion_layers` of `[rewrite]`. It is refused if the configuration
-    /// has other targets, because these have the same float graph.
+    /// Layers that are not merged with others. This key sets `skip_fusion_layers` of `[rewrite]`. The key is refused if the
+    /// configuration has other targets, because these have the same float graph.
     #[serde(default)]
     skip_fusion_layers: Vec<String>,
     /// Refused: Strait does not approximate layers.
     #[serde(default)]
     skip_approximation_layers: Vec<String>,
-    /// The precision of the scales.
+    /// The precision of the requantizations' scales.
     fakequant_precision_mode: Option<PrecisionMode>,
     /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_config: Option<Unread>,
     /// The quantization of all layers, unless one of the following fields says otherwise.
     common_config: Option<Calibration>,
-    /// The quantization of convolutions. It only applies if there is neither `common_config` nor `override_layer_types`.
+    /// The quantization of convolutions. It is only used if there is neither `common_config` nor `override_layer_types`.
     conv_calibration_config: Option<Calibration>,
-    /// The quantization of fully connected layers. It only applies if there is neither `common_config` nor
+    /// The quantization of fully connected layers. It is only used if there is neither `common_config` nor
     /// `override_layer_types`.
     fc_calibration_config: Option<Calibration>,
-    /// The quantization of all layers of one type. It has priority over `common_config`.
+    /// The quantization of all layers of one type. It overrides `common_config`.
     #[serde(default)]
     override_layer_types: Vec<OverrideLayerType>,
-    /// The quantization of a single layer. It has priority over that of its type.
+    /// The quantization of a single layer. It overrides the quantization of the layer's type.
     #[serde(default)]
     override_layer_configs: Vec<OverrideLayer>,
-    /// Operands of pools and sums that are quantized.
+    /// Operands of pools and additions that are quantized.
     #[serde(default)]
     tensor_quantize: Vec<TensorQuantize>,
 }
 
-/// Precision of the scales.
+/// The precision of the requantizations' scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 enum PrecisionMode {
     /// The scales are used as they are.
     #[serde(rename = "DEFAULT")]
     Default,
-    /// The scale of a requantization is cut to the 19 bits that the chip uses. It sets the option `scale_bits = 19`.
+    /// The scale of a requantization is cut to the 19 bits that the chip uses. This word sets the option `scale_bits = 19`.
     #[serde(rename = "FORCE_FP16_QUANT")]
     ForceFp16Quant,
 }
 
-/// A field that is read and refused, whatever it holds.
+/// A field that is read and refused, whatever its value is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Unread(Value);
 
@@ -99,78 +100,78 @@ impl JsonSchema for Unread {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Calibration {
-    /// Weights by ARQ.
+    /// Quantizes weights with ARQ.
     arq_quantize: Option<Arq>,
-    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     ada_quantize: Option<Unread>,
     /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_quantize: Option<Unread>,
-    /// Activations by IFMR.
+    /// Quantizes activations with IFMR.
     ifmr_quantize: Option<Ifmr>,
-    /// Activations by HFMG.
+    /// Quantizes activations with HFMG.
     hfmg_quantize: Option<Hfmg>,
-    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
+    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
     dmq_balancer: Option<Unread>,
-    /// True: only the weights are quantized.
+    /// If true, only the weights are quantized.
     weight_compress_only: Option<bool>,
 }
 
-/// Quantization of weights by their extremes.
+/// ARQ: quantization of weights by their smallest and largest values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arq {
-    /// True: a convolution has a scale for each channel. Layers of other types have one scale.
+    /// If true, a convolution has a scale for each channel. Layers of other types always have a single scale.
     channel_wise: Option<bool>,
-    /// The number of bits of a weight: 8.
+    /// The number of bits of a weight. It has to be 8.
     quant_bits: Option<u32>,
     /// An older name of `quant_bits`.
     num_bits: Option<u32>,
-    /// False: weights have no offset.
+    /// If false, weights have no offset.
     asymmetric: Option<bool>,
 }
 
-/// Quantization of activations by a search of their upper end.
+/// Quantization of activations by a search for the upper end of the range.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Ifmr {
-    /// The smallest factor. Absent: 0.7.
+    /// The smallest factor by which the search multiplies the upper end. Default: 0.7.
     #[schemars(range(min = 0.01, max = 10))]
     search_range_start: Option<f64>,
-    /// The largest factor. Absent: 1.3.
+    /// The largest factor by which the search multiplies the upper end. Default: 1.3.
     #[schemars(range(min = 0.01, max = 10))]
     search_range_end: Option<f64>,
-    /// The distance between two factors. Absent: 0.01.
+    /// The distance between two factors of the search. Default: 0.01.
     #[schemars(range(min = 0.001, max = 1))]
     search_step: Option<f64>,
-    /// The fraction of values below the upper end. Absent: 0.999999.
+    /// The fraction of values that lie below the upper end. Default: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     max_percentile: Option<f64>,
-    /// The fraction of values above the lower end. Absent: 0.999999.
+    /// The fraction of values that lie above the lower end. Default: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     min_percentile: Option<f64>,
-    /// False: no offset. Absent: as `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
-    /// The number of bits of the codes: 8.
+    /// The number of bits of the codes. It has to be 8.
     num_bits: Option<u32>,
 }
 
-/// Quantization of activations by their histogram.
+/// HFMG: quantization of activations by their histogram.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Hfmg {
-    /// The number of bins of the histogram: 1024, 2048 or 4096. Absent: 4096.
+    /// The number of bins of the histogram: 1024, 2048 or 4096. Default: 4096.
     num_of_bins: Option<u32>,
-    /// False: no offset. Absent: as `activation_offset`.
+    /// If false, activations have no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
     /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
-    /// The number of bits of the codes: 8.
+    /// The number of bits of the codes. It has to be 8.
     num_bits: Option<u32>,
 }
 
-/// A type of activations.
+/// The type of activations' codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 enum DstType {
     /// 8 bits.
@@ -181,13 +182,13 @@ enum DstType {
     Int16,
 }
 
-/// The quantization of layers of a type.
+/// The quantization of all layers of one type.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OverrideLayerType {
-    /// The name of the type.
+    /// The name of the layers' type.
     layer_type: String,
-    /// Their quantization.
+    /// How layers of this type are quantized.
     calibration_config: Calibration,
 }
 
@@ -197,11 +198,11 @@ struct OverrideLayerType {
 struct OverrideLayer {
     /// The name of the layer.
     layer_name: String,
-    /// Its quantization.
+    /// How the layer is quantized.
     calibration_config: Calibration,
 }
 
-/// An operand of a pool or a sum that is quantized.
+/// An operand of a pool or an addition that is quantized.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TensorQuantize {
@@ -209,9 +210,9 @@ struct TensorQuantize {
     layer_name: String,
     /// The position of the operand, counted from 0.
     input_index: u32,
-    /// The operand by IFMR. This is also the default.
+    /// The operand is quantized by IFMR, which is also the default.
     ifmr_quantize: Option<Ifmr>,
-    /// The operand by HFMG.
+    /// Quantizes the operand with HFMG.
     hfmg_quantize: Option<Hfmg>,
 }
 

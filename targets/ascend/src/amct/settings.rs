@@ -1,7 +1,9 @@
-//! The fields as rules, the weakest first: `activation_offset`, `common_config`, types, layers, and what stays in float.
+//! Converts the fields to rules. The weakest rules come first: `activation_offset`, `common_config`, types, layers,
+//! and what stays in float.
 //!
-//! A field of a layer says how the layer's *operand* is quantized, and that of all layers how everything is. A message of a type
-//! or a layer stands for itself: what it does not say has AMCT's default, and not what a weaker message says.
+//! A field for a layer says how the layer's *operand* is quantized, and a field for all layers says how all values
+//! are quantized. A message for a type or a layer is complete by itself: a field that it does not set has AMCT's
+//! default, and not the value of a weaker message.
 
 use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types};
 use serde_json::{Map, Value, json};
@@ -9,8 +11,7 @@ use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 
 /// The settings of a simple configuration.
 ///
-/// # Errors
-/// All fields that ask for what is not had.
+/// # Errors All fields that ask for something that is not supported.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
     let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
@@ -92,9 +93,8 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
             (Some(hfmg), None) => found.hfmg(&at, hfmg, simple.activation_offset),
             _ => found.ifmr(&at, ifmr.unwrap_or(&by_default), simple.activation_offset),
         };
-        let mut keys = json!({ "layers": [tensor.layer_name], "operands": [tensor.input_index] });
-        extend(&mut keys, activations);
-        found.rule(at, keys);
+        let keys = json!({ "layers": [tensor.layer_name], "operands": [tensor.input_index] });
+        found.rule(at, joined(keys, activations));
     }
     for (index, layer_type) in simple.skip_layer_types.iter().enumerate() {
         let at = at("skip_layer_types").index(index);
@@ -116,7 +116,7 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
 const ABANDONED: &str = "AMCT has given up quantization that is not uniform, and no chip here has it";
 const LATER: &str = "it comes with accuracy optimisation, which this version does not have";
 
-/// The layers that a message is for.
+/// The layers to which a message applies.
 enum Whose<'a> {
     All,
     Ops(Vec<&'static str>),
@@ -132,24 +132,22 @@ impl Whose<'_> {
         }
     }
 
-    /// Operands of the layers; of all layers everything, inputs of the model too.
+    /// The keys by which a rule applies to the first operands of these layers. For all layers, the rule applies to all
+    /// tensors, including inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
-            _ => {
-                let mut keys = self.layers();
-                extend(&mut keys, json!({ "operands": [0] }));
-                keys
-            }
+            _ => joined(self.layers(), json!({ "operands": [0] })),
         }
     }
 }
 
-/// Adds the keys of a table to another.
-fn extend(keys: &mut Value, others: Value) {
+/// Adds the keys of another table to `keys`.
+fn joined(mut keys: Value, others: Value) -> Value {
     if let (Some(keys), Value::Object(others)) = (keys.as_object_mut(), others) {
         keys.extend(others);
     }
+    keys
 }
 
 #[derive(Default)]
@@ -170,7 +168,7 @@ impl TranslatedSettings {
         self.settings.push(Setting { from, means });
     }
 
-    /// A rule with the field as its reason. One for a layer by its name is to match.
+    /// Adds a rule whose reason is the field. If the rule is for a layer by its name, it has to match something.
     fn rule(&mut self, from: KeyPath, keys: Value) {
         let Value::Object(keys) = keys else { return };
         let named = |key| keys.get(key).is_some_and(|names| *names != json!(["**"]));
@@ -214,36 +212,32 @@ impl TranslatedSettings {
                 let message = "activations are quantized by IFMR or by HFMG, not by both";
                 return self.refuse(at.clone().key("hfmg_quantize"), message, "leave one of them out");
             }
-            (Some(ifmr), None) => Some((
-                "ifmr_quantize",
-                self.ifmr(&at.clone().key("ifmr_quantize"), ifmr, offset),
-            )),
-            (None, Some(hfmg)) => Some((
-                "hfmg_quantize",
-                self.hfmg(&at.clone().key("hfmg_quantize"), hfmg, offset),
-            )),
+            (Some(ifmr), None) => {
+                let at = at.clone().key("ifmr_quantize");
+                Some((self.ifmr(&at, ifmr, offset), at))
+            }
+            (None, Some(hfmg)) => {
+                let at = at.clone().key("hfmg_quantize");
+                Some((self.hfmg(&at, hfmg, offset), at))
+            }
             (None, None) => None,
         };
-        if let Some((key, mut activations)) = activations {
-            // A grid with or without an offset is the layers' own, also where everything has it.
+        if let Some((mut activations, at)) = activations {
+            // Whether a grid has an offset is a setting of layers, even if the message is for all values.
             if let (Whose::All, Some(keys)) = (whose, activations.as_object_mut())
                 && let Some(symmetric) = keys.remove("activations")
             {
-                let mut rule = whose.layers();
-                extend(&mut rule, json!({ "activations": symmetric }));
-                self.rule(at.clone().key(key), rule);
+                let rule = joined(whose.layers(), json!({ "activations": symmetric }));
+                self.rule(at.clone(), rule);
             }
-            let mut rule = whose.operands();
-            extend(&mut rule, activations);
-            self.rule(at.clone().key(key), rule);
+            self.rule(at, joined(whose.operands(), activations));
         }
         if config.weight_compress_only == Some(true) {
             let ops = match whose {
                 Whose::All => json!({ "op": ["conv", "gemm"] }),
                 _ => whose.layers(),
             };
-            let mut rule = ops;
-            extend(&mut rule, json!({ "run": "float", "weights": { "type": "int8" } }));
+            let rule = joined(ops, json!({ "run": "float", "weights": { "type": "int8" } }));
             self.rule(at.clone().key("weight_compress_only"), rule);
         }
         if let Some(arq) = &config.arq_quantize {
@@ -251,7 +245,7 @@ impl TranslatedSettings {
         }
     }
 
-    /// Codes of other than 8 bits.
+    /// Refuses codes that do not have 8 bits.
     fn bits(&mut self, at: &KeyPath, keys: &[(&str, Option<u32>)], dst_type: Option<DstType>) {
         for (key, bits) in keys {
             if let Some(bits) = bits.filter(|&bits| bits != 8) {
@@ -275,17 +269,18 @@ impl TranslatedSettings {
             let message = "weights with an offset are not possible: the cube unit takes none";
             self.refuse(at.clone().key("asymmetric"), message, "give false, or leave it out");
         }
-        let mut all = whose.layers();
-        extend(&mut all, json!({ "weights": { "observer": "arq" } }));
-        self.rule(at.clone(), all);
-        // Layers of other types than convolutions have one scale in any case.
+        self.rule(
+            at.clone(),
+            joined(whose.layers(), json!({ "weights": { "observer": "arq" } })),
+        );
+        // Layers other than convolutions always have a single scale.
         let per = match (arq.channel_wise, whose) {
             (Some(true), Whose::All) => Some((json!({ "op": ["conv"] }), "channel")),
             (Some(channel_wise), _) => Some((whose.layers(), if channel_wise { "channel" } else { "tensor" })),
             (None, _) => None,
         };
-        if let Some((mut rule, per)) = per {
-            extend(&mut rule, json!({ "weights": { "per": per } }));
+        if let Some((rule, per)) = per {
+            let rule = joined(rule, json!({ "weights": { "per": per } }));
             self.rule(at.clone().key("channel_wise"), rule);
         }
     }

@@ -6,7 +6,7 @@ fn read(fields: Value) -> Simple {
     Simple::deserialize(fields).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The rules without their reasons, in their order.
+/// The rules without their reasons, in the order in which they are applied.
 fn rules(fields: Value) -> Vec<Value> {
     let settings = read(fields).settings().unwrap_or_else(|refused| panic!("{refused:?}"));
     let rules = settings.into_iter().filter_map(|setting| match setting.means {

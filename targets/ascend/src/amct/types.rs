@@ -1,8 +1,8 @@
-//! The types of layers that AMCT quantizes, by their names in four frameworks.
+//! The types of layers that AMCT quantizes, by their names in TensorFlow, ONNX, Caffe and PyTorch.
 
-/// For the names of a type, the operators of the canonical model that such layers become.
+/// Each entry has the names of a type, and the operators of the canonical model that layers of this type become.
 const TYPES: &[(&[&str], &[&str])] = &[
-    // TensorFlow has a type of its own for convolutions in which every channel is by itself.
+    // TensorFlow has a type of its own for depthwise convolutions, which compute each channel by itself.
     (&["Conv2D", "Conv3D"], &["dense_conv"]),
     (&["DepthwiseConv2dNative"], &["depthwise_conv"]),
     (&["Conv", "Convolution", "Conv1d", "Conv2d", "Conv3d"], &["conv"]),
@@ -23,7 +23,7 @@ const TYPES: &[(&[&str], &[&str])] = &[
     (&["Add", "AddV2", "Eltwise"], &["add"]),
 ];
 
-/// The operators that layers of a type become; none where AMCT does not quantize the type.
+/// The operators that layers of a type become. `None` if AMCT does not quantize the type.
 pub(super) fn ops(layer_type: &str) -> Option<&'static [&'static str]> {
     let mut found = TYPES.iter().filter(|(names, _)| names.contains(&layer_type));
     found.next().map(|(_, ops)| *ops)

@@ -1,18 +1,18 @@
-//! Writes the addition of a constant to a product of two activations. AMCT rounds the constant and adds it to the
-//! integer sums before they are dequantized. For products with constant weights, the constant is already part of the
-//! bias.
+//! Writes the addition of a constant to a product of two activations (MatMul). AMCT rounds the constant and adds it to
+//! the integer accumulators before they are dequantized. For products with constant weights, the constant is already
+//! part of the bias.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
-use strait_plugin_sdk::graph::{Node, NodeId, TensorData, Term, ValueId};
+use strait_plugin_sdk::graph::{Foreign, Node, NodeId, TensorData, Term, ValueId};
 
 use super::walk::{Flavour, Walk, onnx, operand};
 
-/// The addition of a constant to float values, which can be replaced by an addition to the integer sums.
+/// The addition of a constant to float values. It can be replaced by an addition to the integer accumulators.
 pub(super) struct Added<'m> {
-    /// The integer sums, in the lowered graph.
+    /// The integer accumulators, in the lowered graph.
     sums: ValueId,
-    /// The node that dequantizes the sums. Only the addition reads the result of this node.
+    /// The node that dequantizes the accumulators. Only the addition reads the result of this node.
     dequantizes: NodeId,
     constant: &'m TensorData,
     factor: f32,
@@ -43,8 +43,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// True if the node dequantizes integer sums, and its only reader adds a constant that can be added to the sums
-    /// instead.
+    /// True if the node dequantizes integer accumulators, and its only reader adds a constant that can be added to the
+    /// accumulators instead.
     pub(super) fn is_added_to(&self, id: NodeId, node: &Node) -> bool {
         let reader = self.result(node).and_then(|result| self.graph.only_use(result));
         let reader = reader.and_then(|at| self.graph.node(at.node));
@@ -53,7 +53,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             .is_some_and(|added| added.dequantizes == id)
     }
 
-    /// Adds the constant to the integer sums. The dequantization of these sums then stands for the result of the node.
+    /// Adds the constant to the integer accumulators. The dequantized accumulators then replace the result of the node.
     pub(super) fn add_to_sums(&mut self, id: NodeId, node: &'m Node, added: &Added<'_>) -> Result<(), TargetError> {
         let (Some(result), Some(mut sum)) = (self.result(node), self.sums.get(&added.sums).cloned()) else {
             return Ok(());
@@ -76,10 +76,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
             .constant(&format!("{layer}.bias"), self.flavour.bias(&codes)?);
         let shape = self.export.shape_of(result);
         let operands = [sum.value, bias];
-        sum.value = self.export.foreign(
-            onnx("Add", layer, Some(id), &operands, self.flavour.sum(), &shape),
-            None,
-        );
+        let made = onnx("Add", layer, Some(id), &operands, self.flavour.sum());
+        sum.value = self.export.foreign(Foreign { like: &shape, ..made }, None);
         self.sums.insert(added.sums, sum);
         self.dequantized.insert(added.sums, result);
         let real = self.sum_in_reals(added.sums)?;

@@ -10,7 +10,7 @@ use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Attribute, Elem, Export, TensorData, ValueId};
 
 use super::unsupported;
-use super::walk::{Flavour, Grid, onnx};
+use super::walk::{Flavour, Grid, add, onnx};
 
 pub(super) struct Deploy;
 
@@ -22,16 +22,15 @@ fn word(factor: f32) -> u64 {
 
 impl Flavour for Deploy {
     fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError> {
-        let (name, like) = (format!("{layer}.quant"), export.shape(x));
+        let name = format!("{layer}.quant");
         let attributes = vec![
             ("scale", Attribute::Float(1.0 / grid.scale)),
             ("offset", Attribute::Float(grid.zero as f32)),
             ("dst_type", Attribute::Text("INT8".into())),
         ];
-        Ok(export.foreign(
-            onnx("AscendQuant", &name, None, &[x], Elem::I8, &like).with(attributes),
-            None,
-        ))
+        let operands = [x];
+        let node = onnx("AscendQuant", &name, None, &operands, Elem::I8).with(attributes);
+        Ok(add(export, node, None))
     }
 
     fn restore(
@@ -42,16 +41,15 @@ impl Flavour for Deploy {
         layer: &str,
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
-        let (name, like) = (format!("{layer}.anti_quant"), export.shape(codes));
+        let name = format!("{layer}.anti_quant");
         let attributes = vec![
             ("scale", Attribute::Float(grid.scale)),
             ("offset", Attribute::Float(grid.zero as f32)),
             ("dtype", Attribute::Int(0)),
         ];
-        Ok(export.foreign(
-            onnx("AscendAntiQuant", &name, None, &[codes], Elem::F32, &like).with(attributes),
-            result,
-        ))
+        let operands = [codes];
+        let node = onnx("AscendAntiQuant", &name, None, &operands, Elem::F32).with(attributes);
+        Ok(add(export, node, result))
     }
 
     fn sum(&self) -> Elem {
@@ -63,7 +61,7 @@ impl Flavour for Deploy {
     }
 
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError> {
-        TensorData::from_values(&[bias.len() as u64], bias).map_err(|error| unsupported(error.to_string()))
+        TensorData::from_values(&[bias.len() as u64], bias).map_err(unsupported)
     }
 
     fn dequantize(
@@ -76,13 +74,12 @@ impl Flavour for Deploy {
     ) -> Result<ValueId, TargetError> {
         let words: Vec<u64> = factor.values().iter().copied().map(word).collect();
         let words = TensorData::from_values(&[words.len() as u64], &words);
-        let words = words.map_err(|error| unsupported(error.to_string()))?;
+        let words = words.map_err(unsupported)?;
         let words = export.constant(&format!("{layer}.dequant.param"), words);
-        let (name, like) = (format!("{layer}.dequant"), export.shape(sum));
+        let name = format!("{layer}.dequant");
         let attributes = vec![("dtype", Attribute::Int(0))];
-        Ok(export.foreign(
-            onnx("AscendDequant", &name, None, &[sum, words], Elem::F32, &like).with(attributes),
-            result,
-        ))
+        let operands = [sum, words];
+        let node = onnx("AscendDequant", &name, None, &operands, Elem::F32).with(attributes);
+        Ok(add(export, node, result))
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON files: names, settings and fusions.
+//! Writes the JSON files with names, settings and fusions.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use strait_plugin_sdk::{Counts, Emission};
 use super::walk::Layer;
 
 /// `*_quant.json`: for each node of the deploy model, lists the layers of the source model that the node replaces.
-/// Tools that compare dumped tensors use this file. The outputs of a layer are those of its dequantization.
+/// Tools that compare dumped tensors use this file. The node that dequantizes a layer's result gets the outputs of the
+/// layer.
 pub(super) fn names(deploy: &Module, model: &str) -> Value {
     let graph = deploy.main();
     let named: BTreeMap<&str, NodeId> = graph.nodes().map(|(id, node)| (deploy.name(node.name), id)).collect();
@@ -37,8 +38,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 { "key": "_datadump_origin_output_index", "value": { "i": position } },
             ] })
         };
-        // A node whose results are codes has none of the model's outputs. The outputs of its layer belong to the node
-        // that dequantizes the codes.
+        // A node whose results are codes has no outputs of the source model. They belong to the node that dequantizes
+        // the codes.
         let dequantized = name.strip_suffix(".dequant").filter(|_| kind == "AscendDequant");
         let computes_codes = !kind.starts_with("Ascend")
             && node
@@ -68,8 +69,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
     json!({ "name": model, "graph": [{ "name": model, "op": ops.collect::<Vec<Value>>() }] })
 }
 
-/// `config.json`: the configuration, written out for each layer. If a range does not come from an algorithm of the
-/// toolkit, it is written as a range of the toolkit's algorithm IFMR with a single candidate, which covers all values.
+/// `config.json`: the configuration with the settings of each layer. If a range was not found by an algorithm of AMCT,
+/// the file states it as an IFMR search with a single candidate and a range that covers all values.
 pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
     let mut document = Map::new();
     document.insert("version".into(), json!(1));

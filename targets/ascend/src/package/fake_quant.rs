@@ -1,4 +1,4 @@
-//! The fake-quantized model. It has only ONNX's own operators, which compute on integers that are stored as float32.
+//! The fake-quantized model. It has only standard ONNX operators, which compute on integers that are stored as float32.
 //!
 //! ```text
 //! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
@@ -6,27 +6,20 @@
 //!
 //! The model rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The
 //! two results only differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) +
-//! z. Sums are exact as long as they stay below 2^24.
+//! z. Accumulators are exact as long as they stay below 2^24.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Elem, Export, TensorData, ValueId};
 
 use super::unsupported;
-use super::walk::{Flavour, Grid, onnx, scalar};
+use super::walk::{Flavour, Grid, add, onnx};
 
 pub(super) struct FakeQuant;
 
-/// Adds an operation in float32 to the graph, on `x` and a constant or another value. The result has the shape of `x`.
-fn step(
-    export: &mut Export<'_>,
-    op: &str,
-    name: &str,
-    operands: &[ValueId],
-    result: Option<ValueId>,
-) -> Option<ValueId> {
-    let like = export.shape(*operands.first()?);
-    Some(export.foreign(onnx(op, name, None, operands, Elem::F32, &like), result))
+/// Adds an operation in float32 to the graph. The result has the shape of the first operand.
+fn step(export: &mut Export<'_>, op: &str, name: &str, operands: &[ValueId], result: Option<ValueId>) -> ValueId {
+    add(export, onnx(op, name, None, operands, Elem::F32), result)
 }
 
 impl Flavour for FakeQuant {
@@ -39,13 +32,8 @@ impl Flavour for FakeQuant {
             ("min", ends[0]),
             ("max", ends[1]),
         ];
-        let mut constants = Vec::new();
-        for (what, number) in numbers {
-            constants.push(export.constant(&format!("{layer}.quant.{what}"), scalar(number)?));
-        }
-        let &[scale, offset, min, max] = &*constants else {
-            return Ok(x);
-        };
+        let [scale, offset, min, max] =
+            numbers.map(|(what, number)| export.constant(&format!("{layer}.quant.{what}"), TensorData::scalar(number)));
         let mut made = x;
         let steps: [(&str, &str, &[ValueId]); 5] = [
             ("Mul", "mul", &[scale]),
@@ -56,7 +44,7 @@ impl Flavour for FakeQuant {
         ];
         for (op, what, others) in steps {
             let operands: Vec<ValueId> = std::iter::once(made).chain(others.iter().copied()).collect();
-            made = step(export, op, &format!("{layer}.quant.{what}"), &operands, None).unwrap_or(made);
+            made = step(export, op, &format!("{layer}.quant.{what}"), &operands, None);
         }
         Ok(made)
     }
@@ -70,8 +58,8 @@ impl Flavour for FakeQuant {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
         let name = format!("{layer}.anti_quant");
-        let scale = export.constant(&format!("{name}.scale"), scalar(grid.scale)?);
-        Ok(step(export, "Mul", &name, &[codes, scale], result).unwrap_or(codes))
+        let scale = export.constant(&format!("{name}.scale"), TensorData::scalar(grid.scale));
+        Ok(step(export, "Mul", &name, &[codes, scale], result))
     }
 
     fn sum(&self) -> Elem {
@@ -79,14 +67,14 @@ impl Flavour for FakeQuant {
     }
 
     fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError> {
-        let numbers = codes.to_i64().map_err(|error| unsupported(error.to_string()))?;
+        let numbers = codes.to_i64().map_err(unsupported)?;
         let numbers: Vec<f32> = numbers.iter().map(|&code| code as f32).collect();
-        TensorData::from_values(codes.shape(), &numbers).map_err(|error| unsupported(error.to_string()))
+        TensorData::from_values(codes.shape(), &numbers).map_err(unsupported)
     }
 
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError> {
         let numbers: Vec<f32> = bias.iter().map(|&bias| bias as f32).collect();
-        TensorData::from_values(&[bias.len() as u64], &numbers).map_err(|error| unsupported(error.to_string()))
+        TensorData::from_values(&[bias.len() as u64], &numbers).map_err(unsupported)
     }
 
     fn dequantize(
@@ -98,7 +86,7 @@ impl Flavour for FakeQuant {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
         let rank = export.shape(sum).len();
-        // The channels of an image are its second axis. For a matrix there is a single factor.
+        // The channels of an image are its second axis. A matrix has a single factor.
         let shape: Vec<u64> = match factor {
             Per::Tensor(_) => Vec::new(),
             Per::Channel(factors) => {
@@ -107,8 +95,14 @@ impl Flavour for FakeQuant {
             }
         };
         let factors = TensorData::from_values(&shape, factor.values());
-        let factors = factors.map_err(|error| unsupported(error.to_string()))?;
+        let factors = factors.map_err(unsupported)?;
         let factors = export.constant(&format!("{layer}.dequant.param"), factors);
-        Ok(step(export, "Mul", &format!("{layer}.dequant"), &[sum, factors], result).unwrap_or(sum))
+        Ok(step(
+            export,
+            "Mul",
+            &format!("{layer}.dequant"),
+            &[sum, factors],
+            result,
+        ))
     }
 }

@@ -64,6 +64,6 @@ fn prefix(model: &str) -> String {
     }
 }
 
-pub(super) fn unsupported(text: String) -> TargetError {
-    Reason::new(ReasonCode::TargetCode, text).into()
+fn unsupported(text: impl ToString) -> TargetError {
+    Reason::new(ReasonCode::TargetCode, text.to_string()).into()
 }

@@ -1,13 +1,13 @@
-//! Writes layers that compute sums of codes: products and averages.
+//! Writes layers that add up codes: products (convolutions, MatMul) and averages.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
-use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, Term, ValueId};
+use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Foreign, Node, NodeId, TensorData, Term, ValueId};
 
 use super::unsupported;
-use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand};
+use super::walk::{Flavour, Layer, Sum, Walk, add, onnx, operand};
 
-/// A product of codes, with everything that is needed to write it.
+/// A product of quantized tensors, with everything that is needed to write it.
 struct Product<'a> {
     id: NodeId,
     layer: &'a str,
@@ -15,7 +15,7 @@ struct Product<'a> {
     attributes: Vec<(&'static str, Attribute)>,
     /// The codes of the weights, in the layout of the operator.
     weights: TensorData,
-    /// The bias as an integer sum, without the term for the zero point; `None` if it is 0.
+    /// The bias as integers on the accumulator's scale, without the term for the zero point; `None` if it is 0.
     bias: Option<Vec<i32>>,
     /// Shape of the result.
     shape: Vec<Dim>,
@@ -39,12 +39,10 @@ impl<'m, F: Flavour> Walk<'m, F> {
             return Err(self.refusal(node, "has weights of another type than int8"));
         }
         let channels = weights.shape().first().copied().unwrap_or(1).max(1) as usize;
-        let codes = weights.to_i64().map_err(|error| unsupported(error.to_string()))?;
+        let codes = weights.to_i64().map_err(unsupported)?;
         let folded = operand(node, 2).and_then(constant).map(TensorData::to_i64).transpose();
-        let folded = folded
-            .map_err(|error| unsupported(error.to_string()))?
-            .unwrap_or_else(|| vec![0; channels]);
-        // The lowered bias contains −z·Σw. This term is removed, since ATC adds it itself.
+        let folded = folded.map_err(unsupported)?.unwrap_or_else(|| vec![0; channels]);
+        // The lowered bias contains −z·Σw. This term is removed, since ATC adds it by itself.
         let each = (codes.len() / channels).max(1);
         let biases = folded.iter().zip(codes.chunks(each)).map(|(&folded, row)| {
             let bias = folded + i64::from(grid.zero) * row.iter().sum::<i64>();
@@ -61,11 +59,9 @@ impl<'m, F: Flavour> Walk<'m, F> {
             (op, transposed(weights)?, Vec::new())
         };
         self.layers.push(Layer {
-            name: layer.to_owned(),
-            grid,
             weights: Some(scales),
             folded: self.export.names_of(node).len() > 1,
-            operand: 0,
+            ..Layer::new(layer, grid)
         });
         let product = Product {
             id,
@@ -78,21 +74,11 @@ impl<'m, F: Flavour> Walk<'m, F> {
         };
         let x = self.codes(x, layer)?;
         let value = self.multiply(x, product)?;
-        let layer = layer.to_owned();
-        self.sums.insert(
-            result,
-            Sum {
-                value,
-                layer,
-                factor,
-                squeeze: Vec::new(),
-                of_activations: false,
-            },
-        );
+        self.sums.insert(result, Sum::new(value, layer, factor));
         Ok(())
     }
 
-    /// Writes a product of two activations whose zero points are 0. The integer sums are sums of products of their
+    /// Writes a product of two activations whose zero points are 0. The accumulators are sums of products of their
     /// codes.
     pub(super) fn product_of_activations(
         &mut self,
@@ -111,23 +97,16 @@ impl<'m, F: Flavour> Walk<'m, F> {
             factor *= grid.scale;
             operands.push(self.codes(x, layer)?);
             self.layers.push(Layer {
-                name: layer.to_owned(),
-                grid,
-                weights: None,
-                folded: false,
                 operand: index,
+                ..Layer::new(layer, grid)
             });
         }
         let shape = self.export.shape_of(result);
-        let made = onnx("MatMul", layer, Some(id), &operands, self.flavour.sum(), &shape);
-        let value = self.export.foreign(made, None);
-        let (layer, factor, squeeze) = (layer.to_owned(), Per::Tensor(factor), Vec::new());
+        let made = onnx("MatMul", layer, Some(id), &operands, self.flavour.sum());
+        let value = self.export.foreign(Foreign { like: &shape, ..made }, None);
         let sum = Sum {
-            value,
-            layer,
-            factor,
-            squeeze,
             of_activations: true,
+            ..Sum::new(value, layer, Per::Tensor(factor))
         };
         self.sums.insert(result, sum);
         Ok(())
@@ -145,20 +124,21 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let behind = product.op == "MatMul";
         operands.extend(bias.filter(|_| !behind));
         let (elem, id) = (flavour.sum(), Some(product.id));
-        let made = onnx(product.op, layer, id, &operands, elem, &product.shape).with(product.attributes);
-        let sum = export.foreign(made, None);
+        let like = &product.shape;
+        let made = onnx(product.op, layer, id, &operands, elem).with(product.attributes);
+        let sum = export.foreign(Foreign { like, ..made }, None);
         Ok(match bias.filter(|_| behind) {
             None => sum,
             Some(bias) => {
                 let name = format!("{layer}.bias");
-                export.foreign(onnx("Add", &name, None, &[sum, bias], elem, &product.shape), None)
+                add(export, onnx("Add", &name, None, &[sum, bias], elem), None)
             }
         })
     }
 
-    /// Writes an average as an AveragePool on codes. ATC divides the sum of the codes, minus their zero points, by the
-    /// number of elements. If the windows have different numbers of elements, the layer computes on float values
-    /// instead.
+    /// Writes an average as an AveragePool on codes. ATC subtracts the zero point from each code, adds up the
+    /// differences, and divides the sum by the number of elements. If the windows have different numbers of elements,
+    /// the layer computes on float values instead.
     pub(super) fn pool(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
         let (Some(x), Some(result)) = (operand(node, 0), self.result(node)) else {
             return Ok(());
@@ -186,31 +166,19 @@ impl<'m, F: Flavour> Walk<'m, F> {
             false => (codes, self.flavour.sum(), grid.scale),
         };
         let operands = [x];
-        let made = onnx("AveragePool", layer, Some(id), &operands, elem, &shape).with(attributes);
-        let value = self.export.foreign(made, None);
-        self.layers.push(Layer {
-            name: layer.to_owned(),
-            grid,
-            weights: None,
-            folded: false,
-            operand: 0,
-        });
-        let (layer, factor) = (layer.to_owned(), Per::Tensor(factor));
-        self.sums.insert(
-            result,
-            Sum {
-                value,
-                layer,
-                factor,
-                squeeze,
-                of_activations: false,
-            },
-        );
+        let made = onnx("AveragePool", layer, Some(id), &operands, elem).with(attributes);
+        let value = self.export.foreign(Foreign { like: &shape, ..made }, None);
+        self.layers.push(Layer::new(layer, grid));
+        let sum = Sum {
+            squeeze,
+            ..Sum::new(value, layer, Per::Tensor(factor))
+        };
+        self.sums.insert(result, sum);
         Ok(())
     }
 
-    /// True if a requantization divides the sums of windows by a different number for each window, possibly after the
-    /// zero point was subtracted.
+    /// True if a requantization divides the sums of different windows by different numbers, possibly after the zero
+    /// point was subtracted.
     fn has_counts(&self, sums: ValueId) -> bool {
         self.graph
             .uses(sums)
@@ -222,7 +190,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
             })
     }
 
-    /// For an average over whole axes: the attributes of its window, and the axes that its result does not have.
+    /// For an average over whole axes: the attributes of the window that covers these axes, and the axes that the
+    /// result does not have.
     fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
         let axes = match node.op.attribute("axes") {
             Some(Attribute::Ints(axes)) => axes,
@@ -280,11 +249,11 @@ fn window(node: &Node) -> Vec<(&'static str, Attribute)> {
 fn transposed(weights: &TensorData) -> Result<TensorData, TargetError> {
     let (shape, bytes) = (weights.shape(), weights.bytes());
     let &[outputs, inputs] = shape else {
-        return Err(unsupported("weights of a matrix product are no matrix".into()));
+        return Err(unsupported("weights of a matrix product are no matrix"));
     };
     let (outputs, inputs) = (outputs as usize, inputs as usize);
     let moved = (0..inputs).flat_map(|i| (0..outputs).filter_map(move |o| bytes.get(o * inputs + i)));
     let moved: Vec<i8> = moved.map(|&byte| byte as i8).collect();
     let shape = [inputs as u64, outputs as u64];
-    TensorData::from_values(&shape, &moved).map_err(|error| unsupported(error.to_string()))
+    TensorData::from_values(&shape, &moved).map_err(unsupported)
 }

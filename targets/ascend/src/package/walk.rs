@@ -1,6 +1,6 @@
-//! Converts the lowered graph to a graph of the kind that the toolkit writes.
+//! Converts the lowered graph to a graph as AMCT writes it.
 //!
-//! In the lowered graph, ops pass codes to each other. In the toolkit's graphs, they pass float values: each layer that
+//! In the lowered graph, ops pass codes to each other. In AMCT's graphs, they pass float values: each layer that
 //! computes on codes quantizes its inputs and dequantizes its results. Both compute the same integers:
 //!
 //! ```text
@@ -8,10 +8,10 @@
 //! ```
 //!
 //! The quantization q(x) = sat(rint(x·(1/s) + z)) is applied to each element, and a larger x never gives a smaller
-//! code. So the quantization can be moved past every op that moves elements or takes the largest of several, and past a
-//! clamp if the clamp's ends are quantized, too. Therefore a quantization is placed where its codes are read. If a
-//! value is quantized several times with the same scale and zero point, there is only one node for it. If codes are
-//! read as float values, they are quantized and dequantized.
+//! code. So the quantization can be moved past every op that moves elements or takes the largest of several. It can
+//! also be moved past a clamp if the ends of the clamp are quantized, too. Therefore a quantization is placed directly
+//! before the op that reads its codes. If a value is quantized several times with the same scale and zero point, there
+//! is only one node for it. If codes are read as float values, a quantization and a dequantization are written.
 
 use super::reals::reals;
 use super::unsupported;
@@ -46,7 +46,7 @@ pub(super) struct Layer {
     pub(super) operand: usize,
 }
 
-/// One of the toolkit's two graphs: the deploy model or the fake-quantized model.
+/// One of the two graphs that AMCT writes: the deploy model or the fake-quantized model.
 pub(super) trait Flavour {
     /// Quantizes a float value. The result consists of codes, or of floats with the values of the codes.
     fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError>;
@@ -61,17 +61,17 @@ pub(super) trait Flavour {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError>;
 
-    /// Element type of integer sums.
+    /// Element type of the integer accumulators.
     fn sum(&self) -> Elem;
 
     /// Converts codes of weights to the form in which the operator reads them.
     fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError>;
 
-    /// Converts a bias, which is given as integer sums, to the form in which the operator reads it.
+    /// Converts a bias, given as integers on the accumulator's scale, to the form in which the operator reads it.
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError>;
 
-    /// Dequantizes integer sums by multiplying them with a factor, or with one for each channel. Channels lie along
-    /// axis 1 of `rank`, or along the last one.
+    /// Dequantizes integer accumulators by multiplying them with one factor, or with a factor for each channel.
+    /// Channels lie along axis 1 of `rank`, or along the last one.
     fn dequantize(
         &self,
         export: &mut Export<'_>,
@@ -82,7 +82,7 @@ pub(super) trait Flavour {
     ) -> Result<ValueId, TargetError>;
 }
 
-/// An integer sum that has not been dequantized.
+/// Integer accumulators that have not been dequantized.
 #[derive(Clone)]
 pub(super) struct Sum {
     pub(super) value: ValueId,
@@ -94,6 +94,32 @@ pub(super) struct Sum {
     pub(super) of_activations: bool,
 }
 
+impl Layer {
+    /// A layer without weights, and the grid of its first operand.
+    pub(super) fn new(name: &str, grid: Grid) -> Layer {
+        Layer {
+            name: name.to_owned(),
+            grid,
+            weights: None,
+            folded: false,
+            operand: 0,
+        }
+    }
+}
+
+impl Sum {
+    /// The sum of a layer with weights, or of a pool that keeps its axes.
+    pub(super) fn new(value: ValueId, layer: &str, factor: Per<f32>) -> Sum {
+        Sum {
+            value,
+            layer: layer.to_owned(),
+            factor,
+            squeeze: Vec::new(),
+            of_activations: false,
+        }
+    }
+}
+
 pub(super) struct Walk<'m, F> {
     pub(super) module: &'m Module,
     pub(super) graph: &'m Graph,
@@ -102,14 +128,14 @@ pub(super) struct Walk<'m, F> {
     /// The results of the quantizations that have been added. The key is the value that is quantized, with its scale
     /// and zero point.
     codes: BTreeMap<(ValueId, u32, i32), ValueId>,
-    /// The integer sums that have been made. The key is the value in the lowered graph that they stand for.
+    /// The integer accumulators that have been written. The key is the value of the lowered graph that they replace.
     pub(super) sums: BTreeMap<ValueId, Sum>,
-    /// Dequantized sums and constants. The key is the value in the lowered graph that they stand for.
+    /// Dequantized accumulators and constants. The key is the value of the lowered graph that they replace.
     reals: BTreeMap<ValueId, ValueId>,
-    /// For each sum, the value in the lowered graph that is the result of its dequantization.
+    /// For each value with accumulators, the value in the lowered graph that is the result of their dequantization.
     pub(super) dequantized: BTreeMap<ValueId, ValueId>,
     pub(super) layers: Vec<Layer>,
-    /// Layers that the toolkit would quantize, but that run in float in this model.
+    /// Layers that AMCT would quantize, but that run in float in this model.
     pub(super) floats: Vec<String>,
 }
 
@@ -134,7 +160,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
     /// Converts all nodes of the graph.
     pub(super) fn run(mut self) -> Result<(Module, Vec<Layer>, Vec<String>), TargetError> {
         let order = self.graph.topological_order();
-        let order = order.map_err(|_| unsupported("the lowered graph has a cycle".into()))?;
+        let order = order.map_err(|_| unsupported("the lowered graph has a cycle"))?;
         for id in order {
             if let Some(node) = self.graph.node(id) {
                 self.node(id, node)?;
@@ -164,7 +190,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             Term::MatMul if on_codes => self.product_of_activations(id, node, &layer),
             Term::Requantize if on_sums => self.requantize(id, node, &layer),
             Term::SumPool | Term::ReduceSum if on_codes => self.pool(id, node, &layer),
-            // An addition to integer sums adds the zero point of an average.
+            // This addition to integer accumulators adds the zero point of an average.
             Term::Add if on_sums => {
                 let sum = first.and_then(|first| self.sums.get(&first).cloned());
                 self.result(node)
@@ -188,7 +214,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// Converts an op that moves codes or takes the largest of several. The same op is used on float values.
+    /// Converts an op that moves codes or takes the largest of several. The same op is written for float values.
     fn moved(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
         let moves = [
             Term::MaxPool,
@@ -233,27 +259,28 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
         let mut made = x;
         let above = max < i64::from(i8::MAX);
-        let step = |export: &mut Export<'m>, op, name: &str, operands: &[ValueId], result| {
-            let like = export.shape(x);
-            export.foreign(onnx(op, name, Some(id), operands, Elem::F32, &like), result)
+        let mut step = |op, name: &str, operands: &[ValueId], result| {
+            add(&mut self.export, onnx(op, name, Some(id), operands, Elem::F32), result)
         };
         if !above {
-            made = step(&mut self.export, "Relu", layer, &[made], Some(result));
+            made = step("Relu", layer, &[made], Some(result));
         } else if below {
             // The node that computes the layer's result gets the layer's name.
-            made = step(&mut self.export, "Relu", &format!("{layer}.relu"), &[made], None);
+            made = step("Relu", &format!("{layer}.relu"), &[made], None);
         }
         if above {
-            // If the code of 6 is the upper end of the clamp, 6 itself is written, because ATC recognizes a ReLU6 by
-            // this number.
+            // If the code of 6.0 is the upper end of the clamp, the end is written as exactly 6, because ATC recognizes
+            // a ReLU6 by this number.
             let six = quantized(6.0, grid) == max;
             let end = if six {
                 6.0
             } else {
                 (max - i64::from(grid.zero)) as f32 * grid.scale
             };
-            let end = self.export.constant(&format!("{layer}.max"), scalar(end)?);
-            step(&mut self.export, "Min", layer, &[made, end], Some(result));
+            let end = self.export.constant(&format!("{layer}.max"), TensorData::scalar(end));
+            let operands = [made, end];
+            let node = onnx("Min", layer, Some(id), &operands, Elem::F32);
+            add(&mut self.export, node, Some(result));
         }
         Ok(())
     }
@@ -296,22 +323,22 @@ impl<'m, F: Flavour> Walk<'m, F> {
         };
         let mut real = self.sum_in_reals(value)?;
         if relu {
-            let (name, like) = (format!("{layer}.relu"), self.export.shape(real));
+            let name = format!("{layer}.relu");
             let operands = [real];
-            let node = onnx("Relu", &name, Some(id), &operands, Elem::F32, &like);
-            real = self.export.foreign(node, Some(result));
+            let node = onnx("Relu", &name, Some(id), &operands, Elem::F32);
+            real = add(&mut self.export, node, Some(result));
         }
         self.export.set(result, real);
         Ok(())
     }
 
-    /// The dequantized form of an integer sum. The sum is dequantized once for all its readers.
+    /// The dequantized form of integer accumulators. They are dequantized once for all their readers.
     pub(super) fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         if let Some(&made) = self.reals.get(&value) {
             return Ok(made);
         }
         let Some(sum) = self.sums.get(&value).cloned() else {
-            return Err(unsupported("a sum was never made".into()));
+            return Err(unsupported("a sum was never made"));
         };
         let result = self.dequantized.get(&value).copied();
         let (export, flavour) = (&mut self.export, &self.flavour);
@@ -322,19 +349,21 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
         if !sum.squeeze.is_empty() {
             let axes = TensorData::from_values(&[sum.squeeze.len() as u64], &sum.squeeze);
-            let axes = axes.map_err(|error| unsupported(error.to_string()))?;
+            let axes = axes.map_err(unsupported)?;
             let axes = export.constant(&format!("{}.axes", sum.layer), axes);
             let kept = export.shape(made).into_iter().enumerate();
             let kept = kept.filter(|(axis, _)| !sum.squeeze.contains(&(*axis as i64)));
             let like: Vec<Dim> = kept.map(|(_, dim)| dim).collect();
             let name = format!("{}.squeeze", sum.layer);
-            made = export.foreign(onnx("Squeeze", &name, None, &[made, axes], Elem::F32, &like), result);
+            let operands = [made, axes];
+            let node = onnx("Squeeze", &name, None, &operands, Elem::F32);
+            made = export.foreign(Foreign { like: &like, ..node }, result);
         }
         self.reals.insert(value, made);
         Ok(made)
     }
 
-    /// The codes that stand for a value of the lowered graph, with the scale and zero point of this value. The value is
+    /// The codes that replace a value of the lowered graph, with the scale and zero point of this value. The value is
     /// quantized once for all its readers.
     pub(super) fn codes(&mut self, value: ValueId, layer: &str) -> Result<ValueId, TargetError> {
         let (real, grid) = (self.real(value)?, self.grid(value)?);
@@ -362,7 +391,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// The float value that stands for a value of the lowered graph.
+    /// The float value that replaces a value of the lowered graph.
     fn real(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         let name = || {
             self.graph
@@ -404,7 +433,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         node.outputs.first().copied()
     }
 
-    /// Name of the node that `node` was lowered from. This is the name of its layer, or of an op that was added to the
+    /// Name of the node from which `node` was lowered. This is the name of its layer, or of an op that was added to the
     /// layer.
     fn own_name(&self, node: &Node) -> &'m str {
         let own = self.module.name(node.name);
@@ -421,14 +450,13 @@ impl<'m, F: Flavour> Walk<'m, F> {
     }
 }
 
-/// A node with one of ONNX's own operators and no attributes.
+/// A node with one of ONNX's own operators, without attributes and without a shape.
 pub(super) fn onnx<'a>(
     op: &'a str,
     name: &'a str,
     of: Option<NodeId>,
     operands: &'a [ValueId],
     elem: Elem,
-    like: &'a [Dim],
 ) -> Foreign<'a> {
     Foreign {
         domain: "ai.onnx",
@@ -438,12 +466,14 @@ pub(super) fn onnx<'a>(
         of,
         operands,
         elem,
-        like,
+        like: &[],
     }
 }
 
-pub(super) fn scalar(value: f32) -> Result<TensorData, TargetError> {
-    TensorData::from_values(&[], &[value]).map_err(|error| unsupported(error.to_string()))
+/// Adds a node whose result has the shape of its first operand.
+pub(super) fn add(export: &mut Export<'_>, node: Foreign<'_>, result: Option<ValueId>) -> ValueId {
+    let like = node.operands.first().map(|&x| export.shape(x)).unwrap_or_default();
+    export.foreign(Foreign { like: &like, ..node }, result)
 }
 
 /// The code of a number: sat(rint(x·(1/s) + z)).

@@ -10,7 +10,7 @@ fn told(text: &str) -> Vec<String> {
     grids.iter().map(one).collect()
 }
 
-/// The text from the place of the error on, and the message.
+/// The text beginning at the place of the error, and the message.
 fn wrong(text: &str) -> (&str, String) {
     match grids(text) {
         Err(TargetError::Text { at, message }) => (&text[at.start..], message),

@@ -14,7 +14,7 @@ pub(super) enum Tree {
     Map(Vec<(String, Tree)>),
 }
 
-/// A map with these entries.
+/// A map with the entries `entries`.
 pub(super) fn map<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
     Tree::Map(
         entries
@@ -71,7 +71,7 @@ impl Tree {
         out
     }
 
-    /// True if the value is written on one line: a scalar, or a list of such values.
+    /// True if the value is written on one line: it is a scalar, or a list whose elements are written on one line.
     fn is_flat(&self) -> bool {
         match self {
             Tree::List(items) => items.iter().all(Tree::is_flat),

@@ -1,8 +1,9 @@
 //! Writes the package: the integer network in the format of SiMa's tools, as far as this format is public.
 //!
-//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that it
-//! names). `model_mpk.json` says which processor runs what. docs/sima-package.md describes the format. It says which
-//! parts were seen in public files, which were derived, and which have never been run.
+//! `model.sima` is a zip archive with `model.yaml` (a list of documents, one of which has `nodes`) and `model.npz` (the
+//! arrays that the nodes refer to). `model_mpk.json` says which processor runs which step. docs/sima-package.md
+//! describes the format, and says which parts of it were seen in public files, which were derived, and which have never
+//! been run.
 
 mod document;
 mod layout;

@@ -1,4 +1,4 @@
-//! The package's description: which processor runs what, in which order, and with which buffers.
+//! The package's description: which processor runs which step, in which order, and with which buffers.
 
 use super::network::{rounding, subgraph_name};
 use super::stages::{Processor, Stage};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::graph::{Graph, Module, Node, Reason, ReasonCode, Term, ValueId};
 
-/// The executable that SiMa's own packages name for a kernel that the runtime provides.
+/// The name of the executable that SiMa's own packages state for a kernel that the runtime provides.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
 
 /// The whole document `model_mpk.json`. The keys have the same order as in SiMa's own files.

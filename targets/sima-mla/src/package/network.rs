@@ -1,4 +1,5 @@
-//! The network. It consists of a list of documents, one of which has the `nodes`, and of the arrays that they name.
+//! The network. It consists of a list of documents, one of which has the `nodes`, and of the arrays that the nodes
+//! refer to.
 
 use super::document::{Tree, map};
 use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_order};
@@ -12,7 +13,7 @@ use strait_plugin_sdk::graph::{
 };
 use strait_samples::{NumberType, Pack, encode};
 
-/// The network while it is being made: the documents are built, and the arrays are added to the archive.
+/// The network while it is being made: the documents, and the archive to which the arrays are added.
 pub(super) struct Network<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -319,15 +320,15 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The attributes of a node, with the names that they have in the IR. `with_parameters` is true for a product whose
-    /// weights are stored as arrays.
+    /// The attributes of a node, by their names in the IR. `with_parameters` is true for a product whose weights are
+    /// stored as arrays.
     fn attributes(&self, node: &Node, with_parameters: bool) -> Result<Tree, TargetError> {
         let mut tree = Tree::Map(Vec::new());
         let gemm = node.op.term() == Term::Gemm && with_parameters;
         let requantize = node.op.term() == Term::Requantize;
         for (key, value) in node.op.attribute_list() {
             match value {
-                // The layout of the weights and the entry `requant` already state these attributes.
+                // These attributes are already stated by the layout of the weights and by the entry `requant`.
                 _ if gemm || requantize => {}
                 Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", node.op.name()))),
                 value => tree.put(&key, plain(value)),
@@ -377,12 +378,12 @@ struct Parameters<'a> {
     groups: u64,
 }
 
-/// Name of the accelerator's subgraph at this position.
+/// Name of the accelerator's subgraph with the index `index`.
 pub(super) fn subgraph_name(index: usize) -> String {
     format!("{}_{index}", Processor::Mla.name())
 }
 
-/// SiMa's word for how a quantize node rounds; or Strait's own word if SiMa has none. `None` for other nodes.
+/// SiMa's word for the rounding of a quantize node, or Strait's own word if SiMa has none. `None` for other nodes.
 pub(super) fn rounding(node: &Node) -> Option<&'static str> {
     let Some(Attribute::Text(word)) = node
         .op

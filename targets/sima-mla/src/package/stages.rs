@@ -1,5 +1,5 @@
-//! Finds out which nodes run together: everything that the accelerator computes between two steps of another processor
-//! is one subgraph.
+//! Divides the nodes into steps: everything that the accelerator computes between two steps of other processors is one
+//! subgraph.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::graph::{Graph, Node, NodeId, Placement, Term, ValueId};
@@ -78,7 +78,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
         }
         levels[level].push(id);
     }
-    // For each value, this has the last level that reads it as an input, so that each input is listed once.
+    // For each value, the last level that has it as an input, so that each input is listed only once per level.
     let mut seen = vec![None; graph.value_bound()];
     let stages = levels
         .into_iter()
@@ -91,7 +91,8 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     Ok(stages.collect())
 }
 
-/// The subgraph of one level. The time is proportional to the operands of its nodes and the readers of its results.
+/// The subgraph of one level. The time to find it is proportional to the number of operands of its nodes and the number
+/// of readers of its results.
 fn subgraph(
     graph: &Graph,
     level: usize,

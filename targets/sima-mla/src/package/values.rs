@@ -31,18 +31,13 @@ impl<'a> Described<'a> {
         })
     }
 
-    /// The stored shape as a list for a document.
-    pub(super) fn shape_tree(&self) -> Tree {
-        let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
-        Tree::List(extents.collect())
-    }
-
     /// The value's entry in the network, with its type, shape, scale and zero point.
     pub(super) fn tree(&self) -> Tree {
+        let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
         let mut tree = map([
             ("name", self.name.into()),
             ("dtype", NumberType::from(self.elem).name().into()),
-            ("shape", self.shape_tree()),
+            ("shape", Tree::List(extents.collect())),
         ]);
         if let Some(quant) = self.quant {
             tree.put("scale", scales(quant));
@@ -52,8 +47,8 @@ impl<'a> Described<'a> {
     }
 }
 
-/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. So 1 / S,
-/// rounded to f32, is the scale in the IR again.
+/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. If 1 / S
+/// is rounded to f32, the result is the scale in the IR again.
 pub(super) fn multiplicative(scale: f32) -> f64 {
     1.0 / f64::from(scale)
 }

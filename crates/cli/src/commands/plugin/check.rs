@@ -25,15 +25,8 @@ pub(super) fn run(arguments: &Check) -> Exit {
         Ok(kit) => kit,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
-    let printed = if arguments.json {
-        console::print_json(&kit.to_json())
-    } else {
-        console::print(&kit.to_string())
-    };
-    match printed {
-        Exit::Done if !kit.is_ok() => Exit::Failed,
-        printed => printed,
-    }
+    let printed = console::shown(arguments.json, || kit.to_json(), || kit.to_string());
+    printed.worse(Exit::Failed.unless(kit.is_ok()))
 }
 
 fn examined(arguments: &Check) -> Result<Kit, Stop> {

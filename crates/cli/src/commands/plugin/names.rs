@@ -10,63 +10,12 @@ use strait_target::Registry;
 use crate::arguments::Language;
 
 /// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of the crates that
-/// belong to Rust. Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
+/// belong to Rust, except `proc-macro`. Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
 const OF_RUST: &[&str] = &[
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "proc-macro",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
+    "abstract", "alloc", "as", "async", "await", "become", "box", "break", "const", "continue", "core", "crate", "do",
+    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "std", "struct",
+    "super", "test", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while",
     "yield",
 ];
 
@@ -77,7 +26,7 @@ pub(super) fn legal(name: &str, language: Language) -> Result<(), Stop> {
         "a target of this program has this id"
     } else if name == "strait" || name.starts_with("strait-") {
         "the crates of Strait have such names"
-    } else if language == Language::Rust && OF_RUST.contains(&name) {
+    } else if language == Language::Rust && (name == "proc-macro" || OF_RUST.contains(&name)) {
         "no crate in Rust can have this name"
     } else {
         return Ok(());

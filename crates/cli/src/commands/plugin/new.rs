@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+use strait_driver::{
+    diagnostic::Diagnostic,
+    failure::{codes, unwritten},
+    stop::Stop,
+};
 
 use super::names;
 use crate::{
@@ -51,10 +55,6 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
         Language::Rust => rust(name, arguments.strait.as_deref())?,
         Language::C => c(name),
     };
-    let failed = |path: &Path, error: &io::Error| {
-        let message = format!("{} cannot be written: {error}", path.display());
-        Stop::from(Diagnostic::error(codes::OUTPUT, message))
-    };
     match fs::read_dir(&folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {
@@ -65,9 +65,9 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&folder, &error)),
+        Err(error) => return Err(unwritten(&folder, &error).into()),
     }
-    put(&folder, &files).map_err(|(path, error)| failed(&path, &error))?;
+    put(&folder, &files).map_err(|(path, error)| unwritten(&path, &error))?;
     Ok(folder)
 }
 

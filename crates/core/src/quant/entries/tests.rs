@@ -4,7 +4,7 @@ use crate::quant::{Granularity, Origin, Policy, QuantParams};
 use proptest::prelude::*;
 use strait_requantize::Rounding;
 
-/// Configs of the property test: some share a scheme, some have channels.
+/// The number of configs in the property test. Some have the same scheme, and some have channels.
 const CONFIGS: usize = 6;
 
 fn scheme(index: usize) -> Scheme {
@@ -15,7 +15,7 @@ fn scheme(index: usize) -> Scheme {
 
 fn empty() -> QuantTable {
     let mut table = QuantTable::default();
-    // Not in the order in which entries stand.
+    // Configs are added in the reverse order of the entries.
     for index in (0..CONFIGS).rev() {
         table.add(NodeId::new(index / 2), Port::Operand(index % 2), scheme(index));
     }
@@ -50,7 +50,8 @@ fn any_move() -> impl Strategy<Value = (ConfigId, Move)> {
     (id(), request)
 }
 
-/// The same configs, found by node and port, since a table that was read has ids of its own.
+/// What has to be equal for a config in two tables. The config is found by node and port, because a table that was read
+/// has ids of its own.
 fn seen(table: &QuantTable, node: NodeId, port: Port) -> impl PartialEq + std::fmt::Debug + use<> {
     let id = table.id(node, port).unwrap();
     let root = table.config(table.root(id)).unwrap();
@@ -76,7 +77,7 @@ proptest! {
             if table.transition(id, request).is_err() {
                 prop_assert_eq!(table.differences(&before, PartialEq::eq), []);
             }
-            // No codes are out of date.
+            // As long as a parameter has codes, their grid does not change.
             for (id, _) in table.iter().filter(|(id, _)| table.codes(*id).is_some() && before.codes(*id).is_some()) {
                 prop_assert_eq!(table.kept(id), before.kept(id));
             }
@@ -88,10 +89,10 @@ proptest! {
             let place = (config.node, config.port);
             prop_assert_eq!(seen(&again, place.0, place.1), seen(&table, place.0, place.1));
         }
-        // In the order of its entries a table has the same ids.
+        // If a table's configs were added in the order of its entries, a table from these entries has the same ids.
         let mut twice = QuantTable::from_entries(&again.entries(&nodes()).unwrap()).unwrap();
         prop_assert_eq!(twice.differences(&again, PartialEq::eq), []);
-        // Without codes nothing rests on a grid.
+        // If all codes are removed, no codes hold a grid any more.
         for index in 0..CONFIGS {
             let _ = twice.transition(ConfigId::new(index), Move::Restore);
             let _ = twice.transition(ConfigId::new(index), Move::Unbake);
@@ -183,7 +184,7 @@ fn a_config_of_a_node_that_is_not_listed_is_told() {
 #[test]
 fn long_chains_and_deep_products_are_read_in_time() {
     let start = std::time::Instant::now();
-    // Each rests on the one behind it, twice.
+    // Each entry is derived twice from the entry after it.
     let product = |at| Standing::Passive(Derivation::Product(ConfigId::new(at + 1), ConfigId::new(at + 1)));
     let mut entries: Vec<Entry> = (0..30_000).map(|at| entry(at, product(at))).collect();
     let own = Grid::new(QuantParams::tensor(1.0, 0), Origin::Observed);

@@ -34,7 +34,7 @@ fn scale(table: &QuantTable, id: ConfigId) -> Option<f32> {
     Some(table.params(id)?.as_tensor()?.0)
 }
 
-/// A table with a config in `state`, and another one that is active.
+/// A table with a config in the state `state`, and another config that is activated.
 fn in_state(state: State) -> (QuantTable, ConfigId, ConfigId) {
     let mut table = QuantTable::default();
     let (id, other, empty) = (add(&mut table), add(&mut table), add(&mut table));
@@ -60,7 +60,8 @@ fn in_state(state: State) -> (QuantTable, ConfigId, ConfigId) {
 fn each_move_leads_where_the_table_says_or_is_refused() {
     let no = None;
     let s = Some;
-    // In the order of State::ALL:                 Initial        Activated   Overlapped  Passive     PassiveInitial  Baked  PassiveBaked  Float
+    // The results in the order of State::ALL: Initial, Activated, Overlapped, Passive, PassiveInitial, Baked,
+    // PassiveBaked, Float
     let expected: [(&str, fn(ConfigId) -> Move, [Option<State>; 8]); 8] = [
         (
             "activate",
@@ -138,7 +139,7 @@ fn domination_needs_equal_schemes() {
         let another = table.add(NodeId::new(1), Port::Result(0), other);
         let refused = table.transition(another, Move::DominatedBy(one)).unwrap_err();
         assert!(refused.to_string().contains("another type, policy, range or rounding"));
-        // A derivation has a scheme of its own.
+        // A config whose grid is derived may have another scheme than its master.
         table.transition(another, same(one)).unwrap();
     }
 }
@@ -150,16 +151,16 @@ fn no_chain_of_moves_makes_a_cycle() {
     table.transition(ids[0], Move::DominatedBy(ids[1])).unwrap();
     table.transition(ids[1], Move::DominatedBy(ids[2])).unwrap();
     assert_eq!(table.root(ids[0]), ids[2]);
-    // The set reads its root, which would read the set.
+    // The set would read the grid of its root, and the root's grid would be derived from that of the set.
     assert!(table.transition(ids[2], same(ids[0])).is_err());
-    // Already in one set: nothing to do.
+    // Both configs are already in one set, so nothing changes.
     table.transition(ids[2], Move::DominatedBy(ids[0])).unwrap();
     assert!(table.transition(ids[3], Move::DominatedBy(ids[3])).is_err());
     assert!(table.transition(ids[3], same(ids[3])).is_err());
-    // The whole set comes along.
+    // The whole set joins the other set.
     table.transition(ids[0], Move::DominatedBy(ids[3])).unwrap();
     assert!(ids[..4].iter().all(|&id| table.root(id) == ids[3]));
-    // Neither through a derivation and a set.
+    // A cycle through a derivation and a set is refused, too.
     table.transition(ids[4], same(ids[0])).unwrap();
     assert!(table.transition(ids[3], Move::DominatedBy(ids[4])).is_err());
     assert!(table.transition(ids[3], same(ids[4])).is_err());
@@ -177,7 +178,7 @@ fn what_would_leave_its_set_rests_on_nothing_that_rests_on_it() {
 
 #[test]
 fn a_hundred_thousand_configs_in_one_set_know_their_root_at_once() {
-    // As concats of concats bind them: each root is dominated by the next result.
+    // As in a chain of concats: each root is dominated by the result of the next concat.
     let mut table = QuantTable::default();
     let ids: Vec<ConfigId> = (0..100_000).map(|_| add(&mut table)).collect();
     let start = std::time::Instant::now();
@@ -185,7 +186,7 @@ fn a_hundred_thousand_configs_in_one_set_know_their_root_at_once() {
         table.transition(pair[0], Move::DominatedBy(pair[1])).unwrap();
     }
     assert!(ids.iter().all(|&id| Some(&table.root(id)) == ids.last()));
-    // A chain of parents would be five thousand million steps.
+    // Walking up a chain of parents would take five thousand million steps.
     assert!(start.elapsed().as_secs() < 5);
 }
 
@@ -230,7 +231,7 @@ fn derived_grids_follow_those_that_they_rest_on() {
     table.transition(x, grid(0.25)).unwrap();
     assert_eq!(scales(&table), [0.5, 1.0]);
     assert_eq!(table.grid(bias).unwrap().origin, Origin::Derived);
-    // Without its lowest bits, in each channel.
+    // The grid without the lowest bits, in each channel.
     let short = table.add(NodeId::new(1), Port::Operand(0), wide);
     table
         .transition(short, Move::MasteredBy(Derivation::Shifted(bias, 3)))
@@ -271,7 +272,7 @@ fn a_given_grid_is_pinned() {
         let refused = table.transition(given, request).unwrap_err();
         assert_eq!(refused.why, PINNED);
     }
-    // A set that has the same grid changes nothing of it, and another one may follow it.
+    // A set with the same grid may join the set of the pinned grid, and reads its grid from then on.
     table.transition(other, tensor(0.5, Origin::Observed)).unwrap();
     table.transition(other, Move::DominatedBy(given)).unwrap();
     assert_eq!(scale(&table, other), Some(0.5));
@@ -293,7 +294,8 @@ fn the_grids_that_codes_rest_on_stay_until_the_codes_go() {
     let product = Move::MasteredBy(Derivation::Product(reader, weight));
     table.transition(bias, product).unwrap();
     table.transition(bias, bake()).unwrap();
-    assert_eq!(table.dependents(x), [bias]);
+    let resting = table.iter().filter(|(_, config)| config.holds.contains(&x));
+    assert_eq!(resting.map(|(id, _)| id).collect::<Vec<_>>(), [bias]);
     let grids: [(ConfigId, Move); 6] = [
         (x, grid(2.0)),
         (x, Move::Reset),
@@ -306,10 +308,10 @@ fn the_grids_that_codes_rest_on_stay_until_the_codes_go() {
         let refused = table.transition(id, request.clone()).unwrap_err();
         assert_eq!(refused.why, HELD, "{request:?}");
     }
-    // What reads the same grid may come and go.
+    // Other configs may join or leave the set whose grid the codes depend on.
     table.transition(other, Move::DominatedBy(reader)).unwrap();
     table.transition(other, same(weight)).unwrap();
-    // Taken out of quantization, the codes wait for their grids.
+    // While a parameter is excluded from quantization, its codes are kept, and their grids still cannot change.
     table.transition(bias, Move::Dequantize).unwrap();
     assert_eq!(table.baked(NodeId::new(0), Port::Operand(3)), None);
     assert_eq!(table.transition(weight, Move::Reset).unwrap_err().why, HELD);
@@ -325,7 +327,7 @@ fn the_grids_that_codes_rest_on_stay_until_the_codes_go() {
 fn given_codes_are_pinned_with_their_grid_and_are_what_bake_takes() {
     let (mut table, id, _) = in_state(Activated);
     let (given, another) = (DataId::new(7), DataId::new(8));
-    // An observed grid is none that codes can have come with.
+    // Codes can only be given on a grid that was given, not on an observed grid.
     assert!(table.transition(id, Move::Give(given)).is_err());
     table.transition(id, tensor(0.5, Origin::Given)).unwrap();
     table.transition(id, Move::Give(given)).unwrap();
@@ -341,7 +343,7 @@ fn given_codes_are_pinned_with_their_grid_and_are_what_bake_takes() {
             given: true
         })
     );
-    // A bias on the grid of its accumulator holds what that rests on.
+    // The codes of a bias hold the grids from which the grid of the bias is derived.
     let (mut table, bias, master) = in_state(Passive);
     table.transition(bias, Move::Give(given)).unwrap();
     assert_eq!(table.transition(master, grid(9.0)).unwrap_err().why, HELD);
@@ -358,7 +360,7 @@ fn a_clone_tells_what_was_written_since() {
     let mut other = table.clone();
     assert_eq!(table.differences(&other, PartialEq::eq), []);
     other.transition(ids[0], grid(1.0)).unwrap();
-    // The root, its set, and what is derived from it.
+    // The differences are the root, the other configs of its set, and the config that is derived from the set.
     let ports = |found: Vec<(NodeId, Port)>| found.into_iter().map(|(_, port)| port).collect::<Vec<_>>();
     let mut expected: Vec<Port> = (0..10).map(Port::Operand).collect();
     expected.push(Port::Operand(500));
@@ -383,10 +385,10 @@ fn a_config_that_is_withdrawn_leaves_the_others_as_they_were() {
     assert!(table.transition(ids[1], Move::Dequantize).is_err());
     assert_eq!((scale(&table, ids[3]), scale(&before, ids[1])), (Some(4.0), Some(1.0)));
     assert_eq!(before.differences(&table, PartialEq::eq).len(), 2);
-    // The place may have another config, which has another id.
+    // The operand may get another config, which has another id.
     let again = table.add(place.0, place.1, scheme(Elem::I8, [-128, 127]));
     assert_eq!((again, table.id(place.0, place.1)), (ConfigId::new(4), Some(again)));
-    // Made again as it was, it is no difference; the other place is still without.
+    // If the new config equals the old one, it does not count as a difference. The other operand still has no config.
     table.transition(again, grid(1.0)).unwrap();
     assert_eq!(
         before.differences(&table, PartialEq::eq),

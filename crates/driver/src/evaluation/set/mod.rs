@@ -140,9 +140,7 @@ impl One<'_> {
     }
 
     fn refused(&self, message: String) -> Stop {
-        Diagnostic::error(codes::EVALUATION, message)
-            .about(self.place.clone())
-            .into()
+        error(message, self.place.clone()).into()
     }
 
     /// The outputs for a metric that compares with another model: the one that is named, or all that the metric can
@@ -178,8 +176,7 @@ impl One<'_> {
         };
         outputs.iter().position(|output| output.name == name).ok_or_else(|| {
             let names = outputs.iter().map(|output| output.name.as_str());
-            let finding = Diagnostic::error(codes::EVALUATION, format!("the model has no output {name:?}"));
-            let finding = finding.about(self.place.clone().key(key));
+            let finding = error(format!("the model has no output {name:?}"), self.place.clone().key(key));
             finding.help(nearest::help(name, names)).into()
         })
     }
@@ -225,8 +222,8 @@ impl One<'_> {
                 "{} are left out, so that labels in the order of the images are not those of the others",
                 table::count(left_out, "image")
             );
-            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
-            return Err(finding.help("give labels by name: a .csv, or \"folders\"").into());
+            let help = "give labels by name: a .csv, or \"folders\"";
+            return Err(error(message, self.labels_key()).help(help).into());
         }
         Ok(labels)
     }
@@ -313,12 +310,10 @@ impl One<'_> {
                 "masks of {:?} do not fit the output {:?} of {:?}",
                 mask, output.name, output.shape
             );
-            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
             let wanted =
                 "a mask has a class for each pixel of the output, whose classes lie in front of its pixels or behind";
-            finding
-                .note(wanted)
-                .help("resize the masks, or name another `output` in [[evaluation.metric]]")
+            let help = "resize the masks, or name another `output` in [[evaluation.metric]]";
+            error(message, self.labels_key()).note(wanted).help(help)
         })?;
         let ignore = self.table.ignore.unwrap_or(255).into();
         let name = output.name.clone();
@@ -341,10 +336,8 @@ impl One<'_> {
                 output.name,
                 output.shape
             );
-            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
-            return Err(finding
-                .help("a reference has as many numbers as the output, in its order")
-                .into());
+            let help = "a reference has as many numbers as the output, in its order";
+            return Err(error(message, self.labels_key()).help(help).into());
         }
         let peak = self.table.peak.unwrap_or(1.0);
         let name = output.name.clone();
@@ -380,7 +373,7 @@ impl One<'_> {
                         output.name,
                         output.count()
                     );
-                    Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("score"))
+                    error(message, self.place.clone().key("score"))
                 })?)
             }
         };
@@ -388,23 +381,19 @@ impl One<'_> {
         let samples = self.subject.samples.count();
         if !samples.is_multiple_of(group) {
             let message = format!("{samples} samples are not groups of {group}");
-            return Err(Diagnostic::error(codes::EVALUATION, message)
-                .about(self.place.clone().key("group"))
-                .into());
+            return Err(error(message, self.place.clone().key("group")).into());
         }
         let labels = self.classes(output, group)?;
         let key = self.labels_key();
-        if let Some(at) = labels.iter().position(|&label| label > 1) {
-            let message = format!(
-                "label {at} is {}, and {} has the labels 0 and 1",
-                labels[at], self.table.name
-            );
-            return Err(Diagnostic::error(codes::EVALUATION, message).about(key).into());
+        let name = &self.table.name;
+        if let Some((at, label)) = labels.iter().enumerate().find(|(_, label)| **label > 1) {
+            let message = format!("label {at} is {label}, and {name} has the labels 0 and 1");
+            return Err(error(message, key).into());
         }
         let labels: Vec<bool> = labels.iter().map(|&label| label == 1).collect();
         if labels.iter().all(|&label| label) || !labels.contains(&true) {
-            let message = format!("{} needs samples of both labels, 0 and 1", self.table.name);
-            return Err(Diagnostic::error(codes::EVALUATION, message).about(key).into());
+            let message = format!("{name} needs samples of both labels, 0 and 1");
+            return Err(error(message, key).into());
         }
         let name = output.name.clone();
         Ok(Auc {
@@ -415,6 +404,11 @@ impl One<'_> {
             labels,
         })
     }
+}
+
+/// The error for what a key says, or for the data that it names.
+fn error(message: String, key: KeyPath) -> Diagnostic {
+    Diagnostic::error(codes::EVALUATION, message).about(key)
 }
 
 /// The error for an output that holds no answer.
@@ -441,16 +435,10 @@ fn check_labels(labels: &[u32], question: Question, output: &Output) -> Result<(
             return Err(finding.help("leave the labels out: what agrees can be measured").into());
         }
     };
-    match labels.iter().position(|&label| label as usize >= classes) {
-        None => Ok(()),
-        Some(sample) => {
-            let message = format!(
-                "label {sample} is {}, and the model has {classes} classes",
-                labels[sample]
-            );
-            Err(Diagnostic::error(codes::EVALUATION, message)
-                .help("classes count from 0")
-                .into())
-        }
-    }
+    let mut labels = labels.iter().enumerate();
+    (labels.find(|(_, label)| **label as usize >= classes)).map_or(Ok(()), |(sample, label)| {
+        let message = format!("label {sample} is {label}, and the model has {classes} classes");
+        let finding = Diagnostic::error(codes::EVALUATION, message);
+        Err(finding.help("classes count from 0").into())
+    })
 }

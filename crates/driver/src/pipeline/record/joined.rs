@@ -26,7 +26,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
     for grid in recorded {
         let id = given::find(module, &grid.layer);
         let node = id.and_then(|id| Some((id, graph.node(id)?)));
-        let joined = node.and_then(|(id, node)| Some((id, job.outputs.parts(module, node)?)));
+        let joined = node.and_then(|(id, node)| Some((id, job.ready.outputs.parts(module, node)?)));
         let joined = joined.filter(|(_, joined)| joined.layers.iter().any(|(layer, _)| *layer == grid.layer));
         match joined.filter(|(_, joined)| joined.layers.len() > 1 || joined.each.get() > 1) {
             Some((id, joined)) => parts.entry(id).or_insert((joined, Vec::new())).1.push(grid),

@@ -12,26 +12,26 @@
 //! thresholds 0.50, 0.55, … 0.95, or over the one threshold that was asked for. Crowds and object sizes are not treated
 //! specially.
 //!
-//! Boxes are only matched with objects of the same image. So the note of a sample has the scores and hits of the boxes
+//! Boxes are only matched with objects of the same image, so the note of a sample has the scores and hits of the boxes
 //! in this image. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn.
-//! If none of the images with objects of a class is drawn, the class is left out of that draw. If there are few
-//! objects, the interval therefore may not contain the figure.
+//! If none of the images with objects of a class is drawn, the class is left out of that draw. Therefore, if there are
+//! few objects, the interval may not contain the figure.
 
 mod ranked;
 
-use crate::metrics::claim::Claim;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use strait_samples::{MOST_CLASSES, Object};
 
-use crate::seen::{EvaluatedSample, floats};
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
     meter::{Meter, MetricFigures, Note, Runs},
+    metrics::claim::Claim,
     resample,
+    seen::{EvaluatedSample, floats},
     words::BoxFormat,
 };
 
@@ -47,7 +47,7 @@ const MOST_IN_ALL: usize = 1000;
 /// The overlap thresholds over which the mean is taken by default.
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// The source of the boxes.
+/// Where the boxes come from.
 pub enum BoxSource {
     /// The boxes are in outputs of the model, which have these indices.
     Outputs {
@@ -64,7 +64,7 @@ pub enum BoxSource {
 
 /// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
-    /// The source of the boxes.
+    /// Where the boxes come from.
     pub source: BoxSource,
     /// What the four numbers of a box mean.
     pub format: BoxFormat,
@@ -94,16 +94,12 @@ impl Meter for Map {
     }
 
     fn printed(&self, json: &Json) -> Result<Vec<Note>, EvaluateError> {
-        let samples = json
-            .as_array()
-            .filter(|samples| samples.len() == self.objects.len())
-            .ok_or_else(|| {
-                let wanted = format!(
-                    "prints no list of {} lists of boxes, one for each sample",
-                    self.objects.len()
-                );
-                EvaluateError::Printed(wanted)
-            })?;
+        let count = self.objects.len();
+        let samples = json.as_array().filter(|samples| samples.len() == count);
+        let samples = samples.ok_or_else(|| {
+            let wanted = format!("prints no list of {count} lists of boxes, one for each sample");
+            EvaluateError::Printed(wanted)
+        })?;
         let notes = samples.iter().enumerate().map(|(sample, boxes)| {
             let found: Option<Vec<Detection>> = boxes
                 .as_array()
@@ -132,10 +128,7 @@ impl Meter for Map {
         });
         let figure = |ranked: &Option<Ranked>, spread: Spread| {
             let value = value(ranked, None);
-            value.is_finite().then(|| Figure {
-                interval: spread.interval(value),
-                ..Figure::plain(value)
-            })
+            value.is_finite().then(|| Figure::spread(value, spread))
         };
         let change = value(&integer, None) - value(&float, None);
         MetricFigures {
@@ -143,11 +136,7 @@ impl Meter for Map {
             float: figure(&float, of_float),
             integer: figure(&integer, of_integer),
             simulated: figure(&simulated, of_simulated),
-            note: self
-                .objects
-                .iter()
-                .all(Vec::is_empty)
-                .then(|| "no sample has an object".to_owned()),
+            note: (self.objects.iter().all(Vec::is_empty)).then(|| "no sample has an object".to_owned()),
             parts: Vec::new(),
         }
     }
@@ -171,11 +160,8 @@ impl Map {
         };
         let each = scores.len().checked_div(count).unwrap_or(0);
         let fits = corners.len() == 4 * count && scores.len() == each * count;
-        if !fits
-            || kinds
-                .as_ref()
-                .is_some_and(|kinds| kinds.len() != count || scores.len() != count)
-        {
+        let fit = |kinds: &Vec<f32>| kinds.len() == count && scores.len() == count;
+        if !fits || !kinds.as_ref().is_none_or(fit) {
             let kinds = kinds.map_or(String::new(), |kinds| format!(" and {} classes", kinds.len()));
             let message = format!(
                 "{} numbers of boxes, {} scores{kinds} do not fit",
@@ -185,16 +171,12 @@ impl Map {
             return Err(refused(message));
         }
         let mut found = Vec::new();
-        for (at, (four, scores)) in corners
-            .chunks_exact(4)
-            .zip(scores.chunks_exact(each.max(1)))
-            .enumerate()
-        {
+        let boxes = corners.chunks_exact(4).zip(scores.chunks_exact(each.max(1)));
+        for (at, (four, scores)) in boxes.enumerate() {
             for (class, &score) in scores.iter().enumerate() {
                 let four: [f32; 4] = four.try_into().unwrap_or_default();
-                let class = kinds
-                    .as_ref()
-                    .map_or(class as f32, |kinds| kinds.get(at).copied().unwrap_or_default());
+                let kind = |kinds: &Vec<f32>| kinds.get(at).copied().unwrap_or_default();
+                let class = kinds.as_ref().map_or(class as f32, kind);
                 if score.is_nan() || (score > 0.0 && four.iter().chain([&class]).any(|x| !x.is_finite())) {
                     let message = format!("box {at} of sample {} is NaN or infinite", seen.sample);
                     return Err(EvaluateError::not_finite(message));
@@ -238,7 +220,7 @@ impl Map {
         }
     }
 
-    /// The boxes of an image that count. For each box, it is noted at which thresholds the box is a hit.
+    /// The boxes of an image that count, with the thresholds at which each box is a hit.
     fn claims(&self, sample: usize, found: &[Detection]) -> Vec<Claim> {
         let objects = self.objects.get(sample).map_or(&[][..], Vec::as_slice);
         let mut found: Vec<&Detection> = found.iter().collect();
@@ -252,22 +234,16 @@ impl Map {
         for (class, mut found) in of_class {
             found.truncate(MOST_BOXES);
             let objects: Vec<&Object> = objects.iter().filter(|object| object.class == class).collect();
+            let overlap = |one: &Detection, object: &Object| overlap(one.corners, object.corners);
             let overlaps: Vec<Vec<f64>> = (found.iter())
-                .map(|one| {
-                    objects
-                        .iter()
-                        .map(|object| overlap(one.corners, object.corners))
-                        .collect()
-                })
+                .map(|one| objects.iter().map(|object| overlap(one, object)).collect())
                 .collect();
             let mut hits = vec![0u16; found.len()];
             for (bit, &least) in self.overlaps.iter().enumerate() {
                 let mut free = vec![true; objects.len()];
                 for (hits, overlaps) in hits.iter_mut().zip(&overlaps) {
-                    let candidates = overlaps
-                        .iter()
-                        .enumerate()
-                        .filter(|&(at, _)| free.get(at) == Some(&true));
+                    let overlaps = overlaps.iter().enumerate();
+                    let candidates = overlaps.filter(|&(at, _)| free.get(at) == Some(&true));
                     let best = candidates.reduce(|best, next| if next.1 > best.1 { next } else { best });
                     if let Some((at, _)) = best.filter(|&(_, &overlap)| overlap >= least) {
                         free.iter_mut().skip(at).take(1).for_each(|free| *free = false);
@@ -373,8 +349,8 @@ mod tests {
             Note::Claims(map.claims(1, &[found(0, 0.6, unit)])),
         ];
         let ranked = Ranked::new(&notes, &map.objects, 1);
-        // Class 0: a false box on the other image ranks first. Class 3: not found. Class 5: no object, so it does not
-        // count.
+        // In class 0, a false box on the other image ranks first. The object of class 3 was not found. Class 5 has no
+        // object, so it does not count.
         assert_eq!(ranked.value(None), 100.0 * 0.5 / 2.0);
         assert_eq!(ranked.value(Some(&[1, 0])), 100.0 * 1.0 / 2.0);
         assert!(ranked.value(Some(&[0, 2])).is_nan());

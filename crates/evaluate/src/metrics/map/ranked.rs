@@ -6,12 +6,12 @@ use strait_samples::Object;
 
 use crate::meter::Note;
 
-/// The boxes of all images whose classes have objects. Each box has its sample. Boxes are sorted by score, the largest
-/// first.
+/// The boxes of all images, as far as their classes have objects. Each box comes with the index of its image. Boxes are
+/// sorted by score, the largest first.
 pub(super) struct Ranked {
     overlaps: usize,
-    /// For each class: each box as (sample, hits), and for each sample with objects of this class the number of these
-    /// objects.
+    /// For each class: the boxes as (sample, hits), and, for each sample with objects of this class, the number of
+    /// these objects.
     classes: Vec<(Vec<(usize, u16)>, Vec<(usize, u32)>)>,
 }
 

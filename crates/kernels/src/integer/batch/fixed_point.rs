@@ -1,76 +1,11 @@
-use super::{ALL, Constants, Kernel, Kind, ends};
-use crate::{integer::epilogue::Correction, simd::I32s};
-use strait_requantize::{
-    Rounding,
-    form::{Arithmetic, Channel},
+use super::{ALL, Kernel, Prepared, ends, prepared};
+use crate::{
+    integer::epilogue::{FixedPoint, NEGATIVE_TWICE},
+    simd::I32s,
 };
-
-/// The constants of one channel of `Affine` or `Doubling` arithmetic. With v = x·factor + addend, the result is
-///
-/// ((v + base + (negative if v < 0) + (even if ⌊v / 2^shift⌋ is odd)) >> shift) + zero_point
-///
-/// If the form rounds once, base, negative and even come from the table of [`Correction`]. If it rounds twice,
-/// 2^(shift−1) + 2^30 is added, and 2^31 is subtracted again for v below zero; `strait-requantize` proves that this is
-/// right.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FixedPoint {
-    pub(super) factor: i32,
-    addend: i64,
-    base: i64,
-    negative: i64,
-    even: i64,
-    shift: u32,
-    zero_point: i64,
-}
+use strait_requantize::form::Channel;
 
 impl FixedPoint {
-    /// The constants of a channel, for accumulators of `bits` bits. `None` if its arithmetic is not of this family.
-    pub(super) fn new(arithmetic: &Arithmetic<'_>, bits: u32) -> Option<FixedPoint> {
-        match *arithmetic {
-            Arithmetic::Affine(a) => {
-                let shift = u32::from(a.shift);
-                let rounding = if a.addend == 0 && !has_ties(a.factor, shift, bits) {
-                    match a.rounding {
-                        Rounding::Floor | Rounding::Ceil | Rounding::TowardZero => a.rounding,
-                        _ => Rounding::HalfUp,
-                    }
-                } else {
-                    a.rounding
-                };
-                let correction = Correction::new(rounding, shift);
-                Some(FixedPoint {
-                    factor: a.factor,
-                    addend: a.addend,
-                    base: correction.base,
-                    negative: correction.negative,
-                    even: correction.even,
-                    shift,
-                    zero_point: i64::from(a.zero_point) + correction.after,
-                })
-            }
-            Arithmetic::Doubling(d) => {
-                let shift = u32::from(d.shift);
-                Some(FixedPoint {
-                    factor: d.factor,
-                    addend: d.addend,
-                    base: (1 << (shift - 1)) + (1 << 30),
-                    negative: NEGATIVE_TWICE,
-                    even: 0,
-                    shift,
-                    zero_point: i64::from(d.zero_point),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// The result for `x` before saturation. `x` has to be in the domain of the channel.
-    pub(super) fn wide(&self, x: i64) -> i64 {
-        let v = x * i64::from(self.factor) + self.addend;
-        let correction = self.base + (self.negative & (v >> 63)) + (self.even & (v >> self.shift));
-        ((v + correction) >> self.shift) + self.zero_point
-    }
-
     /// The constants that [`shifted`] takes: addend, base and the two corrections as two halves each, then the shift
     /// and the zero point.
     pub(super) fn rest(&self) -> [i32; REST] {
@@ -116,23 +51,8 @@ impl FixedPoint {
     }
 }
 
-/// A form that rounds twice adds 2^30 to products p ≥ 0, and −2^30 to products p < 0. This is the second number minus
-/// the first.
-const NEGATIVE_TWICE: i64 = -(1 << 31);
-
-/// True if, for some x of this many bits, x·factor is exactly half way between two multiples of 2^shift. If there is no
-/// such x, all roundings to the nearest integer give the same result.
-///
-/// Let factor = f·2^t with an odd f. Then x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of
-/// 2^(shift−1−t). If the exponent shift − 1 − t is from 0 to bits − 1, such an x exists, for example −2^(shift−1−t).
-fn has_ties(factor: i32, shift: u32, bits: u32) -> bool {
-    factor != 0
-        && shift > 0
-        && (0..i64::from(bits)).contains(&(i64::from(shift) - 1 - i64::from(factor.trailing_zeros())))
-}
-
 /// The fastest kernel that gives the right result for all channels.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let points: Vec<FixedPoint> = channels
         .iter()
         .map(|c| FixedPoint::new(&c.arithmetic(), i32::BITS))
@@ -144,30 +64,29 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
         let high = |twice| {
             let constant = |p: &FixedPoint| Some([p.factor, p.high_addend(twice)?, p.shift as i32 - 32]);
             let values: Vec<_> = points.iter().map(constant).collect::<Option<_>>()?;
-            Some(Constants::new(&values, tensor))
+            Some(values)
         };
-        if let Some(constants) = high(false) {
-            return Some(Kind::HighHalf(constants));
+        if let Some(values) = high(false) {
+            return Some(prepared(HighHalf, &values, tensor));
         }
-        if let Some(constants) = high(true) {
-            return Some(Kind::HighHalfTwice(constants));
+        if let Some(values) = high(true) {
+            return Some(prepared(HighHalfTwice, &values, tensor));
         }
     }
     let values: Vec<_> = points
         .iter()
         .zip(channels)
         .map(|(p, channel)| {
-            let [low, high] = ends(channel, range, |x| i32::try_from(p.wide(x)).is_ok())?;
+            let [low, high] = ends(channel, range, |x| i32::try_from(p.wide::<true>(x)).is_ok())?;
             let mut constants = [low, high, p.factor, 0, 0, 0, 0, 0, 0, 0, 0];
             constants[3..].copy_from_slice(&p.rest());
             Some(constants)
         })
         .collect::<Option<_>>()?;
-    let constants = Constants::new(&values, tensor);
     Some(match Corrections::of(&points)? {
-        Corrections::None => Kind::Wide(constants),
-        Corrections::Signed => Kind::WideSigned(constants),
-        Corrections::Even => Kind::WideEven(constants),
+        Corrections::None => prepared(Wide::<false, false>, &values, tensor),
+        Corrections::Signed => prepared(Wide::<true, false>, &values, tensor),
+        Corrections::Even => prepared(Wide::<false, true>, &values, tensor),
     })
 }
 

@@ -1,4 +1,4 @@
-use super::{ALL, Constants, Kernel, Kind, ends};
+use super::{ALL, Kernel, Prepared, ends, prepared};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
@@ -10,7 +10,7 @@ pub(super) fn is_i32(whole: f32) -> bool {
 
 /// The kernel for all channels. If a product or a result could leave i32, the kernel first clamps accumulators to the
 /// range in which none does.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let values: Vec<[i32; 4]> = channels
         .iter()
         .map(|channel| {
@@ -30,9 +30,9 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             .iter()
             .map(|&[_, _, scale, zero_point]| [scale, zero_point])
             .collect();
-        Kind::Float(Constants::new(&values, tensor))
+        prepared(Float, &values, tensor)
     } else {
-        Kind::FloatClamped(Constants::new(&values, tensor))
+        prepared(FloatClamped, &values, tensor)
     })
 }
 

@@ -1,9 +1,9 @@
-use super::{Constants, Kernel, Kind, ends, float::is_i32};
+use super::{Kernel, Prepared, ends, float::is_i32, prepared};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// The kernel for all channels. It first clamps accumulators to the range in which each result is an i32.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let values: Vec<_> = channels
         .iter()
         .map(|channel| {
@@ -16,7 +16,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             Some([low, high, factor, scale, offset])
         })
         .collect::<Option<_>>()?;
-    Some(Kind::FloatAffine(Constants::new(&values, tensor)))
+    Some(prepared(FloatAffine, &values, tensor))
 }
 
 /// Computes `half_even(f32(x)·factor·scale + offset)`, with every operation rounded to f32.

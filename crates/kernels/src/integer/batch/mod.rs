@@ -24,6 +24,7 @@ use crate::{error::KernelError, simd::I32s};
 pub(crate) use constants::Constants;
 pub(crate) use narrow::Elements;
 pub(crate) use source::{Element, Lanes, One, Source, Two};
+use std::sync::Arc;
 use strait_requantize::{
     IntType, Requantization,
     form::{Arithmetic, Channel},
@@ -34,30 +35,27 @@ pub(crate) use wide::Wide;
 /// The arithmetic of a form on whole vectors, with the constants of its channels. Inside of the form's domain, it gives
 /// what the form defines; outside, it gives what the form defines at the nearer end of the domain.
 /// [`InRegisters::with_batch`](super::InRegisters::with_batch) adds it to an epilogue.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Batch {
     /// The kernel for i32 accumulators. `None` if there is none; results are then computed more slowly.
-    kind: Option<Kind>,
+    prepared: Option<Prepared>,
     out: IntType,
     /// The smallest and the largest result of the form.
     range: [i32; 2],
 }
 
-/// The kernels, each with its constants.
-#[derive(Clone, Debug)]
-enum Kind {
-    HighHalf(Constants<3>),
-    HighHalfTwice(Constants<3>),
-    Wide(Constants<{ fixed_point::WIDE }>),
-    WideSigned(Constants<{ fixed_point::WIDE }>),
-    WideEven(Constants<{ fixed_point::WIDE }>),
-    Float(Constants<2>),
-    FloatClamped(Constants<4>),
-    FloatAffine(Constants<5>),
-    ShiftHalfUp(Constants<3>),
-    ShiftHalfEven(Constants<4>),
-    Shift(Constants<6>),
-    Steps(Constants<3>, steps::Steps),
+/// A kernel with the constants of all channels: it requantizes a tile of i32 accumulators. If the instruction set has no
+/// vectors, it does nothing and returns false.
+type Prepared = Arc<dyn Fn(Context, Tile<'_, &[i32]>) -> bool + Send + Sync>;
+
+/// Puts a kernel and the constants of its channels together. If `tensor` is true, they serve any channel.
+fn prepared<K: Kernel<C> + Send + Sync + 'static, const C: usize>(
+    kernel: K,
+    values: &[[i32; C]],
+    tensor: bool,
+) -> Prepared {
+    let constants = Constants::new(values, tensor);
+    Arc::new(move |cx, tile| cx.run_on_vectors(TileJob::new(tile, &kernel, &constants)))
 }
 
 /// Computes vectors of results from vectors of elements, mostly accumulators. Each lane has `C` constants.
@@ -75,15 +73,13 @@ impl Batch {
     /// # Errors
     /// [`KernelError::Requantization`] if the parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Batch, KernelError> {
-        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
-        form.check().map_err(|e| refused(&e))?;
+        form.check()?;
         let channels: Vec<Channel<'_>> = (0..form.channels().unwrap_or(1))
             .map(|c| form.channel(c))
-            .collect::<Result<_, _>>()
-            .map_err(|e| refused(&e))?;
+            .collect::<Result<_, _>>()?;
         let tensor = form.channels().is_none();
         let (out, range) = (form.out(), form.range());
-        let kind = match channels.first().map(Channel::arithmetic) {
+        let prepared = match channels.first().map(Channel::arithmetic) {
             Some(Arithmetic::Affine(_) | Arithmetic::Doubling(_)) => {
                 shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
@@ -95,7 +91,7 @@ impl Batch {
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
             None => None,
         };
-        Ok(Batch { kind, out, range })
+        Ok(Batch { prepared, out, range })
     }
 
     /// The integer type that results saturate to.
@@ -113,7 +109,7 @@ impl Batch {
         stride: usize,
         place: &OutputTile<'_>,
     ) -> bool {
-        let Some(kind) = &self.kind else { return false };
+        let Some(prepared) = &self.prepared else { return false };
         // The results are limited first to the form's own range, and then by the clamp.
         let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
@@ -123,20 +119,7 @@ impl Batch {
             stride,
             place,
         };
-        match kind {
-            Kind::HighHalf(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalf, c)),
-            Kind::HighHalfTwice(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalfTwice, c)),
-            Kind::Wide(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<false, false>, c)),
-            Kind::WideSigned(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<true, false>, c)),
-            Kind::WideEven(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<false, true>, c)),
-            Kind::Float(c) => cx.run_on_vectors(TileJob::new(tile, &float::Float, c)),
-            Kind::FloatClamped(c) => cx.run_on_vectors(TileJob::new(tile, &float::FloatClamped, c)),
-            Kind::FloatAffine(c) => cx.run_on_vectors(TileJob::new(tile, &float_affine::FloatAffine, c)),
-            Kind::ShiftHalfUp(c) => cx.run_on_vectors(TileJob::new(tile, &shift::HalfUp, c)),
-            Kind::ShiftHalfEven(c) => cx.run_on_vectors(TileJob::new(tile, &shift::HalfEven, c)),
-            Kind::Shift(c) => cx.run_on_vectors(TileJob::new(tile, &shift::AnyRounding, c)),
-            Kind::Steps(c, steps) => cx.run_on_vectors(TileJob::new(tile, steps, c)),
-        }
+        prepared(cx, tile)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Constants, Kernel, Kind};
+use super::{Kernel, Prepared, prepared};
 use crate::{integer::epilogue::Correction, simd::I32s};
 use strait_requantize::{
     Rounding,
@@ -6,7 +6,7 @@ use strait_requantize::{
 };
 
 /// The kernel for forms whose channels only compute `round(x / 2^s)`, in i32.
-pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
     let shifts: Vec<Affine> = channels
         .iter()
         .map(|channel| match channel.arithmetic() {
@@ -20,11 +20,11 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
     Some(match rounding {
         Rounding::Floor => {
             let values: Vec<_> = shifts.iter().map(|a| [i32::from(a.shift), 0, 0]).collect();
-            Kind::ShiftHalfUp(Constants::new(&values, tensor))
+            prepared(HalfUp, &values, tensor)
         }
         Rounding::HalfUp if !halves => {
             let values: Vec<_> = shifts.iter().map(|a| half_up(a.shift)).collect();
-            Kind::ShiftHalfUp(Constants::new(&values, tensor))
+            prepared(HalfUp, &values, tensor)
         }
         Rounding::HalfEven if !halves => {
             let values: Vec<_> = shifts
@@ -41,7 +41,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                     [first, one, mask, tie]
                 })
                 .collect();
-            Kind::ShiftHalfEven(Constants::new(&values, tensor))
+            prepared(HalfEven, &values, tensor)
         }
         _ => {
             let values: Vec<_> = shifts
@@ -53,7 +53,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                     [i32::from(a.shift), (1 << a.shift) - 1, base, negative, even, after]
                 })
                 .collect();
-            Kind::Shift(Constants::new(&values, tensor))
+            prepared(AnyRounding, &values, tensor)
         }
     })
 }

@@ -1,6 +1,7 @@
 use super::{
-    Kernel, Kind,
-    constants::{Constants, Line, WIDEST},
+    Kernel, Prepared,
+    constants::{Line, WIDEST},
+    prepared,
 };
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
@@ -26,7 +27,7 @@ struct Thresholds {
 pub(super) struct Steps(Box<[Thresholds]>);
 
 /// The kernel for all channels.
-pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
+pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
     let (constants, thresholds): (Vec<_>, Vec<_>) = channels
         .iter()
         .enumerate()
@@ -41,10 +42,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
             ))
         })
         .collect::<Option<_>>()?;
-    Some(Kind::Steps(
-        Constants::new(&constants, tensor),
-        Steps(thresholds.into()),
-    ))
+    Some(prepared(Steps(thresholds.into()), &constants, tensor))
 }
 
 impl Thresholds {

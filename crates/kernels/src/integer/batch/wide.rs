@@ -2,14 +2,14 @@
 
 use super::{
     Constants, Elements, Kernel, Tile, TileJob, Two,
-    fixed_point::{Corrections, FixedPoint, REST, shifted},
+    fixed_point::{Corrections, REST, shifted},
     wide_ends,
 };
 use crate::context::Context;
 use crate::integer::output_tile::OutputTile;
 use crate::{
     integer::{
-        epilogue::{DoubleConstants, PerChannel, per_channel, saturate},
+        epilogue::{Double, Family, FixedPoint, PerChannel, per_channel, saturate},
         lanes::by_lane,
     },
     simd::I32s,
@@ -25,7 +25,7 @@ pub(crate) enum Wide {
         vectors: Option<(Corrections, Constants<CONSTANTS>)>,
     },
     /// `Float64`. Each accumulator is converted to f64.
-    Double(PerChannel<DoubleConstants>),
+    Double(PerChannel<Double>),
 }
 
 /// The parameters of one channel.
@@ -39,7 +39,7 @@ impl Wide {
     /// The kernel of a legal form. `None` for forms that compute in f32 or have thresholds, which are defined on i32
     /// only.
     pub(crate) fn new(form: &Requantization) -> Option<Wide> {
-        if let Ok(doubles) = per_channel(form, DoubleConstants::new) {
+        if let Ok(doubles) = per_channel(form, Double::of) {
             return Some(Wide::Double(doubles));
         }
         let points = per_channel(form, |channel| {
@@ -79,7 +79,7 @@ impl Wide {
             Wide::Double(doubles) => {
                 // If f64 cannot represent an integer, the integer is outside of the domain, and so is the number that
                 // it is rounded to.
-                let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
+                let lane = |double: &Double, x: i64| double.nearest(x as f64);
                 return by_lane(out, bounds, elements, place, doubles, lane);
             }
         };
@@ -90,7 +90,8 @@ impl Wide {
             None => false,
         };
         if !done {
-            let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
+            let lane =
+                |point: &Point, x: i64| saturate(point.fixed.wide::<true>(x.max(point.domain[0]).min(point.domain[1])));
             by_lane(out, bounds, elements, place, points, lane);
         }
     }
@@ -103,7 +104,7 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     let values: Vec<_> = (0..channels.unwrap_or(1))
         .map(|c| {
             let (channel, fixed) = (form.channel(c).ok()?, points.get(c).fixed);
-            let fits = |x| i32::try_from(fixed.wide(x)).is_ok();
+            let fits = |x| i32::try_from(fixed.wide::<true>(x)).is_ok();
             let [low, high] = wide_ends(&channel, [i64::MIN, i64::MAX], form.range(), fits)?;
             let halves = |x: i64| [x as i32, (x >> 32) as i32];
             let mut constants = [0; CONSTANTS];

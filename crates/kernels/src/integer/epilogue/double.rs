@@ -1,31 +1,9 @@
-use super::{Epilogue, PerChannel, per_channel, saturate};
-use crate::error::KernelError;
-use strait_requantize::form::Arithmetic;
-use strait_requantize::{
-    Requantization,
-    form::{Channel, DoubleProduct},
-};
+use super::{Family, saturate};
+use strait_requantize::form::{Arithmetic, Channel, DoubleProduct};
 
 /// Computes `half_away(f64(x)·scale) + zero_point`: the form `Float64`.
-#[derive(Clone, Debug)]
-pub struct Double {
-    constants: PerChannel<DoubleConstants>,
-}
-
-impl Double {
-    /// Makes the epilogue for `form`.
-    ///
-    /// # Errors
-    /// [`KernelError::Requantization`] if `form` needs another epilogue, or if its parameters are not legal.
-    pub fn new(form: &Requantization) -> Result<Double, KernelError> {
-        let constants = per_channel(form, DoubleConstants::new)?;
-        Ok(Double { constants })
-    }
-}
-
-/// The constants of one channel; see [`Double`].
 #[derive(Clone, Copy, Debug)]
-pub struct DoubleConstants {
+pub struct Double {
     scale: f64,
     zero_point: i64,
     /// The smallest and the largest accumulator of the domain, which are whole numbers of up to 54 bits. For
@@ -33,23 +11,11 @@ pub struct DoubleConstants {
     domain: [f64; 2],
 }
 
-impl DoubleConstants {
-    pub(crate) fn new(channel: &Channel<'_>) -> Option<DoubleConstants> {
-        let Arithmetic::Double(DoubleProduct { scale, zero_point }) = channel.arithmetic() else {
-            return None;
-        };
-        let (low, high) = channel.domain().into_inner();
-        Some(DoubleConstants {
-            scale,
-            zero_point: zero_point.into(),
-            domain: [low, high].map(|end| end as f64),
-        })
-    }
-
+impl Double {
     /// The result for an accumulator, which is given as the nearest f64. Outside of the domain, it is the result at the
     /// nearer end.
     #[inline(always)]
-    pub(crate) fn lane(&self, accumulator: f64) -> i32 {
+    pub(crate) fn nearest(&self, accumulator: f64) -> i32 {
         let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;
         // Rounds half away from zero. The fractional part `rest` is computed exactly.
         let whole = product.trunc();
@@ -61,15 +27,21 @@ impl DoubleConstants {
     }
 }
 
-impl Epilogue for Double {
-    type Constants = DoubleConstants;
-
-    fn constants(&self) -> &PerChannel<DoubleConstants> {
-        &self.constants
+impl Family for Double {
+    fn of(channel: &Channel<'_>) -> Option<Double> {
+        let Arithmetic::Double(DoubleProduct { scale, zero_point }) = channel.arithmetic() else {
+            return None;
+        };
+        let (low, high) = channel.domain().into_inner();
+        Some(Double {
+            scale,
+            zero_point: zero_point.into(),
+            domain: [low, high].map(|end| end as f64),
+        })
     }
 
     #[inline(always)]
-    fn lane(&self, c: &DoubleConstants, accumulator: i32) -> i32 {
-        c.lane(f64::from(accumulator))
+    fn lane(&self, accumulator: i32) -> i32 {
+        self.nearest(f64::from(accumulator))
     }
 }

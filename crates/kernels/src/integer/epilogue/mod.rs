@@ -7,19 +7,16 @@
 //! it happens anyway, the result is the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to
 //! the output type and clamps.
 
-mod affine;
 mod double;
-mod doubling;
+mod fixed_point;
 mod float;
 mod float_affine;
 mod shift;
 mod steps;
 
-pub use affine::Affine;
-pub(crate) use affine::Correction;
 pub use double::Double;
-pub(crate) use double::DoubleConstants;
-pub use doubling::Doubling;
+pub use fixed_point::MultiplyShift;
+pub(super) use fixed_point::{Correction, FixedPoint, NEGATIVE_TWICE};
 pub use float::Float;
 pub use float_affine::FloatAffine;
 pub use shift::Shift;
@@ -48,6 +45,28 @@ pub trait Epilogue: Send + Sync + 'static {
 
     /// The result for one accumulator.
     fn lane(&self, constants: &Self::Constants, accumulator: i32) -> i32;
+}
+
+/// A family of arithmetic, with the constants of one channel. The constants of all channels are an epilogue.
+pub trait Family: Send + Sync + Sized + 'static {
+    /// The constants of a channel. `None` if its arithmetic is of another family.
+    fn of(channel: &Channel<'_>) -> Option<Self>;
+
+    /// The result for one accumulator. Mark it `#[inline(always)]`.
+    fn lane(&self, accumulator: i32) -> i32;
+}
+
+impl<F: Family> Epilogue for PerChannel<F> {
+    type Constants = F;
+
+    fn constants(&self) -> &PerChannel<F> {
+        self
+    }
+
+    #[inline(always)]
+    fn lane(&self, constants: &F, accumulator: i32) -> i32 {
+        constants.lane(accumulator)
+    }
 }
 
 /// A parameter with one value per channel, or one value for all channels.
@@ -88,10 +107,7 @@ pub fn per_channel<T>(
     constant: impl Fn(&Channel<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {
     let of = |channel| {
-        let channel = form
-            .channel(channel)
-            .map_err(|e| KernelError::Requantization(e.to_string()))?;
-        constant(&channel)
+        constant(&form.channel(channel)?)
             .ok_or_else(|| KernelError::Requantization(format!("{} is not of this family of arithmetic", form.kind())))
     };
     match form.channels() {

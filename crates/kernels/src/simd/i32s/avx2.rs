@@ -1,18 +1,43 @@
 //! Vectors of i32 for AVX2. They have eight lanes.
 
-use super::{I32s, floats, intrinsics};
+use super::I32s;
+use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
 
 impl I32s for __m256i {
     const LANES: usize = 8;
 
     intrinsics! {
-        add(other) = _mm256_add_epi32;
-        min(other) = _mm256_min_epi32;
-        max(other) = _mm256_max_epi32;
-        and(other) = _mm256_and_si256;
-        shift_right(counts) = _mm256_srav_epi32;
-        add_wide(other) = _mm256_add_epi64;
+        splat(x: i32) -> Self = _mm256_set1_epi32(x);
+        load(from: *const i32) -> Self = _mm256_loadu_si256(from.cast());
+        // Reads eight bytes.
+        load_i8(from: *const i8) -> Self = _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()));
+        // Reads eight bytes.
+        load_u8(from: *const u8) -> Self = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+        load_i16(from: *const i16) -> Self = _mm256_cvtepi16_epi32(_mm_loadu_si128(from.cast()));
+        load_u16(from: *const u16) -> Self = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+        store(self, to: *mut u8) = _mm256_storeu_si256(to.cast(), self);
+        decrement_where_equal(self, a: Self, b: Self) -> Self = _mm256_add_epi32(self, _mm256_cmpeq_epi32(a, b));
+        min_wide(self, other: Self) -> Self = _mm256_blendv_epi8(self, other, _mm256_cmpgt_epi64(self, other));
+        max_wide(self, other: Self) -> Self = _mm256_blendv_epi8(other, self, _mm256_cmpgt_epi64(self, other));
+        low_halves([even, odd]: [Self; 2]) -> Self =
+            _mm256_blend_epi32::<0b1010_1010>(even, _mm256_slli_epi64::<32>(odd));
+        high_halves([even, odd]: [Self; 2]) -> Self =
+            _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd);
+        to_f32(self) -> Self = _mm256_castps_si256(_mm256_cvtepi32_ps(self));
+        round_f32(self) -> Self = _mm256_cvtps_epi32(_mm256_castsi256_ps(self));
+        truncate_f32(self) -> Self = _mm256_cvttps_epi32(_mm256_castsi256_ps(self));
+        // As in `to_i8`, the groups have to be reordered.
+        to_i16([a, b]: [Self; 2]) -> Self = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b));
+        to_u16([a, b]: [Self; 2]) -> Self = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b));
+        clamp_i8(self, low: Self, high: Self) -> Self = _mm256_max_epi8(_mm256_min_epi8(self, high), low);
+        clamp_u8(self, low: Self, high: Self) -> Self = _mm256_max_epu8(_mm256_min_epu8(self, high), low);
+        add(self, other: Self) -> Self = _mm256_add_epi32(self, other);
+        min(self, other: Self) -> Self = _mm256_min_epi32(self, other);
+        max(self, other: Self) -> Self = _mm256_max_epi32(self, other);
+        and(self, other: Self) -> Self = _mm256_and_si256(self, other);
+        shift_right(self, counts: Self) -> Self = _mm256_srav_epi32(self, counts);
+        add_wide(self, other: Self) -> Self = _mm256_add_epi64(self, other);
     }
 
     floats! { _mm256_castsi256_ps, _mm256_castps_si256:
@@ -25,18 +50,6 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn splat(x: i32) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_set1_epi32(x) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
         // SAFETY: the caller upholds the trait method's safety contract, and lanes outside of the mask are not read.
         unsafe {
@@ -44,30 +57,6 @@ impl I32s for __m256i {
             // `count` is at most 8.
             _mm256_maskload_epi32(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn load_i8(from: *const i8) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract, and the load reads eight bytes.
-        unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_u8(from: *const u8) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract, and the load reads eight bytes.
-        unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_i16(from: *const i16) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_u16(from: *const u16) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]
@@ -85,12 +74,6 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_storeu_si256(to.cast(), self) }
-    }
-
-    #[inline(always)]
     unsafe fn store_first(self, to: *mut u8, count: usize) {
         let mut bytes = [0_u8; 32];
         // SAFETY: the caller upholds the trait method's safety contract, and `count` is at most 32.
@@ -98,12 +81,6 @@ impl I32s for __m256i {
             self.store(bytes.as_mut_ptr());
             to.copy_from_nonoverlapping(bytes.as_ptr(), count);
         }
-    }
-
-    #[inline(always)]
-    unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_add_epi32(self, _mm256_cmpeq_epi32(a, b)) }
     }
 
     #[inline(always)]
@@ -120,35 +97,12 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe {
-            [
-                _mm256_blend_epi32::<0b1010_1010>(low, _mm256_slli_epi64::<32>(high)),
-                _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(low), high),
-            ]
-        }
-    }
-
-    #[inline(always)]
     unsafe fn products(self, factors: Self) -> [Self; 2] {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (odd, odd_factors) = (_mm256_srli_epi64::<32>(self), _mm256_srli_epi64::<32>(factors));
             [_mm256_mul_epi32(self, factors), _mm256_mul_epi32(odd, odd_factors)]
         }
-    }
-
-    #[inline(always)]
-    unsafe fn min_wide(self, other: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_blendv_epi8(self, other, _mm256_cmpgt_epi64(self, other)) }
-    }
-
-    #[inline(always)]
-    unsafe fn max_wide(self, other: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_blendv_epi8(other, self, _mm256_cmpgt_epi64(self, other)) }
     }
 
     #[inline(always)]
@@ -184,30 +138,6 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn low_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_blend_epi32::<0b1010_1010>(even, _mm256_slli_epi64::<32>(odd)) }
-    }
-
-    #[inline(always)]
-    unsafe fn high_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd) }
-    }
-
-    #[inline(always)]
-    unsafe fn to_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_castps_si256(_mm256_cvtepi32_ps(self)) }
-    }
-
-    #[inline(always)]
-    unsafe fn round_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_cvtps_epi32(_mm256_castsi256_ps(self)) }
-    }
-
-    #[inline(always)]
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
@@ -223,12 +153,6 @@ impl I32s for __m256i {
             let x = _mm256_castsi256_ps(self);
             _mm256_castps_si256(_mm256_and_ps(x, _mm256_cmp_ps::<_CMP_ORD_Q>(x, x)))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn truncate_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_cvttps_epi32(_mm256_castsi256_ps(self)) }
     }
 
     #[inline(always)]
@@ -262,29 +186,5 @@ impl I32s for __m256i {
             let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
             _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn to_i16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b)) }
-    }
-
-    #[inline(always)]
-    unsafe fn to_u16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b)) }
-    }
-
-    #[inline(always)]
-    unsafe fn clamp_i8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_max_epi8(_mm256_min_epi8(self, high), low) }
-    }
-
-    #[inline(always)]
-    unsafe fn clamp_u8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm256_max_epu8(_mm256_min_epu8(self, high), low) }
     }
 }

@@ -1,6 +1,7 @@
 //! Vectors of i32 for AVX-512. They have sixteen lanes.
 
-use super::{I32s, floats, intrinsics};
+use super::I32s;
+use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
 
 /// Mask of the even lanes in a vector of 32-bit lanes.
@@ -15,15 +16,29 @@ impl I32s for __m512i {
     const LANES: usize = 16;
 
     intrinsics! {
-        add(other) = _mm512_add_epi32;
-        min(other) = _mm512_min_epi32;
-        max(other) = _mm512_max_epi32;
-        and(other) = _mm512_and_si512;
-        shift_right(counts) = _mm512_srav_epi32;
-        add_wide(other) = _mm512_add_epi64;
-        min_wide(other) = _mm512_min_epi64;
-        max_wide(other) = _mm512_max_epi64;
-        shift_right_wide(counts) = _mm512_srav_epi64;
+        splat(x: i32) -> Self = _mm512_set1_epi32(x);
+        load(from: *const i32) -> Self = _mm512_loadu_si512(from.cast());
+        load_i8(from: *const i8) -> Self = _mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()));
+        load_u8(from: *const u8) -> Self = _mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()));
+        load_i16(from: *const i16) -> Self = _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.cast()));
+        load_u16(from: *const u16) -> Self = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+        store(self, to: *mut u8) = _mm512_storeu_si512(to.cast(), self);
+        low_halves([even, odd]: [Self; 2]) -> Self = _mm512_mask_shuffle_epi32::<FROM_EVEN>(even, ODD, odd);
+        high_halves([even, odd]: [Self; 2]) -> Self = _mm512_mask_shuffle_epi32::<FROM_ODD>(odd, EVEN, even);
+        to_f32(self) -> Self = _mm512_castps_si512(_mm512_cvtepi32_ps(self));
+        round_f32(self) -> Self = _mm512_cvtps_epi32(_mm512_castsi512_ps(self));
+        truncate_f32(self) -> Self = _mm512_cvttps_epi32(_mm512_castsi512_ps(self));
+        clamp_i8(self, low: Self, high: Self) -> Self = _mm512_max_epi8(_mm512_min_epi8(self, high), low);
+        clamp_u8(self, low: Self, high: Self) -> Self = _mm512_max_epu8(_mm512_min_epu8(self, high), low);
+        add(self, other: Self) -> Self = _mm512_add_epi32(self, other);
+        min(self, other: Self) -> Self = _mm512_min_epi32(self, other);
+        max(self, other: Self) -> Self = _mm512_max_epi32(self, other);
+        and(self, other: Self) -> Self = _mm512_and_si512(self, other);
+        shift_right(self, counts: Self) -> Self = _mm512_srav_epi32(self, counts);
+        add_wide(self, other: Self) -> Self = _mm512_add_epi64(self, other);
+        min_wide(self, other: Self) -> Self = _mm512_min_epi64(self, other);
+        max_wide(self, other: Self) -> Self = _mm512_max_epi64(self, other);
+        shift_right_wide(self, counts: Self) -> Self = _mm512_srav_epi64(self, counts);
     }
 
     floats! { _mm512_castsi512_ps, _mm512_castps_si512:
@@ -36,46 +51,10 @@ impl I32s for __m512i {
     }
 
     #[inline(always)]
-    unsafe fn splat(x: i32) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_set1_epi32(x) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-
-    #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
         // SAFETY: the caller upholds the trait method's safety contract, lanes outside of the mask are not read, and
         // `count` is at most 16.
         unsafe { _mm512_maskz_loadu_epi32(((1_u32 << count) - 1) as u16, from) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_i8(from: *const i8) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_u8(from: *const u8) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_i16(from: *const i16) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_u16(from: *const u16) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline(always)]
@@ -92,12 +71,6 @@ impl I32s for __m512i {
                 _mm512_permutex2var_epi64(front, odd, back),
             ]
         }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_storeu_si512(to.cast(), self) }
     }
 
     #[inline(always)]
@@ -120,17 +93,6 @@ impl I32s for __m512i {
         // `sorted` ascends, so the numbers above x are at the end. If there are none, the extra bit behind them gives
         // 16.
         (1 << 16 | u32::from(above)).trailing_zeros() as usize
-    }
-
-    #[inline(always)]
-    unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe {
-            [
-                _mm512_mask_shuffle_epi32::<FROM_EVEN>(low, ODD, high),
-                _mm512_mask_shuffle_epi32::<FROM_ODD>(high, EVEN, low),
-            ]
-        }
     }
 
     #[inline(always)]
@@ -163,30 +125,6 @@ impl I32s for __m512i {
     }
 
     #[inline(always)]
-    unsafe fn low_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_mask_shuffle_epi32::<FROM_EVEN>(even, ODD, odd) }
-    }
-
-    #[inline(always)]
-    unsafe fn high_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_mask_shuffle_epi32::<FROM_ODD>(odd, EVEN, even) }
-    }
-
-    #[inline(always)]
-    unsafe fn to_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_castps_si512(_mm512_cvtepi32_ps(self)) }
-    }
-
-    #[inline(always)]
-    unsafe fn round_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvtps_epi32(_mm512_castsi512_ps(self)) }
-    }
-
-    #[inline(always)]
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
@@ -202,12 +140,6 @@ impl I32s for __m512i {
             let x = _mm512_castsi512_ps(self);
             _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask::<_CMP_ORD_Q>(x, x), self)
         }
-    }
-
-    #[inline(always)]
-    unsafe fn truncate_f32(self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_cvttps_epi32(_mm512_castsi512_ps(self)) }
     }
 
     #[inline(always)]
@@ -262,17 +194,5 @@ impl I32s for __m512i {
             let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
             _mm512_permutexvar_epi64(order, _mm512_packus_epi32(a, b))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn clamp_i8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_max_epi8(_mm512_min_epi8(self, high), low) }
-    }
-
-    #[inline(always)]
-    unsafe fn clamp_u8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller upholds the safety contract of this method.
-        unsafe { _mm512_max_epu8(_mm512_min_epu8(self, high), low) }
     }
 }

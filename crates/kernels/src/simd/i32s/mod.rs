@@ -50,7 +50,11 @@ pub(crate) trait I32s: Copy {
 
     /// Joins the halves of 64-bit numbers: the first vector has those whose halves are in the even lanes, and the
     /// second those whose halves are in the odd lanes.
-    unsafe fn widen(low: Self, high: Self) -> [Self; 2];
+    #[inline(always)]
+    unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe { [Self::low_halves([low, high]), Self::high_halves([low, high])] }
+    }
     /// The exact 64-bit products of lanes and factors: the first vector has the products of the even lanes, and the
     /// second those of the odd lanes.
     unsafe fn products(self, factors: Self) -> [Self; 2];
@@ -105,31 +109,3 @@ pub(crate) trait I32s: Copy {
     /// Limits each unsigned byte to at least `low` and at most `high`.
     unsafe fn clamp_u8(self, low: Self, high: Self) -> Self;
 }
-
-/// Implements methods that consist of a single integer intrinsic.
-#[cfg(target_arch = "x86_64")]
-macro_rules! intrinsics {
-    ($($name:ident($($other:ident),*) = $intrinsic:ident;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self $(, $other: Self)*) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { $intrinsic(self $(, $other)*) }
-        }
-    )*};
-}
-#[cfg(target_arch = "x86_64")]
-use intrinsics;
-
-/// Implements methods that consist of a single f32 intrinsic, between casts from and to integers.
-#[cfg(target_arch = "x86_64")]
-macro_rules! floats {
-    ($to:ident, $from:ident: $($name:ident($($other:ident),*) = $intrinsic:ident;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self $(, $other: Self)*) -> Self {
-            // SAFETY: the caller upholds the safety contract of this method.
-            unsafe { $from($intrinsic($to(self) $(, $to($other))*)) }
-        }
-    )*};
-}
-#[cfg(target_arch = "x86_64")]
-use floats;

@@ -1,7 +1,7 @@
 //! Reads functions of one operand, applied to each element.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Binary, BinaryFunction, Clip, Elu, Function, HardSigmoid, Identity, LeakyRelu, Relu, Unary};
+use strait_core::op::{BinaryFunction, Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Relu", 6, |reader| reader.finish(Relu {}, &[Arg::Operand(0)])).and(&[13, 14]),
@@ -27,28 +27,19 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Gelu", 20, gelu),
 ];
 
-fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    reader.finish(Unary { function }, &[Arg::Operand(0)])
-}
-
-/// Reads Clip. The bounds are attributes up to operator set 10, and operands from 11 on. If the bounds are known
-/// numbers and the operand is a float, the node becomes a `clip`; otherwise it becomes a maximum with the lower bound
-/// and a minimum with the upper bound.
+/// A clip. The bounds are attributes up to operator set 10, and operands from 11 on. If the bounds are known numbers
+/// and the operand is a float, the node becomes a `clip`; otherwise it becomes a maximum with the lower bound and a
+/// minimum with the upper bound.
 fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1, 2])?;
     if reader.opset() >= 11 && !has_known_bounds(reader)? {
-        let mut steps: Vec<(BinaryFunction, usize)> = Vec::new();
-        for step in [(BinaryFunction::Maximum, 1), (BinaryFunction::Minimum, 2)] {
-            steps.extend(reader.has(step.1).then_some(step));
+        let mut steps = Vec::new();
+        for (function, bound) in [(BinaryFunction::Maximum, 1), (BinaryFunction::Minimum, 2)] {
+            if reader.has(bound) {
+                steps.push((function.into(), vec![Arg::Operand(bound)]));
+            }
         }
-        let mut x = Arg::Operand(0);
-        let Some((last, bound)) = steps.pop() else {
-            return reader.finish(Identity {}, &[x]);
-        };
-        for (function, bound) in steps {
-            x = reader.binary(function, &x, &Arg::Operand(bound))?;
-        }
-        reader.finish(Binary { function: last }, &[x, Arg::Operand(bound)])?;
+        reader.finish_chain(Arg::Operand(0), steps)?;
         return clip_codes(reader);
     }
     let (min, max) = match reader.opset() {
@@ -95,8 +86,8 @@ fn has_known_bounds(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal
 
 fn gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.text("approximate", "none")? {
-        "none" => unary(reader, Function::Gelu),
-        "tanh" => unary(reader, Function::GeluTanh),
+        "none" => reader.finish(Function::Gelu, &[Arg::Operand(0)]),
+        "tanh" => reader.finish(Function::GeluTanh, &[Arg::Operand(0)]),
         other => Err(Refusal::Unsupported(format!("`approximate` is {other}"))),
     }
 }

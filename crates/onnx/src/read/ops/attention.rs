@@ -34,11 +34,11 @@ fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let value = split_heads(reader, 2, heads.1)?;
     let key = with_past(reader, key, PAST_KEY, PRESENT_KEY)?;
     let value = with_past(reader, value, PAST_VALUE, PRESENT_VALUE)?;
-    let (key_heads, query_heads) = (extent(reader, &key, 1)?, extent(reader, &query, 1)?);
+    let (key_heads, query_heads) = (reader.extent(&key, 1)?, reader.extent(&query, 1)?);
     let key = repeated_heads(reader, key, key_heads, query_heads)?;
     let value = repeated_heads(reader, value, key_heads, query_heads)?;
 
-    let size = extent(reader, &query, 3)?;
+    let size = reader.extent(&query, 3)?;
     let scale = match reader.float("scale")? {
         None => 1.0 / (size as f64).sqrt(),
         Some(scale) => scale.into(),
@@ -110,20 +110,6 @@ fn split_heads(reader: &mut OperatorReader<'_, '_>, operand: usize, heads: Optio
     }
 }
 
-fn extent(reader: &mut OperatorReader<'_, '_>, x: &Arg, axis: usize) -> Result<i64, Refusal> {
-    let shape = reader.arg_type(x)?.shape;
-    let extent = shape
-        .get(axis)
-        .and_then(|dim| dim.fixed())
-        .and_then(|extent| i64::try_from(extent).ok());
-    extent.ok_or_else(|| {
-        Refusal::invalid(
-            ReasonCode::SymbolicAxis,
-            format!("axis {axis} of an operand is symbolic; bind it to a number"),
-        )
-    })
-}
-
 /// Appends the keys or values of operand `x` to those of the past. The joined keys or values are also a result of the
 /// node.
 fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
@@ -154,6 +140,7 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
 
 /// Which keys a query may see. The first is `left` positions before the query, and the last is `right` positions after
 /// it.
+#[derive(Default)]
 struct Bounds {
     left: Option<i64>,
     right: Option<i64>,
@@ -161,7 +148,7 @@ struct Bounds {
 
 /// The sum of everything that is added to the scores; `None` if nothing is added.
 fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
-    let (queries, keys) = (extent(reader, query, 2)?, extent(reader, key, 2)?);
+    let (queries, keys) = (reader.extent(query, 2)?, reader.extent(key, 2)?);
     let mut bounds = Bounds {
         left: reader.int("left_window_size")?.filter(|&size| size >= 0),
         right: reader.int("right_window_size")?.filter(|&size| size >= 0),
@@ -171,7 +158,7 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
     }
     let has_lengths = reader.has(LENGTHS);
     let past = match reader.has(PAST_KEY) {
-        true => Some(extent(reader, &Arg::Operand(PAST_KEY), 2)?),
+        true => Some(reader.extent(&Arg::Operand(PAST_KEY), 2)?),
         false => None,
     };
     let mut summands = Vec::new();
@@ -185,11 +172,7 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
                 summands.push(by_positions(reader, &bounds, queries, keys, past.unwrap_or(0))?);
             }
             if has_lengths {
-                let none = Bounds {
-                    left: None,
-                    right: None,
-                };
-                summands.push(by_lengths(reader, &none, queries, keys, false)?);
+                summands.push(by_lengths(reader, &Bounds::default(), queries, keys, false)?);
             }
         }
     }
@@ -214,7 +197,7 @@ fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> 
     let Some(last) = rank.checked_sub(1) else {
         return Ok(mask);
     };
-    let missing = keys - extent(reader, &mask, last)?;
+    let missing = keys - reader.extent(&mask, last as i64)?;
     if missing <= 0 {
         return Ok(mask);
     }

@@ -1,7 +1,6 @@
 //! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing when a
 //! model is not being trained.
 
-use crate::elements::element;
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{BitCast, Cast, Expand, Identity, Reshape, ShapeOf};
@@ -108,13 +107,16 @@ fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<
         .collect()
 }
 
+/// The type that a cast converts to.
+fn target(reader: &mut OperatorReader<'_, '_>) -> Result<Elem, Refusal> {
+    let missing = || Refusal::invalid(ReasonCode::Cast, "`to` is missing");
+    reader.elem("to")?.ok_or_else(missing)
+}
+
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // These attributes say how numbers are rounded to 8-bit floats, which Strait does not read.
     reader.ignore(&["saturate", "round_mode"]);
-    let to = reader
-        .int("to")?
-        .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
-    let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
+    let to = target(reader)?;
     let to = computed(reader, to)?;
     reader.finish(Cast { to }, &[Arg::Operand(0)])
 }
@@ -122,10 +124,7 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// Reads BitCast between integers of the same width, signed or unsigned, or booleans. It becomes a conversion of
 /// numbers: such a conversion keeps the low bits, which here are all the bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let to = reader
-        .int("to")?
-        .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
-    let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
+    let to = target(reader)?;
     let (x, from) = (Arg::Operand(0), reader.ty(0)?.elem);
     if from.size() != to.size() {
         let text = format!("the bits of {from}, as which its operand is computed, are not those of {to}");

@@ -3,8 +3,9 @@
 use crate::read::body::{Body, Formal, run_inputs};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
-use strait_core::op::{Gather, Identity, If, Loop, Slice};
+use strait_core::op::{Gather, Identity, If, Loop};
 use strait_core::{Dim, ReasonCode, TensorData, TensorType};
+use strait_import::slice_along;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("If", 1, choice).and(&[11, 13, 16, 19, 21, 23, 24, 25]),
@@ -64,12 +65,7 @@ fn is_dead(refusal: &Refusal) -> bool {
 
 /// Adds the name of the branch to a refusal of something in that branch.
 fn of_branch(branch: usize, refusal: Refusal) -> Refusal {
-    let within = |text: String| format!("its {}: {text}", BRANCHES[branch]);
-    match refusal {
-        Refusal::Unsupported(text) => Refusal::Unsupported(within(text)),
-        Refusal::Invalid(reason) => Refusal::invalid(reason.code, within(reason.text)),
-        Refusal::Unknown => Refusal::Unknown,
-    }
+    refusal.within(&format!("its {}", BRANCHES[branch]))
 }
 
 fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
@@ -100,15 +96,8 @@ fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         _ => -1,
     };
     let mut operands: Vec<Arg> = match trips {
-        -1 => (0..Loop::BOUNDS)
-            .map(|position| {
-                if reader.has(position) {
-                    Arg::Operand(position)
-                } else {
-                    Arg::Absent
-                }
-            })
-            .collect(),
+        // An operand that the node does not have is absent.
+        -1 => (0..Loop::BOUNDS).map(Arg::Operand).collect(),
         _ => vec![Arg::Absent; Loop::BOUNDS],
     };
     operands.extend((0..carried).map(|position| Arg::Operand(Loop::BOUNDS + position)));
@@ -291,19 +280,11 @@ fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body
 
 /// Moves the axis along which a scan stacks its results from the front to `axis`, and reverses the order if `reverse`
 /// is true.
-fn laid(reader: &mut OperatorReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
+fn laid(reader: &mut OperatorReader<'_, '_>, mut stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(&stack)?.shape.len();
     let axis = reader.axis(axis, rank)?;
-    let mut stack = stack;
     if reverse {
-        let one = |value: i64| SmallVec::from_elem(value, 1);
-        let backwards = Slice {
-            starts: one(-1),
-            ends: one(i64::MIN),
-            axes: one(0),
-            steps: one(-1),
-        };
-        stack = reader.push(backwards, &[stack])?;
+        stack = reader.push(slice_along([(0, [-1, i64::MIN, -1])]), &[stack])?;
     }
     if axis == 0 {
         return Ok(stack);

@@ -3,9 +3,9 @@
 use super::window::{kernel_shape, list, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
+use strait_core::ReasonCode;
 use strait_core::op::{Col2Im, Conv, ConvTranspose, DeformConv};
 use strait_core::shape::fixed_dims;
-use strait_core::{Carrier, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Conv", 1, conv).and(&[11, 22]),
@@ -15,28 +15,20 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let op = convolution(reader)?;
+    let op = convolution(reader, 1)?;
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The convolution op that the node's attributes describe.
-pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, Refusal> {
-    let kernel = kernel(reader)?;
-    let window = window(reader, &kernel)?;
-    Ok(Conv {
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        groups: groups(reader, "group")?,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
-    })
+/// The convolution op that the node's attributes describe. `weight` is the position of the weights.
+pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<Conv, Refusal> {
+    let kernel = kernel(reader, weight)?;
+    let (window, _) = window(reader, &kernel)?;
+    Ok(window.convolution(groups(reader, "group")?))
 }
 
 /// The kernel size, taken from the spatial extents of the weights.
-fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
-    let weight = reader.ty(1)?.shape;
+fn kernel(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<SmallVec<[u64; 4]>, Refusal> {
+    let weight = reader.ty(weight)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
     if kernel_shape(reader)?.is_some_and(|declared| declared != kernel.as_slice()) {
@@ -58,7 +50,7 @@ fn groups(reader: &mut OperatorReader<'_, '_>, key: &'static str) -> Result<u32,
 /// output is `stride` times as large as the input. If the output has to be larger than what the convolution gives, the
 /// rest is padding at the end.
 fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let kernel = kernel(reader)?;
+    let kernel = kernel(reader, 1)?;
     let spatial = kernel.len();
     let stride: SmallVec<[u32; 2]> = list(reader, "strides", spatial, 1)?;
     let dilation: SmallVec<[u32; 2]> = list(reader, "dilations", spatial, 1)?;
@@ -121,7 +113,7 @@ fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn deform_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let kernel = kernel(reader)?;
+    let kernel = kernel(reader, 1)?;
     let spatial = kernel.len();
     let op = DeformConv {
         stride: list(reader, "strides", spatial, 1)?,

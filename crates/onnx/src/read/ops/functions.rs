@@ -2,12 +2,12 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
-use strait_core::op::{Div, Elu, Function, Mul};
+use strait_core::op::{Elu, Function, Mul};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Selu", 6, selu).and(&[22]),
     Row::new("Celu", 12, celu).and(&[28]),
-    Row::new("Softsign", 1, |reader| softsign(reader, Arg::Operand(0))).and(&[22]),
+    Row::new("Softsign", 1, |reader| reader.finish_softsign(Arg::Operand(0))).and(&[22]),
     Row::new("Swish", 24, swish),
     Row::new("SwiGLU", 28, swiglu),
 ];
@@ -49,19 +49,11 @@ fn celu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[elu, factor])
 }
 
-/// x / (1 + |x|).
-pub(super) fn softsign(reader: &mut OperatorReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
-    let magnitude = reader.function(Function::Abs, &x)?;
-    let divisor = reader.shifted(&magnitude, 1.0)?;
-    reader.finish(Div {}, &[x, divisor])
-}
-
 /// x · sigmoid(alpha · x).
 fn swish(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (x, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.0));
     if alpha == 1.0 {
-        let function = Function::Silu;
-        return reader.finish(strait_core::op::Unary { function }, &[x]);
+        return reader.finish(Function::Silu, &[x]);
     }
     let gate = gate(reader, &x, alpha)?;
     reader.finish(Mul::float(), &[x, gate])
@@ -80,7 +72,7 @@ fn swiglu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[swish, Arg::Operand(1)])
 }
 
-fn gate(reader: &mut OperatorReader<'_, '_>, x: &Arg, alpha: f32) -> Result<Arg, Refusal> {
+pub(super) fn gate(reader: &mut OperatorReader<'_, '_>, x: &Arg, alpha: f32) -> Result<Arg, Refusal> {
     let scaled = reader.scaled(x, alpha.into())?;
     reader.function(Function::Sigmoid, &scaled)
 }

@@ -1,7 +1,6 @@
 //! Reads operators whose results follow from numbers and shapes alone: windows of signal processing, identity matrices,
 //! grids, ranges. Cosines and logarithms are computed by `libm`, which gives the same bits on every machine.
 
-use crate::elements::element;
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
@@ -42,10 +41,7 @@ fn constant(reader: &mut OperatorReader<'_, '_>, elem: Elem, shape: &[u64], valu
 
 /// The type that the attribute `output_datatype` names; f32 by default.
 fn output_type(reader: &mut OperatorReader<'_, '_>) -> Result<Elem, Refusal> {
-    match reader.int("output_datatype")? {
-        None => Ok(Elem::F32),
-        Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}"))),
-    }
+    Ok(reader.elem("output_datatype")?.unwrap_or(Elem::F32))
 }
 
 /// An operand that is a single integer. The integer must be known and not negative.
@@ -122,9 +118,9 @@ fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
 /// Reads EyeLike: a matrix with the shape of operand 0. It has ones on the diagonal that is `k` above the main
 /// diagonal, and zeros elsewhere.
 fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let elem = match reader.int("dtype")? {
+    let elem = match reader.elem("dtype")? {
         None => reader.ty(0)?.elem,
-        Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?,
+        Some(elem) => elem,
     };
     let k = reader.int("k")?.unwrap_or(0);
     let [rows, columns] = match *reader.extents(&Arg::Operand(0))?.as_slice() {

@@ -159,13 +159,9 @@ fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(
 }
 
 fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Refusal> {
-    let axis = match reader.known_ints(1, "axis")?.as_deref() {
-        Some(&[axis]) => axis,
-        other => return Err(Refusal::invalid(ReasonCode::Axis, format!("its axis is {other:?}"))),
-    };
     let op = Cumulative {
         of,
-        axis,
+        axis: reader.given_int(1, "axis")?,
         exclusive: reader.flag("exclusive")?,
         reverse: reader.flag("reverse")?,
     };

@@ -1,7 +1,7 @@
 //! Reads comparisons, logical operators, and selection by a condition.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select, Unary};
+use strait_core::op::{BinaryFunction, Function, Relation, Select};
 use strait_core::{Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -25,8 +25,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BitwiseNot", 18, |reader| {
         // All bits of −1 are ones, and so are its low bits in every narrower type.
         let ones = Arg::Constant(TensorData::scalar(-1i64));
-        let function = BinaryFunction::Xor;
-        reader.finish(Binary { function }, &[Arg::Operand(0), ones])
+        reader.finish(BinaryFunction::Xor, &[Arg::Operand(0), ones])
     }),
     Row::new("BitShift", 11, bit_shift).and(&[28]),
     Row::new("Not", 1, |reader| not(reader, Arg::Operand(0))),
@@ -36,8 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     .and(&[16]),
     Row::new("IsNaN", 9, |reader| {
         // NaN is the only number that is not equal to itself.
-        let relation = Relation::Equal;
-        let equal = reader.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
+        let equal = reader.compare(Relation::Equal, &Arg::Operand(0), &Arg::Operand(0))?;
         not(reader, equal)
     })
     .and(&[13, 20]),
@@ -45,18 +43,18 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn not(reader: &mut OperatorReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
-    let (relation, no) = (Relation::Equal, reader.truths(&[], &[false])?);
-    reader.finish(Compare { relation }, &[x, Arg::Constant(no)])
+    let no = Arg::Constant(reader.truths(&[], &[false])?);
+    reader.finish(Relation::Equal, &[x, no])
 }
 
 fn compare(reader: &mut OperatorReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
-    reader.finish(Compare { relation }, &order.map(Arg::Operand))
+    reader.finish(relation, &order.map(Arg::Operand))
 }
 
 fn bits(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
-    reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
+    reader.finish(function, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
 fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
@@ -77,19 +75,14 @@ fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let negative = reader.int("detect_negative")?.unwrap_or(1) != 0;
     let positive = reader.int("detect_positive")?.unwrap_or(1) != 0;
     let (x, infinity) = match (negative, positive) {
-        (true, true) => {
-            let function = strait_core::op::Function::Abs;
-            (reader.push(Unary { function }, &[Arg::Operand(0)])?, f32::INFINITY)
-        }
+        (true, true) => (reader.function(Function::Abs, &Arg::Operand(0))?, f32::INFINITY),
         (false, true) => (Arg::Operand(0), f32::INFINITY),
         (true, false) => (Arg::Operand(0), f32::NEG_INFINITY),
         (false, false) => {
             // No element is less than itself, so this is false everywhere.
-            let relation = Relation::Less;
-            return reader.finish(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)]);
+            return reader.finish(Relation::Less, &[Arg::Operand(0), Arg::Operand(0)]);
         }
     };
     let infinity = Arg::Constant(TensorData::scalar(infinity));
-    let relation = Relation::Equal;
-    reader.finish(Compare { relation }, &[x, infinity])
+    reader.finish(Relation::Equal, &[x, infinity])
 }

@@ -1,10 +1,10 @@
 //! Reads pools that compute the norm (Σ |x|^p)^(1/p) of each window.
 
-use super::window::{kernel_shape, window};
+use super::window::{pool_size, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
-use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
-use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
+use strait_core::op::{Function, Pow, Reduction};
+use strait_core::{Dim, ReasonCode};
 use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
@@ -30,10 +30,7 @@ fn powers(reader: &mut OperatorReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
 fn roots(reader: &mut OperatorReader<'_, '_>, sums: Arg, p: i64) -> Result<(), Refusal> {
     match p {
         1 => reader.finish(strait_core::op::Identity {}, &[sums]),
-        2 => {
-            let function = Function::Sqrt;
-            reader.finish(Unary { function }, &[sums])
-        }
+        2 => reader.finish(Function::Sqrt, &[sums]),
         _ => {
             let exponent = reader.number(&sums, 1.0 / p as f64)?;
             reader.finish(Pow {}, &[sums, exponent])
@@ -56,21 +53,13 @@ fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
 /// ones. If the number of windows is rounded up, more padding is added at the end so that the last window fits.
 fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let p = exponent(reader)?;
-    let size =
-        kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
-    let mut window = window(reader, &size)?;
+    let size = pool_size(reader)?;
+    let (mut window, is_auto) = window(reader, &size)?;
     let shape = reader.ty(0)?.shape;
-    let channels = shape
-        .get(1)
-        .and_then(|dim| dim.fixed())
-        .and_then(|c| u32::try_from(c).ok());
-    let channels = channels.ok_or_else(|| {
-        Refusal::invalid(
-            ReasonCode::SymbolicAxis,
-            "the number of channels is symbolic; bind it to a number",
-        )
-    })?;
-    if reader.flag("ceil_mode")? && !window.is_auto {
+    let channels = reader.extent(&Arg::Operand(0), 1)?;
+    let channels =
+        u32::try_from(channels).map_err(|_| Refusal::invalid(ReasonCode::Limit, "it has too many channels"))?;
+    if reader.flag("ceil_mode")? && !is_auto {
         for (axis, &extent) in size.iter().enumerate() {
             let missing = missing(
                 shape.get(axis + 2).copied(),
@@ -86,16 +75,7 @@ fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = reader.room(&weight_shape)?;
     let ones = Arg::Constant(reader.floats_of(&weight_shape, &vec![1.0; count])?);
     let powers = powers(reader, p)?;
-    let conv = Conv {
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        groups: channels,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
-    };
-    let sums = reader.push(conv, &[powers, ones])?;
+    let sums = reader.push(window.convolution(channels), &[powers, ones])?;
     roots(reader, sums, p)
 }
 

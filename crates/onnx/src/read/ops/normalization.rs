@@ -3,10 +3,8 @@
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{
-    Add, AveragePool, BatchNormalization, Div, Function, Identity, LayerNormalization, Mul, Reduction, Reshape, Unary,
-};
-use strait_import::reduction_over;
+use strait_core::op::{Add, BatchNormalization, Div, Function, Identity, LayerNormalization, Mul, Reduction, Reshape};
+use strait_import::{Window, reduction_over};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("BatchNormalization", 7, batch_normalization).and(&[9, 14, 15]),
@@ -74,8 +72,7 @@ pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result
             std::slice::from_ref(&x),
         )?;
         let deviation = deviation(reader, &x, &axes, op.epsilon)?;
-        let function = Function::Reciprocal;
-        reader.finish_result(2, Unary { function }, &[deviation])?;
+        reader.finish_result(2, Function::Reciprocal, &[deviation])?;
     }
     reader.finish(op, &[x, Arg::Operand(1), Arg::Operand(2)])
 }
@@ -110,8 +107,7 @@ pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(
     let root = root_of_squares(reader, &x, &axes, epsilon)?;
     // The operator of ONNX Runtime has a second result; the operator of ONNX does not.
     if reader.has_result(1) {
-        let function = Function::Reciprocal;
-        reader.finish_result(1, Unary { function }, std::slice::from_ref(&root))?;
+        reader.finish_result(1, Function::Reciprocal, std::slice::from_ref(&root))?;
     }
     let normal = reader.over(&x, &root)?;
     reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
@@ -257,14 +253,8 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let squares = reader.times(&x, &x)?;
     let planes = reader.reshaped(&squares, &[0, 1, channels, -1])?;
-    let pool = AveragePool {
-        size: smallvec![size, 1],
-        stride: smallvec![1, 1],
-        pad: smallvec![(size - 1) / 2, 0, size / 2, 0],
-        dilation: smallvec![1, 1],
-        ceil: false,
-        count_include_pad: true,
-    };
+    let window = Window::dense(smallvec![(size - 1) / 2, 0, size / 2, 0]);
+    let pool = window.average_pool(smallvec![size, 1], false, true);
     let mean = reader.push(pool, &[planes])?;
     let mean = reader.reshaped(&mean, &extents)?;
     let scaled = reader.scaled(&mean, alpha.into())?;

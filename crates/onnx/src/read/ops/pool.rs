@@ -1,10 +1,11 @@
 //! Reads pools.
 
 use super::pool_positions;
-use super::window::{Window, kernel_shape, narrow, window};
+use super::window::{narrow, pool_size, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Reduction};
-use strait_core::{Carrier, Elem, ReasonCode};
+use strait_core::op::{Cast, GlobalAveragePool, Reduction};
+use strait_core::{Elem, ReasonCode};
+use strait_import::{Window, reduction_over};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MaxPool", 1, max_pool).and(&[8, 10, 11, 12, 22]),
@@ -15,11 +16,6 @@ pub(super) const ROWS: &[Row] = &[
     .and(&[22]),
     Row::new("GlobalMaxPool", 1, global_max_pool).and(&[22]),
 ];
-
-/// The kernel size, which every pool must state.
-fn size(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
-    kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
-}
 
 /// True if rounding the number of windows up makes a difference, because one more window along some axis would begin on
 /// the padded operand and reach beyond its end. Also true if an extent is not known.
@@ -40,17 +36,12 @@ fn hangs_over(reader: &mut OperatorReader<'_, '_>, size: &[u64], window: &Window
 }
 
 fn max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let size = size(reader)?;
-    let window = window(reader, &size)?;
+    let size = pool_size(reader)?;
+    let (window, is_auto) = window(reader, &size)?;
     let columns = reader.flag("storage_order")?;
     let hangs_over = hangs_over(reader, &size, &window)?;
-    let op = MaxPool {
-        size: narrow(&size)?,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: reader.flag("ceil_mode")? && !window.is_auto && hangs_over,
-    };
+    let ceil = reader.flag("ceil_mode")? && !is_auto && hangs_over;
+    let op = window.max_pool(narrow(&size)?, ceil);
     if reader.has_result(1) {
         pool_positions::finish(reader, &op, columns)?;
     }
@@ -65,17 +56,11 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let size = size(reader)?;
-    let window = window(reader, &size)?;
+    let size = pool_size(reader)?;
+    let (window, is_auto) = window(reader, &size)?;
     let hangs_over = hangs_over(reader, &size, &window)?;
-    let op = AveragePool {
-        size: narrow(&size)?,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: reader.flag("ceil_mode")? && !window.is_auto && hangs_over,
-        count_include_pad: reader.flag("count_include_pad")?,
-    };
+    let ceil = reader.flag("ceil_mode")? && !is_auto && hangs_over;
+    let op = window.average_pool(narrow(&size)?, ceil, reader.flag("count_include_pad")?);
     reader.finish(op, &[Arg::Operand(0)])
 }
 
@@ -87,11 +72,6 @@ fn global_max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
             format!("the operand has rank {rank}, at least 3 is needed"),
         ));
     }
-    let op = Reduce {
-        reduction: Reduction::Max,
-        axes: (2..rank as i64).collect(),
-        keep_dims: true,
-        accumulator: Carrier::I32,
-    };
-    reader.finish(op, &[Arg::Operand(0)])
+    let axes: Vec<i64> = (2..rank as i64).collect();
+    reader.finish(reduction_over(Reduction::Max, &axes, true), &[Arg::Operand(0)])
 }

@@ -1,13 +1,13 @@
 //! Reads operators on codes. They become ops on real numbers, which give the results that the definitions of the
 //! operators demand.
 
-use super::window::{kernel_shape, window};
+use super::conv::convolution;
 use crate::elements::element;
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
-use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op, Reduction, Relation};
+use strait_core::op::{Cast, Clip, Function, Gather, Mul, Op, Reduction, Relation};
 use strait_core::shape::fixed_dims;
-use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
+use strait_core::{Elem, QuantParams, ReasonCode};
 use strait_import::grid_of;
 
 pub(super) const ROWS: &[Row] = &[
@@ -361,35 +361,11 @@ fn requantized(
     reader.finish(op, &[clipped])
 }
 
-/// The convolution op that the node's attributes describe, and the number of products in each sum.
-pub(super) fn conv(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
-    let shape = reader.ty(weight)?.shape;
-    let kernel = fixed_dims(shape.get(2..).unwrap_or_default())
-        .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
-    if kernel_shape(reader)?.is_some_and(|declared| declared != kernel.as_slice()) {
-        let text = format!("`kernel_shape` is not that of the weight, {kernel:?}");
-        return Err(Refusal::invalid(ReasonCode::ConvWeight, text));
-    }
-    let window = window(reader, &kernel)?;
-    let groups = reader.int("group")?.unwrap_or(1);
-    let groups = u32::try_from(groups)
-        .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?;
+fn conv_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let op = convolution(reader, 1)?;
+    let shape = reader.ty(1)?.shape;
     let taps: Option<SmallVec<[u64; 4]>> = fixed_dims(shape.get(1..).unwrap_or_default());
     let count = taps.and_then(|taps| taps.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)));
-    let conv = Conv {
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        groups,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
-    };
-    Ok((conv, count))
-}
-
-fn conv_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let (op, count) = conv(reader, 1)?;
     let x = centred(reader, 0, 2, None)?;
     let w = centred_weights(reader, 1, 3, Some(0))?;
     let sums = exact_sums(reader, &op.into(), &x, &w, count)?;
@@ -397,7 +373,7 @@ fn conv_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 pub(super) fn conv_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let (op, _) = conv(reader, 3)?;
+    let op = convolution(reader, 3)?;
     let rank = reader.rank(0)?;
     let x = centred(reader, 0, 2, None)?;
     let w = centred(reader, 3, 5, Some(0))?;

@@ -4,12 +4,11 @@
 //! All of ONNX Runtime's operators on codes are read in this way. For operators of the standard domain, ONNX defines
 //! the arithmetic, so they are read in this way only if all their scales and zero points are constants.
 
-use super::quantized::{centred, conv as conv_attributes, conv_of_codes, grid, matmul_of_codes, per, saturated};
-use super::window::{kernel_shape, narrow, window};
+use super::conv::convolution;
+use super::quantized::{centred, conv_of_codes, grid, matmul_of_codes, per, saturated};
+use super::window::{narrow, pool_size, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{
-    Add, AveragePool, Concat, Function, Gemm, GlobalAveragePool, Identity, LeakyRelu, Mul, Op, Softmax, Unary,
-};
+use strait_core::op::{Add, Concat, Function, Gemm, GlobalAveragePool, Identity, LeakyRelu, Mul, Op, Softmax};
 use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
 use strait_import::{grid_of, matrix_product};
 
@@ -25,10 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::of_runtime("QLinearAdd", |reader| pairwise(reader, Add {}.into())),
     Row::of_runtime("QLinearMul", |reader| pairwise(reader, Mul::float().into())),
-    Row::of_runtime("QLinearSigmoid", |reader| {
-        let function = Function::Sigmoid;
-        unary(reader, Unary { function }.into())
-    }),
+    Row::of_runtime("QLinearSigmoid", |reader| unary(reader, Function::Sigmoid.into())),
     Row::of_runtime("QLinearLeakyRelu", |reader| {
         let alpha = reader.float("alpha")?.unwrap_or(0.01);
         unary(reader, LeakyRelu { alpha }.into())
@@ -104,17 +100,10 @@ fn channels_first(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 
 fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     channels_first(reader)?;
-    let size =
-        kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
-    let window = window(reader, &size)?;
-    let op = AveragePool {
-        size: narrow(&size)?,
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        ceil: reader.flag("ceil_mode")? && !window.is_auto,
-        count_include_pad: reader.flag("count_include_pad")?,
-    };
+    let size = pool_size(reader)?;
+    let (window, is_auto) = window(reader, &size)?;
+    let ceil = reader.flag("ceil_mode")? && !is_auto;
+    let op = window.average_pool(narrow(&size)?, ceil, reader.flag("count_include_pad")?);
     unary(reader, op.into())
 }
 
@@ -210,7 +199,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     if grids.is_none() || !are_known(reader, &[6, 7, 8])? || reader.constant(0)?.is_some() {
         return Ok(false);
     }
-    let (op, _) = conv_attributes(reader, 3)?;
+    let op = convolution(reader, 3)?;
     let (x, w) = (real(reader, 0, None)?, real(reader, 3, Some(0))?);
     let bias = bias(reader, 8, (1, 4), 1.0)?;
     let y = reader.push(op, &[x, w, bias])?;

@@ -1,10 +1,9 @@
 //! Reads recurrent layers. The matrix product of the input and its weights does not depend on the state. So it is
 //! computed by one op over all steps, before the layer. Biases that are simply added are part of that op.
 
+use crate::activations::{ACTIVATIONS, Parameter};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{
-    Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
-};
+use strait_core::op::{Activations, Add, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Transpose};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -19,12 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
     let invalid = |text: String| Refusal::invalid(ReasonCode::Operands, text);
-    let direction = match reader.text("direction", "forward")? {
-        "forward" => Direction::Forward,
-        "reverse" => Direction::Reverse,
-        "bidirectional" => Direction::Bidirectional,
-        other => return Err(Refusal::Unsupported(format!("`direction` is {other}"))),
-    };
+    let direction = reader.word("direction", "forward", Direction::parse)?;
     let (weight, recurrent) = (reader.ty(1)?, reader.ty(2)?);
     let (Some(weights), Some(states)) = (weight.dims(), recurrent.dims()) else {
         return Err(invalid(format!("the weights {weight} and {recurrent} are symbolic")));
@@ -54,11 +48,10 @@ fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal>
         if !batch_first || !reader.has(position) {
             return Ok(operand);
         }
-        let permutation = [1u32, 0, 2].as_slice().into();
-        reader.push(Transpose { permutation }, &[operand])
+        reader.transposed(&operand, &[1, 0, 2])
     };
     let x = turned(reader, 0)?;
-    let weight = reshaped(reader, Arg::Operand(1), &[all, inputs])?;
+    let weight = reader.reshaped(&Arg::Operand(1), &[all, inputs])?;
     let (bias, inner) = match reader.has(3) {
         true => biases(reader, cell, directions, hidden)?,
         false => (Arg::Absent, Arg::Absent),
@@ -118,34 +111,23 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
             _ => f32::INFINITY,
         },
         coupled: cell == Cell::Lstm && reader.flag("input_forget")?,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     };
     for word in words {
-        // These lists have numbers only for the activations that have the parameter, in order. The defaults are those
-        // of the elementwise operators.
-        let needed = |of: Option<f32>| {
-            of.ok_or_else(|| Refusal::Unsupported(format!("its activation {word} has no parameters, and no default")))
-        };
-        let (activation, alpha, beta) = match word.to_ascii_lowercase().as_str() {
-            "sigmoid" => (Activation::Sigmoid, 0.0, 0.0),
-            "tanh" => (Activation::Tanh, 0.0, 0.0),
-            "relu" => (Activation::Relu, 0.0, 0.0),
-            "softsign" => (Activation::Softsign, 0.0, 0.0),
-            "softplus" => (Activation::Softplus, 0.0, 0.0),
-            "leakyrelu" => (Activation::LeakyRelu, alphas.next().unwrap_or(0.01), 0.0),
-            "thresholdedrelu" => (Activation::ThresholdedRelu, alphas.next().unwrap_or(1.0), 0.0),
-            "elu" => (Activation::Elu, alphas.next().unwrap_or(1.0), 0.0),
-            "hardsigmoid" => {
-                let (alpha, beta) = (alphas.next().unwrap_or(0.2), betas.next().unwrap_or(0.5));
-                (Activation::HardSigmoid, alpha, beta)
-            }
-            "affine" => (Activation::Affine, needed(alphas.next())?, needed(betas.next())?),
-            "scaledtanh" => (Activation::ScaledTanh, needed(alphas.next())?, needed(betas.next())?),
-            _ => return Err(Refusal::Unsupported(format!("its activation is {word}"))),
+        let found = ACTIVATIONS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word));
+        let found = found.ok_or_else(|| Refusal::Unsupported(format!("its activation is {word}")))?;
+        let &(activation, _, [alpha, beta]) = found;
+        // These lists have numbers only for the activations that have the parameter, in order.
+        let next = |parameter: Parameter, stated: &mut dyn Iterator<Item = f32>| match parameter {
+            Parameter::Absent => Ok(0.0),
+            Parameter::Or(default) => Ok(stated.next().unwrap_or(default)),
+            Parameter::Stated => stated.next().ok_or_else(|| {
+                Refusal::Unsupported(format!("its activation {word} has no parameters, and no default"))
+            }),
         };
         op.activations.0.push(activation);
-        op.alpha.push(alpha);
-        op.beta.push(beta);
+        op.alpha.push(next(alpha, &mut alphas)?);
+        op.beta.push(next(beta, &mut betas)?);
     }
     Ok(op)
 }
@@ -160,15 +142,7 @@ fn biases(
 ) -> Result<(Arg, Arg), Refusal> {
     let too_long = || Refusal::invalid(ReasonCode::Limit, "the biases are too long");
     let rows = hidden.checked_mul(cell.gates() as i64).ok_or_else(too_long)?;
-    let part = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| {
-        let op = Slice {
-            starts: [from].as_slice().into(),
-            ends: [to].as_slice().into(),
-            axes: [1].as_slice().into(),
-            steps: [1].as_slice().into(),
-        };
-        reader.push(op, &[Arg::Operand(3)])
-    };
+    let part = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| reader.part(&Arg::Operand(3), 1, from, to);
     let end = rows.checked_mul(2).ok_or_else(too_long)?;
     let input = part(reader, 0, rows)?;
     let (state, inner) = match cell {
@@ -185,7 +159,7 @@ fn biases(
     };
     let sum = reader.push(Add {}, &[input, state])?;
     let all = rows.checked_mul(directions).ok_or_else(too_long)?;
-    Ok((reshaped(reader, sum, &[all])?, inner))
+    Ok((reader.reshaped(&sum, &[all])?, inner))
 }
 
 /// The number of steps of each sequence. Absent if all sequences have as many steps as the input.
@@ -201,8 +175,4 @@ fn lengths(reader: &mut OperatorReader<'_, '_>) -> Result<Arg, Refusal> {
         Some(lengths) if lengths.iter().all(|&length| u64::try_from(length).ok() == steps) => Ok(Arg::Absent),
         _ => reader.indices(4),
     }
-}
-
-fn reshaped(reader: &mut OperatorReader<'_, '_>, x: Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-    reader.push(Reshape { shape: shape.into() }, &[x])
 }

@@ -1,7 +1,7 @@
 //! Reads reductions.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Add, Clip, Function, Identity, Mul, Op, Reduce, Reduction, Squeeze, Unary};
+use strait_core::op::{Add, Clip, Function, Identity, Mul, Op, Reduction, Squeeze};
 use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
@@ -10,12 +10,16 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceMax", 1, |reader| reduce(reader, Reduction::Max, 18)).and(&[11, 12, 13, 18, 20]),
     Row::new("ReduceMin", 1, |reader| reduce(reader, Reduction::Min, 18)).and(&[11, 12, 13, 18, 20]),
     Row::new("ReduceProd", 1, |reader| reduce(reader, Reduction::Product, 18)).and(&[11, 13, 18]),
-    Row::new("ReduceL1", 1, |reader| sum_of(reader, Some(Of::Magnitudes), None)).and(&[11, 13, 18]),
-    Row::new("ReduceL2", 1, |reader| {
-        sum_of(reader, Some(Of::Squares), Some(Function::Sqrt))
+    Row::new("ReduceL1", 1, |reader| {
+        let magnitudes = (Function::Abs.into(), Vec::new());
+        sum_of(reader, Some(magnitudes), None)
     })
     .and(&[11, 13, 18]),
-    Row::new("ReduceSumSquare", 1, |reader| sum_of(reader, Some(Of::Squares), None)).and(&[11, 13, 18]),
+    Row::new("ReduceL2", 1, |reader| {
+        sum_of(reader, Some(squares()), Some(Function::Sqrt))
+    })
+    .and(&[11, 13, 18]),
+    Row::new("ReduceSumSquare", 1, |reader| sum_of(reader, Some(squares()), None)).and(&[11, 13, 18]),
     Row::new("ReduceLogSum", 1, |reader| sum_of(reader, None, Some(Function::Log))).and(&[11, 13, 18, 28]),
     Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
@@ -38,41 +42,22 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction, since: i64)
     }
 }
 
-/// A function that is applied to each element before the sum.
-#[derive(Clone, Copy)]
-enum Of {
-    Magnitudes,
-    Squares,
-}
+/// An op on operand 0, and its other operands.
+type Step = (Op, Vec<Arg>);
 
-impl Of {
-    fn op(self) -> (Op, Vec<Arg>) {
-        let x = Arg::Operand(0);
-        match self {
-            Of::Magnitudes => {
-                let function = Function::Abs;
-                (Unary { function }.into(), vec![x])
-            }
-            Of::Squares => (Mul::float().into(), vec![x.clone(), x]),
-        }
-    }
+fn squares() -> Step {
+    (Mul::float().into(), vec![Arg::Operand(0)])
 }
 
 /// Applies `of` to each element, computes the sum, and applies `after` to the sum. Both functions are applied even if
 /// no axis is reduced.
-fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Function>) -> Result<(), Refusal> {
-    let mut steps: Vec<(Op, Vec<Arg>)> = of.map(Of::op).into_iter().collect();
+fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Step>, after: Option<Function>) -> Result<(), Refusal> {
+    let mut steps = Vec::from_iter(of);
     if let Some((axes, keep_dims)) = axes(reader, 18)? {
         steps.push((reduction_over(Reduction::Sum, &axes, keep_dims).into(), Vec::new()));
     }
-    steps.extend(after.map(|function| (Unary { function }.into(), Vec::new())));
-    let mut x = Arg::Operand(0);
-    let last = steps.pop().unwrap_or((Identity {}.into(), Vec::new()));
-    let args = |given: Vec<Arg>, x: &Arg| if given.is_empty() { vec![x.clone()] } else { given };
-    for (op, given) in steps {
-        x = reader.push(op, &args(given, &x))?;
-    }
-    reader.finish(last.0, &args(last.1, &x))
+    steps.extend(after.map(|function| (function.into(), Vec::new())));
+    reader.finish_chain(Arg::Operand(0), steps)
 }
 
 /// ln Σ exp x = m + ln Σ exp(x − m). If m is the maximum, this never overflows. If the maximum is infinite, m is the
@@ -90,8 +75,7 @@ fn log_sum_exp(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut largest = reader.push(finite, &[largest])?;
     let below = reader.minus(&x, &largest)?;
     let exponentials = reader.function(Function::Exp, &below)?;
-    let sum: Reduce = reduction_over(Reduction::Sum, &axes, keep_dims);
-    let sum = reader.push(sum, &[exponentials])?;
+    let sum = reader.push(reduction_over(Reduction::Sum, &axes, keep_dims), &[exponentials])?;
     let logarithm = reader.function(Function::Log, &sum)?;
     if !keep_dims {
         let rank = reader.rank(0)? as i64;

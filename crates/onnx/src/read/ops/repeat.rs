@@ -3,7 +3,8 @@
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{Expand, Identity, Mul, Pad, PadMode, Slice};
+use strait_core::op::{Expand, Identity, Mul, Pad, PadMode};
+use strait_import::slice_along;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Tile", 6, tile).and(&[13]),
@@ -13,13 +14,8 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Broadcasts the operand against a tensor with the given extents.
 fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = reader.late_list(1)? {
-        let args = reader.late_operands(&[1])?;
-        return reader.finish(Expand { shape: shape.into() }, &args);
-    }
-    let shape = reader.known_ints(1, "shape")?;
-    let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
-    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    let (shape, args) = reader.shape_operand(1, ReasonCode::Axes)?;
+    reader.finish(Expand { shape: shape.into() }, &args)
 }
 
 /// Reads Tile, which puts copies of the operand side by side.
@@ -66,12 +62,7 @@ fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         let text = format!("the extents {wanted:?} are not those of the axes {axes:?}");
         return Err(Refusal::invalid(ReasonCode::Axes, text));
     }
-    let mut slice = Slice {
-        starts: SmallVec::new(),
-        ends: SmallVec::new(),
-        axes: SmallVec::new(),
-        steps: SmallVec::new(),
-    };
+    let mut crops = Vec::new();
     let mut amounts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, 2 * rank);
     for (&axis, &extent) in axes.iter().zip(&wanted) {
         let axis = reader.axis(axis, rank)?;
@@ -79,10 +70,7 @@ fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         match more {
             ..0 => {
                 let start = -more / 2;
-                slice.starts.push(start);
-                slice.ends.push(start + extent);
-                slice.axes.push(axis as i64);
-                slice.steps.push(1);
+                crops.push((axis as i64, [start, start + extent, 1]));
             }
             _ => {
                 amounts[axis] = more / 2;
@@ -90,9 +78,9 @@ fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
             }
         }
     }
-    let cropped = match slice.axes.is_empty() {
+    let cropped = match crops.is_empty() {
         true => Arg::Operand(0),
-        false => reader.push(slice, &[Arg::Operand(0)])?,
+        false => reader.push(slice_along(crops), &[Arg::Operand(0)])?,
     };
     let pad = Pad {
         amounts,

@@ -1,7 +1,7 @@
 //! Reads the resizing of images and other tensors.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Switch};
+use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Dim, ReasonCode, Shape};
 
 pub(super) const ROWS: &[Row] = &[
@@ -64,26 +64,11 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() < 11 {
         return upsample(reader);
     }
-    let coordinate = match reader.text("coordinate_transformation_mode", "half_pixel")? {
-        "half_pixel" => Coordinate::HalfPixel,
-        "pytorch_half_pixel" => Coordinate::PytorchHalfPixel,
-        "align_corners" => Coordinate::AlignCorners,
-        "asymmetric" => Coordinate::Asymmetric,
-        "half_pixel_symmetric" => Coordinate::HalfPixelSymmetric,
-        "tf_crop_and_resize" => Coordinate::Crop,
-        other => {
-            return Err(Refusal::Unsupported(format!(
-                "`coordinate_transformation_mode` is {other}"
-            )));
-        }
-    };
-    let nearest = match reader.text("nearest_mode", "round_prefer_floor")? {
-        "round_prefer_floor" | "" => Nearest::RoundPreferFloor,
-        "round_prefer_ceil" => Nearest::RoundPreferCeil,
-        "floor" => Nearest::Floor,
-        "ceil" => Nearest::Ceil,
-        other => return Err(Refusal::Unsupported(format!("`nearest_mode` is {other}"))),
-    };
+    let coordinate = reader.word("coordinate_transformation_mode", "half_pixel", Coordinate::parse)?;
+    let nearest = reader.word("nearest_mode", "round_prefer_floor", |word| match word {
+        "" => Some(Nearest::RoundPreferFloor),
+        word => Nearest::parse(word),
+    })?;
     let policy = reader.text("keep_aspect_ratio_policy", "stretch")?;
     let mode = mode(reader)?;
     let antialias = reader.flag("antialias")?;
@@ -91,15 +76,17 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::unsupported("`antialias` means nothing in the mode `nearest`"));
     }
     let shape = reader.ty(0)?.shape;
-    let axes = match reader.ints("axes")? {
+    let axes: Vec<usize> = match reader.ints("axes")? {
         None => (0..shape.len()).collect(),
-        Some(axes) => positions(axes, shape.len())?,
+        Some(axes) => (axes.iter())
+            .map(|&axis| reader.axis(axis, shape.len()))
+            .collect::<Result<_, _>>()?,
     };
     let mut op = Resize {
         nearest,
-        antialias: Switch(antialias),
-        exclude_outside: Switch(reader.flag("exclude_outside")?),
-        cubic: reader.float("cubic_coeff_a")?.map(CubicCoefficient).unwrap_or_default(),
+        antialias,
+        exclude_outside: reader.flag("exclude_outside")?,
+        cubic: reader.float("cubic_coeff_a")?.unwrap_or(Resize::CUBIC),
         ..Resize::to_sizes(mode, coordinate, &[])
     };
     let beside = reader.float("extrapolation_value")?.unwrap_or(0.0);
@@ -121,11 +108,11 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let sizes = reader.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     match (scales, sizes) {
         (Some(scales), None) => op.scales = spread(&axes, scales, vec![1.0; shape.len()])?,
-        (None, Some(sizes)) if policy == "stretch" => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
+        (None, Some(sizes)) if policy == "stretch" => op.sizes = spread(&axes, sizes, extents(reader, &axes)?)?.into(),
         (None, Some(sizes)) => {
             let (scale, sizes) = kept_ratio(policy, &shape, &axes, &sizes)?;
             op.scales = spread(&axes, vec![scale; axes.len()], vec![1.0; shape.len()])?;
-            op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into();
+            op.sizes = spread(&axes, sizes, extents(reader, &axes)?)?.into();
         }
         _ => {
             return Err(Refusal::invalid(
@@ -179,9 +166,9 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The part of the operand that is resized, for an operand with `rank` axes. Another operand gives where the part
-/// begins and ends along `axes`; along all other axes, the part is the whole axis.
-fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
+/// The part of the operand that is resized, for an operand with `rank` axes. Another operand has its begins and ends
+/// for `axes`; along all other axes, the part is the whole axis.
+fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
         let text = format!("{} numbers of a region, for {} axes", given.len(), axes.len());
@@ -191,7 +178,7 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     let mut all = spread(axes, begins.to_vec(), vec![0.0; rank])?;
     all.extend(spread(axes, ends.to_vec(), vec![1.0; rank])?);
     all.push(beside);
-    Ok(Region(all))
+    Ok(all)
 }
 
 /// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of those that the sizes ask for.
@@ -229,33 +216,14 @@ fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str
     Ok(Some(values.into_owned()))
 }
 
-/// The axes, counted from 0 at the front.
-fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
-    let position = |&axis: &i64| {
-        let axis = if axis < 0 {
-            axis.saturating_add(rank as i64)
-        } else {
-            axis
-        };
-        usize::try_from(axis).ok().filter(|&a| a < rank)
+/// The extents of operand 0. An axis that is not resized must be fixed, because its size stays as it is.
+fn extents(reader: &mut OperatorReader<'_, '_>, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
+    let rank = reader.rank(0)?;
+    let extent = |axis: usize| match resized.contains(&axis) {
+        true => Ok(0),
+        false => reader.extent(&Arg::Operand(0), axis as i64),
     };
-    let positions: Option<Vec<usize>> = axes.iter().map(position).collect();
-    positions.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axes {axes:?} are outside rank {rank}")))
-}
-
-/// The extents of the operand. An axis that is not resized must be fixed, because its size stays as it is.
-fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
-    let extent = |(axis, dim): (usize, &Dim)| match dim {
-        _ if resized.contains(&axis) => Ok(0),
-        Dim::Fixed(extent) => {
-            i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
-        }
-        Dim::Named(_) => Err(Refusal::invalid(
-            ReasonCode::SymbolicAxis,
-            format!("axis {axis} is symbolic; bind it to a number"),
-        )),
-    };
-    shape.iter().enumerate().map(extent).collect()
+    (0..rank).map(extent).collect()
 }
 
 /// The list for all axes, with the numbers for `axes` replaced by those in `given`.

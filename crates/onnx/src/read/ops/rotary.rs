@@ -2,8 +2,9 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
-use strait_core::op::{Concat, Gather, Identity, Op, Reshape, Slice};
+use strait_core::op::{Concat, Gather, Op, Reshape};
 use strait_core::{Elem, ReasonCode};
+use strait_import::slice_along;
 
 pub(super) const ROWS: &[Row] = &[Row::new("RotaryEmbedding", 23, rotary_embedding)];
 
@@ -66,8 +67,8 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
             *part = reader.unsqueezed(part, &[4])?;
         }
     }
-    // The ops that still have to be added. The last one gives the node's result.
-    let mut steps: Vec<(Op, Vec<Arg>)> = vec![(Concat { axis: -1 }.into(), parts.into())];
+    let [a, b] = parts;
+    let mut steps: Vec<(Op, Vec<Arg>)> = vec![(Concat { axis: -1 }.into(), vec![b])];
     if interleaved {
         let shape = smallvec![0, 0, 0, turned];
         steps.push((Reshape { shape }.into(), Vec::new()));
@@ -80,28 +81,10 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         let shape = smallvec![0, 0, -1];
         steps.push((Reshape { shape }.into(), Vec::new()));
     }
-    let mut result = Arg::Absent;
-    let last = steps.pop().unwrap_or((Identity {}.into(), Vec::new()));
-    let mut first = true;
-    let mut operands = |given: Vec<Arg>, result: &Arg| {
-        let before = (!std::mem::take(&mut first)).then(|| result.clone());
-        before.into_iter().chain(given).collect::<Vec<Arg>>()
-    };
-    for (op, given) in steps {
-        let args = operands(given, &result);
-        result = reader.push(op, &args)?;
-    }
-    let args = operands(last.1, &result);
-    reader.finish(last.0, &args)
+    reader.finish_chain(a, steps)
 }
 
 /// Every second element of the last axis, beginning with `start`. `count` is the number of these elements.
 fn every_second(reader: &mut OperatorReader<'_, '_>, x: &Arg, start: i64, count: i64) -> Result<Arg, Refusal> {
-    let op = Slice {
-        starts: smallvec![start],
-        ends: smallvec![count],
-        axes: smallvec![3],
-        steps: smallvec![2],
-    };
-    reader.push(op, std::slice::from_ref(x))
+    reader.push(slice_along([(3, [start, count, 2])]), std::slice::from_ref(x))
 }

@@ -6,15 +6,11 @@ use super::normalization::{layer_normalization, rms_normalization, root_of_squar
 use super::{conv, functions, masks, matrix, quantized, sample};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
-use strait_core::op::{
-    Clip, Elu, Function, HardSigmoid, Identity, LayerNormalization, LeakyRelu, Mul, Op, Relu, Unary,
-};
+use strait_core::op::{Clip, Elu, Function, HardSigmoid, Identity, LayerNormalization, LeakyRelu, Mul, Op, Relu};
 use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::of_runtime("Gelu", |reader| {
-        reader.finish(unary(Function::Gelu), &[Arg::Operand(0)])
-    }),
+    Row::of_runtime("Gelu", |reader| reader.finish(Function::Gelu, &[Arg::Operand(0)])),
     Row::of_runtime("BiasGelu", |reader| biased(reader, Function::Gelu)),
     Row::of_runtime("FastGelu", |reader| biased(reader, Function::GeluTanh)),
     Row::of_runtime("QuickGelu", quick_gelu),
@@ -35,24 +31,19 @@ pub(super) const ROWS: &[Row] = &[
 /// The default epsilon of operators that normalize a sum.
 const SKIP_EPSILON: f32 = 1e-12;
 
-fn unary(function: Function) -> Op {
-    Unary { function }.into()
-}
-
-/// Reads an operator that applies a function to the sum of two operands. The second operand may be omitted.
+/// A function of the sum of two operands. The second operand may be omitted.
 fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
     let x = match reader.has(1) {
         true => reader.plus(&Arg::Operand(0), &Arg::Operand(1))?,
         false => Arg::Operand(0),
     };
-    reader.finish(unary(function), &[x])
+    reader.finish(function, &[x])
 }
 
 /// QuickGelu: x · sigmoid(alpha · x).
 fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (x, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.702));
-    let scaled = reader.scaled(&x, alpha.into())?;
-    let gate = reader.function(Function::Sigmoid, &scaled)?;
+    let gate = functions::gate(reader, &x, alpha)?;
     reader.finish(Mul::float(), &[x, gate])
 }
 
@@ -118,7 +109,7 @@ fn fused_gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 
 /// activation(conv(X, W) + B + Z).
 fn fused_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let op = conv::convolution(reader)?;
+    let op = conv::convolution(reader, 1)?;
     let numbers = reader.floats("activation_params")?.unwrap_or_default();
     let numbers = [0, 1, 2].map(|index| numbers.get(index).copied().unwrap_or_default());
     let mut sum = reader.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
@@ -137,15 +128,15 @@ fn finish_activated(
     let op: Op = match reader.text("activation", "")? {
         "" => Identity {}.into(),
         "Relu" => Relu {}.into(),
-        "Sigmoid" => unary(Function::Sigmoid),
-        "Tanh" => unary(Function::Tanh),
-        "Softplus" => unary(Function::Softplus),
+        "Sigmoid" => Function::Sigmoid.into(),
+        "Tanh" => Function::Tanh.into(),
+        "Softplus" => Function::Softplus.into(),
         "Elu" => Elu { alpha }.into(),
         "LeakyRelu" => LeakyRelu { alpha }.into(),
         "HardSigmoid" => HardSigmoid { alpha, beta }.into(),
         "Clip" => Clip { min: alpha, max: beta }.into(),
         "Selu" => return functions::scaled_elu(reader, &x, alpha, gamma),
-        "Softsign" => return functions::softsign(reader, x),
+        "Softsign" => return reader.finish_softsign(x),
         "ThresholdedRelu" => return masks::above(reader, x, alpha),
         other => return Err(Refusal::Unsupported(format!("`activation` is {other}"))),
     };

@@ -1,7 +1,7 @@
 //! Reads operators that sample images at grids or in regions.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Slice, Squeeze};
+use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Squeeze};
 use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
@@ -21,12 +21,7 @@ pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
         "bicubic" if !newer => Sampling::Cubic,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
-    let border = match reader.text("padding_mode", "zeros")? {
-        "zeros" => Border::Zeros,
-        "border" => Border::Edge,
-        "reflection" => Border::Reflection,
-        other => return Err(Refusal::Unsupported(format!("`padding_mode` is {other}"))),
-    };
+    let border = reader.word("padding_mode", "zeros", Border::parse)?;
     let align_corners = reader.flag("align_corners")?;
     let op = GridSample {
         mode,
@@ -88,16 +83,10 @@ fn max_roi_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         scale: reader.float("spatial_scale")?.unwrap_or(1.0),
         half_pixel: false,
     };
-    let columns = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| {
-        let op = Slice {
-            starts: [from].as_slice().into(),
-            ends: [to].as_slice().into(),
-            axes: [1].as_slice().into(),
-            steps: [1].as_slice().into(),
-        };
-        reader.push(op, &[Arg::Operand(1)])
-    };
-    let (images, corners) = (columns(reader, 0, 1)?, columns(reader, 1, 5)?);
+    let (images, corners) = (
+        reader.part(&Arg::Operand(1), 1, 0, 1)?,
+        reader.part(&Arg::Operand(1), 1, 1, 5)?,
+    );
     let axes = [1].as_slice().into();
     let images = reader.push(Squeeze { axes }, &[images])?;
     let images = reader.push(Cast { to: Elem::I64 }, &[images])?;

@@ -2,8 +2,8 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
+use strait_core::ReasonCode;
 use strait_core::op::{Concat, Gather, Slice, Split};
-use strait_core::{Dim, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Concat", 4, concat).and(&[11, 13]),
@@ -47,7 +47,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let sizes = match reader.list("split", 1, 13)? {
         Some(sizes) => sizes,
         None => {
-            let extent = extent(reader, axis)?;
+            let extent = reader.extent(&Arg::Operand(0), axis)?;
             let piece = extent
                 .checked_add(count - 1)
                 .map(|sum| sum / count.max(1))
@@ -69,26 +69,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Split { axis, sizes }, &[Arg::Operand(0)])
 }
 
-/// The extent of an axis of operand 0.
-fn extent(reader: &mut OperatorReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
-    let shape = reader.ty(0)?.shape;
-    let position = if axis < 0 { axis + shape.len() as i64 } else { axis };
-    match usize::try_from(position).ok().and_then(|p| shape.get(p)) {
-        None => Err(Refusal::invalid(
-            ReasonCode::Axis,
-            format!("axis {axis} is outside rank {}", shape.len()),
-        )),
-        Some(Dim::Fixed(extent)) => {
-            i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, format!("axis {axis} is too long")))
-        }
-        Some(Dim::Named(_)) => Err(Refusal::invalid(
-            ReasonCode::SymbolicAxis,
-            format!("axis {axis} is symbolic; bind it to a number"),
-        )),
-    }
-}
-
-/// Reads Slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
+/// A slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     if reader.opset() >= 10

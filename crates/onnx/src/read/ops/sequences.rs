@@ -25,14 +25,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let keeps = reader.int("keepdims")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
     let extents = reader.extents(&x)?;
-    let position = if axis < 0 { axis + extents.len() as i64 } else { axis };
-    let extent = usize::try_from(position)
-        .ok()
-        .and_then(|axis| extents.get(axis).copied());
-    let extent = extent.ok_or_else(|| {
-        let text = format!("axis {axis} is outside rank {}", extents.len());
-        Refusal::invalid(ReasonCode::Axis, text)
-    })?;
+    let extent = extents[reader.axis(axis, extents.len())?];
     let is_list = reader.has(1) && reader.rank(1)? == 1;
     let given = reader.known_ints(1, "split")?;
     let sizes: Vec<i64> = match (&given, is_list) {
@@ -54,13 +47,10 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let pieces = match sizes.len() {
         1 => [reader.push(Identity {}, &[x])?].into(),
-        _ => reader.push_all(
-            Split {
-                axis,
-                sizes: sizes.into(),
-            },
-            &[x],
-        )?,
+        _ => {
+            let sizes = sizes.into();
+            reader.push_all(Split { axis, sizes }, &[x])?
+        }
     };
     let mut tensors = Vec::with_capacity(pieces.len());
     for piece in pieces {

@@ -1,8 +1,8 @@
 //! Reads operators that change the shape or the order of axes, but not the elements.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
+use strait_core::ReasonCode;
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
-use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Reshape", 5, reshape).and(&[13, 14, 19, 21, 23, 24, 25]),
@@ -28,32 +28,14 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = reader.late_list(1)? {
+    let (shape, args) = reader.shape_operand(1, ReasonCode::Reshape)?;
+    if args.len() > 1 {
         reader.only("allowzero", 0)?;
-        let args = reader.late_operands(&[1])?;
-        return reader.finish(Reshape { shape: shape.into() }, &args);
+    } else if reader.flag("allowzero")? && shape.contains(&0) {
+        // Unless `allowzero` is set, a 0 in the shape stands for the operand's extent at that position.
+        return reader.finish_empty(&shape);
     }
-    let shape = reader.known_ints(1, "shape")?;
-    let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
-    // Unless `allowzero` is set, a 0 in the shape stands for the operand's extent at that position.
-    if reader.flag("allowzero")? && shape.contains(&0) {
-        return empty(reader, &shape);
-    }
-    reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
-}
-
-/// A result without elements. It becomes a constant, whatever the operand is.
-fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
-    let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
-    let ty = reader.ty(0)?;
-    let is_empty = ty.shape.iter().any(|dim| dim.fixed().is_none_or(|extent| extent == 0));
-    let extents = extents.filter(|_| is_empty).ok_or_else(|| {
-        let text = format!("from {:?} to {shape:?}, where a 0 is an extent", ty.shape);
-        Refusal::invalid(ReasonCode::Reshape, text)
-    })?;
-    reader.room(&extents)?;
-    reader.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new())?);
-    Ok(())
+    reader.finish(Reshape { shape: shape.into() }, &args)
 }
 
 /// Permutes the axes. By default, their order is reversed.

@@ -1,7 +1,7 @@
 //! Reads functions along one axis: softmax, log-softmax and hardmax.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Cast, Flatten, Function, Op, Reduction, Relation, Reshape, Softmax, Sub};
+use strait_core::op::{Cast, Flatten, Op, Reduction, Relation, Reshape, Softmax};
 use strait_core::{Dim, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
@@ -9,22 +9,15 @@ pub(super) const ROWS: &[Row] = &[
         along(reader, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
     })
     .and(&[11, 13]),
-    Row::new("LogSoftmax", 1, |reader| along(reader, log_softmax)).and(&[11, 13]),
+    Row::new("LogSoftmax", 1, |reader| {
+        along(reader, |reader, x, axis| reader.log_softmax(&x, axis))
+    })
+    .and(&[11, 13]),
     Row::new("Hardmax", 1, |reader| along(reader, hardmax)).and(&[11, 13]),
 ];
 
 /// The op that gives the node's result, and its operands.
 type Last = (Op, Vec<Arg>);
-
-/// x − max − ln Σ exp(x − max). This is precise even if the softmax is close to 0, where its logarithm would not be.
-fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
-    let largest = reader.reduced(Reduction::Max, &x, &[axis])?;
-    let below = reader.minus(&x, &largest)?;
-    let exponentials = reader.function(Function::Exp, &below)?;
-    let sum = reader.reduced(Reduction::Sum, &exponentials, &[axis])?;
-    let logarithm = reader.function(Function::Log, &sum)?;
-    Ok((Sub {}.into(), vec![below, logarithm]))
-}
 
 /// 1 for the largest element, and 0 for all others. If several elements are equally large, only the one with the
 /// smallest index gets 1.

@@ -2,8 +2,9 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
-use strait_core::op::{Concat, Conv, Function, Identity, Slice, Unary};
-use strait_core::{Carrier, ReasonCode, WeightZero};
+use strait_core::ReasonCode;
+use strait_core::op::{Concat, Function, Identity};
+use strait_import::{Window, slice_along};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("CausalConvWithState", 27, causal_conv),
@@ -41,31 +42,18 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         before = 0;
     }
     if reader.has_result(1) {
-        let end = Slice {
-            starts: smallvec![length],
-            ends: smallvec![length + state],
-            axes: smallvec![2],
-            steps: smallvec![1],
-        };
+        let end = slice_along([(2, [length, length + state, 1])]);
         reader.finish_result(1, end, &[padded.clone()])?;
     }
     let narrow =
         |number: i64| u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Limit, "it is too large"));
-    let conv = Conv {
-        stride: smallvec![1],
-        pad: smallvec![narrow(before)?, 0],
-        dilation: smallvec![1],
-        groups: narrow(channels)?,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
-    };
+    let conv = Window::dense(smallvec![narrow(before)?, 0]).convolution(narrow(channels)?);
     let operands = [padded, Arg::Operand(1), Arg::Operand(2)];
     match activation {
         None => reader.finish_result(0, conv, &operands),
         Some(function) => {
             let sums = reader.push(conv, &operands)?;
-            reader.finish_result(0, Unary { function }, &[sums])
+            reader.finish_result(0, function, &[sums])
         }
     }
 }

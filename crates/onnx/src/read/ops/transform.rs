@@ -14,15 +14,6 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// An operand that is a single integer. The integer must be known.
-fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
-    match reader.known_ints(position, what)?.as_deref() {
-        None => Ok(None),
-        Some(&[number]) => Ok(Some(number)),
-        Some(other) => Err(invalid(format!("its {what} is {other:?}, and not one number"))),
-    }
-}
-
 fn length(number: u64) -> Result<u32, Refusal> {
     let number = u32::try_from(number).ok().filter(|&length| length > 0);
     number.ok_or_else(|| invalid("the length of the transform is 0 or past 32 bits"))
@@ -32,7 +23,7 @@ fn length(number: u64) -> Result<u32, Refusal> {
 fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = match reader.opset() {
         ..20 => reader.int("axis")?.unwrap_or(1),
-        _ => known_int(reader, 2, "axis")?.unwrap_or(-2),
+        _ => reader.known_int(2, "axis")?.unwrap_or(-2),
     };
     let transform = match (reader.flag("inverse")?, reader.flag("onesided")?) {
         (false, false) => Transform::Forward,
@@ -43,7 +34,9 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let ty = reader.ty(0)?;
     let position = usize::try_from(if axis < 0 { axis + ty.shape.len() as i64 } else { axis }).ok();
     let extent = position.and_then(|axis| ty.shape.get(axis)).and_then(|dim| dim.fixed());
-    let given = known_int(reader, 1, "length")?.map(|given| u64::try_from(given).unwrap_or(0));
+    let given = reader
+        .known_int(1, "length")?
+        .map(|given| u64::try_from(given).unwrap_or(0));
     let natural = || match transform {
         // Nothing says whether the length of the result is even or odd, so it is taken to be even.
         Transform::InverseHalf => extent.map(|extent| extent.saturating_sub(1).saturating_mul(2)),
@@ -76,7 +69,7 @@ fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         let text = "the signal has a symbolic extent; bind it to a number";
         return Err(Refusal::invalid(ReasonCode::SymbolicAxis, text));
     };
-    let step = known_int(reader, 1, "step")?.and_then(|step| u64::try_from(step).ok());
+    let step = reader.known_int(1, "step")?.and_then(|step| u64::try_from(step).ok());
     let step = step
         .filter(|&step| step > 0)
         .ok_or_else(|| invalid("its step is not positive"))?;
@@ -84,7 +77,9 @@ fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         true => reader.ty(2)?.shape.first().and_then(|dim| dim.fixed()),
         false => None,
     };
-    let given = known_int(reader, 3, "frame length")?.and_then(|frame| u64::try_from(frame).ok());
+    let given = reader
+        .known_int(3, "frame length")?
+        .and_then(|frame| u64::try_from(frame).ok());
     let frame = given
         .or(window)
         .ok_or_else(|| invalid("neither window nor frame length is there"))?;

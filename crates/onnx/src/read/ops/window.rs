@@ -3,19 +3,11 @@
 use crate::read::row::{OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::{Dim, ReasonCode};
+use strait_import::{Window, same_padding};
 
-/// The attributes of a window, in the types that the ops of `strait-core` take.
-pub(super) struct Window {
-    pub(super) stride: SmallVec<[u32; 2]>,
-    pub(super) dilation: SmallVec<[u32; 2]>,
-    /// The padding: first the padding before each axis, then the padding after each axis.
-    pub(super) pad: SmallVec<[u32; 4]>,
-    /// True if `auto_pad` determines the padding and, with it, the number of windows.
-    pub(super) is_auto: bool,
-}
-
-/// Reads the attributes of a window of extent `size` over the spatial axes of operand 0.
-pub(super) fn window(reader: &mut OperatorReader<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
+/// Reads the attributes of a window of extent `size` over the spatial axes of operand 0. Also returns whether `auto_pad`
+/// determines the padding and, with it, the number of windows.
+pub(super) fn window(reader: &mut OperatorReader<'_, '_>, size: &[u64]) -> Result<(Window, bool), Refusal> {
     let spatial = size.len();
     let stride: SmallVec<[u32; 2]> = list(reader, "strides", spatial, 1)?;
     let dilation: SmallVec<[u32; 2]> = list(reader, "dilations", spatial, 1)?;
@@ -27,22 +19,21 @@ pub(super) fn window(reader: &mut OperatorReader<'_, '_>, size: &[u64]) -> Resul
         "SAME_UPPER" | "SAME_LOWER" => same(reader, size, &stride, &dilation, mode == "SAME_LOWER")?,
         other => return Err(Refusal::Unsupported(format!("`auto_pad` is {other}"))),
     };
-    Ok(Window {
-        stride,
-        dilation,
-        pad,
-        is_auto: !matches!(mode, "NOTSET" | ""),
-    })
+    let window = Window { stride, dilation, pad };
+    Ok((window, !matches!(mode, "NOTSET" | "")))
 }
 
 /// The attribute `kernel_shape`, which pools must have.
 pub(super) fn kernel_shape(reader: &mut OperatorReader<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
-    let Some(sizes) = reader.ints("kernel_shape")? else {
-        return Ok(None);
-    };
-    let sizes: Result<Vec<u64>, _> = sizes.iter().map(|&s| u64::try_from(s)).collect();
-    let sizes = sizes.map_err(|_| Refusal::invalid(ReasonCode::Window, "`kernel_shape` has a negative extent"))?;
-    Ok(Some(sizes))
+    let sizes = reader.ints("kernel_shape")?;
+    let sizes: Option<Result<Vec<u64>, _>> = sizes.map(|sizes| sizes.iter().map(|&s| u64::try_from(s)).collect());
+    let sizes = sizes.transpose();
+    sizes.map_err(|_| Refusal::invalid(ReasonCode::Window, "`kernel_shape` has a negative extent"))
+}
+
+/// The kernel size of a pool, which has to be stated.
+pub(super) fn pool_size(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
+    kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
 /// Converts extents to the type that pool ops have.
@@ -88,21 +79,9 @@ fn same(
             let text = "the padding depends on a symbolic dimension; bind it to a number";
             return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
         };
-        let total = || {
-            let windows = extent.div_ceil(Some(stride[axis]).filter(|&s| s > 0)?.into());
-            let reach = size[axis]
-                .checked_sub(1)?
-                .checked_mul(dilation[axis].into())?
-                .checked_add(1)?;
-            let needed = windows
-                .saturating_sub(1)
-                .checked_mul(stride[axis].into())?
-                .checked_add(reach)?;
-            u32::try_from(needed.saturating_sub(extent)).ok()
-        };
-        let total = total().ok_or_else(|| {
-            Refusal::invalid(ReasonCode::Window, format!("the window does not fit axis {}", axis + 2))
-        })?;
+        let total = same_padding(extent, size[axis], stride[axis], dilation[axis]);
+        let misfit = || format!("the window does not fit axis {}", axis + 2);
+        let total = total.ok_or_else(|| Refusal::invalid(ReasonCode::Window, misfit()))?;
         let (less, more) = (total / 2, total - total / 2);
         (pads[axis], pads[axis + size.len()]) = if lower { (more, less) } else { (less, more) };
     }

@@ -65,7 +65,8 @@ impl At<'_> {
         self.with_lists(emitter, op, attributes, &[])
     }
 
-    /// Writes an operator whose operands are those of the node, followed by lists that the op has as attributes.
+    /// Writes an operator whose operands are those of the node, followed by lists that the op has as attributes. If the
+    /// op gets its first lists at run time, operands of the node replace them.
     pub(super) fn with_lists(
         &self,
         emitter: &mut Emitter<'_>,
@@ -74,7 +75,7 @@ impl At<'_> {
         lists: &[(&str, &[i64])],
     ) -> Result<(), WriteError> {
         let (mut inputs, outputs) = (self.inputs(emitter), self.outputs(emitter));
-        for (name, list) in lists {
+        for (name, list) in lists.iter().skip(inputs.len().saturating_sub(1)) {
             inputs.push(emitter.ints(&format!("{}_{name}", self.name), list));
         }
         emitter.node(op, self.name, inputs, outputs, attributes);

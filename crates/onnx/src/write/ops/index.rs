@@ -66,10 +66,9 @@ impl Operator for Cumulative {
 impl Operator for TopK {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mut attributes = vec![int("axis", self.axis), int("largest", self.largest)];
-        if at.has_lists() {
-            return at.plain(emitter, "TopK", attributes);
+        if !at.has_lists() {
+            attributes.push(int("sorted", true));
         }
-        attributes.push(int("sorted", true));
         at.with_lists(emitter, "TopK", attributes, &[("k", &[self.k])])
     }
 }

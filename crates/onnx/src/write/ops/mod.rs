@@ -22,8 +22,8 @@ use super::grid::linear;
 use crate::elements::number;
 use crate::error::WriteError;
 use strait_core::op::{
-    self, AveragePool, BitCast, Cast, Clip, Conv, Dequantize, Expand, Foreign, MatMul, Mul, Pad, Quantize, Reduce,
-    Reduction, Reshape, Slice, Split, Squeeze, Unsqueeze,
+    self, AveragePool, BitCast, Cast, Clip, Conv, Dequantize, Foreign, MatMul, Mul, Pad, Quantize, Reduce, Reduction,
+    Squeeze,
 };
 use strait_core::{Attribute, Elem, Graph, Node, Op, Term, for_op};
 
@@ -77,12 +77,13 @@ fn takes_integers(op: &Op) -> bool {
 }
 
 /// Ops that become one operator with the same operands. A row has the operator's name; the first operator set that has
-/// it, if it is newer than the one that is normally written; and the operator's attributes, each with the field of the
-/// op.
+/// it, if it is newer than the one that is normally written; the operator's attributes, each with the field of the op;
+/// and the lists that are operands of the operator and fields of the op.
 macro_rules! operators {
-    ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* };)*) => { $(impl Operator for op::$op {
+    ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* } $([$($list:ident: $values:ident),*])?;)*) => { $(impl Operator for op::$op {
         fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-            at.plain(emitter, $name, vec![$(attribute(stringify!($attribute), (&self.$field).into())),*])
+            let attributes = vec![$(attribute(stringify!($attribute), (&self.$field).into())),*];
+            at.with_lists(emitter, $name, attributes, &[$($((stringify!($list), &self.$values[..])),*)?])
         }
         $(fn since(&self, _: &Graph, _: &Node) -> i64 {
             $since
@@ -106,6 +107,11 @@ operators! {
     GlobalAveragePool = "GlobalAveragePool" {};
     Softmax = "Softmax" { axis: axis };
     Flatten = "Flatten" { axis: axis };
+    Expand = "Expand" {} [shape: shape];
+    Reshape = "Reshape" {} [shape: shape];
+    Slice = "Slice" {} [starts: starts, ends: ends, axes: axes, steps: steps];
+    Unsqueeze = "Unsqueeze" {} [axes: axes];
+    Split = "Split" { axis: axis } [split: sizes];
     Transpose = "Transpose" { perm: permutation };
     Concat = "Concat" { axis: axis };
     Gather = "Gather" { axis: axis };
@@ -198,62 +204,12 @@ impl Operator for BitCast {
     }
 }
 
-// If the op gets its lists at run time, the operands that have them replace the attributes.
-
-impl Operator for Expand {
-    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-        match at.has_lists() {
-            true => at.plain(emitter, "Expand", vec![]),
-            false => at.with_lists(emitter, "Expand", vec![], &[("shape", &self.shape)]),
-        }
-    }
-}
-
-impl Operator for Reshape {
-    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-        match at.has_lists() {
-            true => at.plain(emitter, "Reshape", vec![]),
-            false => at.with_lists(emitter, "Reshape", vec![], &[("shape", &self.shape)]),
-        }
-    }
-}
-
-impl Operator for Slice {
-    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-        let lists: [(&str, &[i64]); 4] = [
-            ("starts", &self.starts),
-            ("ends", &self.ends),
-            ("axes", &self.axes),
-            ("steps", &self.steps),
-        ];
-        let behind = if at.has_lists() { 2 } else { 0 };
-        at.with_lists(emitter, "Slice", vec![], &lists[behind..])
-    }
-}
-
 impl Operator for Squeeze {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         match self.axes.is_empty() {
             true => at.plain(emitter, "Squeeze", vec![]),
             false => at.with_lists(emitter, "Squeeze", vec![], &[("axes", &self.axes)]),
         }
-    }
-}
-
-impl Operator for Unsqueeze {
-    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-        at.with_lists(emitter, "Unsqueeze", vec![], &[("axes", &self.axes)])
-    }
-}
-
-impl Operator for Split {
-    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
-        at.with_lists(
-            emitter,
-            "Split",
-            vec![int("axis", self.axis)],
-            &[("split", &self.sizes)],
-        )
     }
 }
 

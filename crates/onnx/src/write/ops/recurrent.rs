@@ -3,9 +3,10 @@
 //! leaves the pre-activations unchanged: each is multiplied by 1, and zeros are added.
 
 use super::operator::{At, Emitter, Operator, WriteError};
+use crate::activations::{ACTIVATIONS, Parameter};
 use crate::write::attributes::{float, floats, int, text, texts};
 use strait_core::TensorData;
-use strait_core::op::{Activation, Bound, Cell, Direction, Recurrent};
+use strait_core::op::{Activation, Cell, Recurrent};
 
 impl Operator for Recurrent {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
@@ -15,7 +16,7 @@ impl Operator for Recurrent {
         let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
             return Err(at.unwritable("its weights have no fixed extents"));
         };
-        if self.cell_clip != Bound::NONE {
+        if self.cell_clip != f32::INFINITY {
             return Err(at.unwritable("the state of its cell is cut off, which no LSTM of ONNX does"));
         }
         let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
@@ -53,27 +54,18 @@ impl Operator for Recurrent {
         if self.cell == Cell::Lstm {
             inputs.extend([operand(emitter, 4), operand(emitter, 5)]);
         }
-        let direction = match self.direction {
-            Direction::Forward => "forward",
-            Direction::Reverse => "reverse",
-            Direction::Bidirectional => "bidirectional",
-        };
-        let mut attributes = vec![int("hidden_size", hidden as i64), text("direction", direction)];
-        attributes.push(texts(
-            "activations",
-            self.activations.0.iter().map(|&activation| name(activation)),
-        ));
+        let mut attributes = vec![
+            int("hidden_size", hidden as i64),
+            text("direction", self.direction.name()),
+        ];
+        let row = |activation: &Activation| ACTIVATIONS.iter().find(|(own, ..)| own == activation);
+        let rows = || self.activations.0.iter().filter_map(row);
+        attributes.push(texts("activations", rows().map(|&(_, name, _)| name)));
         // These lists have numbers only for the activations that have the parameter, in order.
-        for (key, list, has) in [
-            ("activation_alpha", &self.alpha, has_alpha as fn(Activation) -> bool),
-            ("activation_beta", &self.beta, has_beta),
-        ] {
-            let own = self
-                .activations
-                .0
-                .iter()
-                .zip(list)
-                .filter(|(activation, _)| has(**activation));
+        let lists = [("activation_alpha", &self.alpha), ("activation_beta", &self.beta)];
+        for (position, (key, list)) in lists.into_iter().enumerate() {
+            let own = rows().zip(list);
+            let own = own.filter(|((.., parameters), _)| parameters[position] != Parameter::Absent);
             let own: Vec<f32> = own.map(|(_, &parameter)| parameter).collect();
             if !own.is_empty() {
                 attributes.push(floats(key, own));
@@ -110,35 +102,4 @@ fn identity(emitter: &mut Emitter<'_>, at: At<'_>, directions: u64, rows: u64) -
     let identity = emitter.step("EyeLike", &base, vec![zeros], vec![]);
     let shape = emitter.ints(&base, &[directions, rows, all]);
     emitter.step("Reshape", &base, vec![identity, shape], vec![])
-}
-
-fn has_alpha(activation: Activation) -> bool {
-    use Activation::{Affine, Elu, HardSigmoid, LeakyRelu, ScaledTanh, ThresholdedRelu};
-    matches!(
-        activation,
-        Affine | Elu | HardSigmoid | LeakyRelu | ScaledTanh | ThresholdedRelu
-    )
-}
-
-fn has_beta(activation: Activation) -> bool {
-    matches!(
-        activation,
-        Activation::Affine | Activation::HardSigmoid | Activation::ScaledTanh
-    )
-}
-
-fn name(activation: Activation) -> &'static str {
-    match activation {
-        Activation::Sigmoid => "Sigmoid",
-        Activation::Tanh => "Tanh",
-        Activation::Relu => "Relu",
-        Activation::Affine => "Affine",
-        Activation::LeakyRelu => "LeakyRelu",
-        Activation::ThresholdedRelu => "ThresholdedRelu",
-        Activation::ScaledTanh => "ScaledTanh",
-        Activation::HardSigmoid => "HardSigmoid",
-        Activation::Elu => "Elu",
-        Activation::Softsign => "Softsign",
-        Activation::Softplus => "Softplus",
-    }
 }

@@ -80,16 +80,16 @@ impl Operator for Resize {
             text("nearest_mode", self.nearest.name()),
         ];
         if self.mode == ResizeMode::Cubic {
-            attributes.push(float("cubic_coeff_a", self.cubic.0));
+            attributes.push(float("cubic_coeff_a", self.cubic));
         }
-        if self.exclude_outside.0 {
+        if self.exclude_outside {
             attributes.push(int("exclude_outside", true));
         }
-        if self.antialias.0 {
+        if self.antialias {
             attributes.push(int("antialias", true));
         }
         let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
-        let region = match self.region.0.split_last() {
+        let region = match self.region.split_last() {
             Some((&beside, region)) if self.coordinate == Coordinate::Crop => {
                 attributes.push(float("extrapolation_value", beside));
                 floats(emitter, at, "roi", region)?
@@ -122,7 +122,7 @@ impl Operator for Resize {
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let keeps = |shape: &[Dim]| matches!(lists(self, shape), Some(Lists::Kept { .. }));
-        let is_young = self.antialias.0
+        let is_young = self.antialias
             || self.coordinate == Coordinate::HalfPixelSymmetric
             || operand.is_some_and(|operand| keeps(&operand.ty.shape));
         if is_young { 18 } else { 1 }
@@ -158,13 +158,13 @@ mod tests {
         // f32(10/3) is below 10/3, and f32(10/7) above 10/7.
         assert_eq!(told(&[3], &[10.0 / 3.0], &[10]), Some(Lists::Sizes(vec![10])));
         assert_eq!(told(&[7], &[10.0 / 7.0], &[10]), Some(Lists::Scales(vec![10.0 / 7.0])));
-        // The extent 5 · 1.5 = 7.5 is rounded down to 7. Scales express this.
+        // 1.5 · 5 is cut off to 7, which only scales can express.
         assert_eq!(told(&[5], &[1.5], &[7]), Some(Lists::Scales(vec![1.5])));
     }
 
     #[test]
     fn a_scale_that_several_axes_share_is_asked_for_by_the_axis_that_has_it() {
-        // 1.5 · 7 is rounded up to 11: 11/7 is more than 1.5, so the first axis decides.
+        // 1.5 · 7 is rounded up to 11, and 11/7 is more than 1.5. So the first of the two axes decides.
         let kept = |sizes: &[i64]| {
             Some(Lists::Kept {
                 axes: vec![1, 2],
@@ -172,7 +172,7 @@ mod tests {
             })
         };
         assert_eq!(told(&[3, 4, 7], &[1.0, 1.5, 1.5], &[3, 6, 11]), kept(&[6, 11]));
-        // 1.4 · 6 is rounded down to 8, which asks for less than 1.4; 1.4 · 7 is rounded up.
+        // 1.4 · 6 is rounded down to 8, which would mean a scale below 1.4. 1.4 · 7 is rounded up to 10.
         let found = told(&[5, 6, 7], &[1.4; 3], &[7, 8, 10]);
         let sizes = vec![7, 9, 10];
         assert_eq!(

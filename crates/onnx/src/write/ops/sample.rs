@@ -2,7 +2,7 @@
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints, text};
-use strait_core::op::{Border, Col2Im, GridSample, RoiAlign, RoiMode, Sampling};
+use strait_core::op::{Col2Im, GridSample, RoiAlign, RoiMode, Sampling};
 use strait_core::{Graph, Node};
 
 /// Writes a grid sample. Up to operator set 19, the modes have other names and only images are supported.
@@ -13,14 +13,9 @@ impl Operator for GridSample {
             Sampling::Linear => ("bilinear", "linear"),
             Sampling::Cubic => ("bicubic", "cubic"),
         };
-        let border = match self.border {
-            Border::Zeros => "zeros",
-            Border::Edge => "border",
-            Border::Reflection => "reflection",
-        };
         let attributes = vec![
             text("mode", if emitter.opset < 20 { older } else { newer }),
-            text("padding_mode", border),
+            text("padding_mode", self.border.name()),
             int("align_corners", self.align_corners),
         ];
         at.plain(emitter, "GridSample", attributes)

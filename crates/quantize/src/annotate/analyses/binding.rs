@@ -27,10 +27,7 @@ pub(crate) enum Binding {
 
 /// Finds out whether the operands and results of a node share a grid, and why.
 pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
-    let Some((node, (_, kind))) = graph
-        .node(id)
-        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
-    else {
+    let Some((node, kind)) = how.roles().computed(graph, id) else {
         return Binding::Free;
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
@@ -70,10 +67,7 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
 /// The values that a node binds to each other, so that the grid of one spreads to the others. Empty if the node binds
 /// no values.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
-    let Some((node, (_, kind))) = graph
-        .node(id)
-        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
-    else {
+    let Some((node, kind)) = how.roles().computed(graph, id) else {
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {

@@ -31,6 +31,7 @@ use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, ValueStatistics};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{BinaryFunction, Function, Reduction};
+use strait_core::shape::axis_of;
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
 /// Lower and upper end. An end is infinite if there is no bound.
@@ -44,7 +45,8 @@ const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 /// of different rows may lie as far apart, and then every row counts.
 const MASKED_ROW: f64 = 128.0;
 
-/// How many values are searched for a mask. Only a few values lie between a mask and its softmax.
+/// The largest number of values that are visited, going back from a softmax, to find its mask. Normally only a few
+/// values lie between the two.
 const FARTHEST_MASK: usize = 64;
 
 /// A histogram has at least 2,048 bins for the range that was seen. If the needed interval is less than this fraction
@@ -247,11 +249,10 @@ impl ValueIntervals<'_> {
     }
 
     fn node(&mut self, node: &Node) {
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let is_computed = |value: ValueId| self.computed[value.index()];
         let computed = node.inputs.iter().flatten().any(|&x| is_computed(x));
-        let [a, b] = [0, 1].map(|index| operand(index).filter(|_| computed).and_then(|x| self.of(x)));
-        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| operand(index).and_then(|x| known.of(x))));
+        let [a, b] = [0, 1].map(|index| node.input(index).filter(|_| computed).and_then(|x| self.of(x)));
+        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| node.input(index).and_then(|x| known.of(x))));
         let found = match (&node.op, a, b) {
             (Op::Add(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a + b)),
             (Op::Sub(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a - b)),
@@ -275,7 +276,7 @@ impl ValueIntervals<'_> {
                 // Values of integers are not observed. So the interval is first known where integers are cast to
                 // floats.
                 Op::Cast(_) => {
-                    let elem = operand(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
+                    let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
                         Some([0.0, 1.0])
                     } else {
@@ -288,10 +289,20 @@ impl ValueIntervals<'_> {
         }
     }
 
+    /// The interval of operand `index`.
+    fn operand(&mut self, node: &Node, index: usize) -> Option<Interval> {
+        self.of(node.input(index)?)
+    }
+
+    /// The interval of operand `index`, if it is a constant.
+    fn constant(&mut self, node: &Node, index: usize) -> Option<Interval> {
+        let constant = node.input(index).filter(|&c| self.graph.data_of(c).is_some());
+        self.of(constant?)
+    }
+
     /// The interval of operand `index` that matters to a node, if the interval `result` of the node's result matters.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
-        let other = |index: usize| node.inputs.get(index).copied().flatten();
-        let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
+        let seen = |known: &Self| node.result().and_then(|y| known.observed(y)).unwrap_or(ALL);
         // If nobody reads the result, no numbers of the operands matter either.
         let [low, high] = result?;
         let found = match (&node.op, index) {
@@ -303,29 +314,23 @@ impl ValueIntervals<'_> {
             (Op::Binary(op), _) if op.function == BinaryFunction::Minimum => [low, high.min(seen(self)[1])],
             (op, 0) if moves(op) => [low, high],
             (Op::Concat(_), _) | (Op::Select(_), 1 | 2) => [low, high],
-            (Op::Add(_), 0 | 1) => match other(1 - index).and_then(|b| self.of(b)) {
-                Some(b) => number([low - b[1], high - b[0]]),
-                None => ALL,
-            },
-            (Op::Sub(_), 0) => match other(1).and_then(|b| self.of(b)) {
-                Some(b) => number([low + b[0], high + b[1]]),
-                None => ALL,
-            },
-            (Op::Sub(_), 1) => match other(0).and_then(|a| self.of(a)) {
-                Some(a) => number([a[0] - high, a[1] - low]),
-                None => ALL,
-            },
-            (Op::Mul(_), 0 | 1) => match other(1 - index)
-                .filter(|&c| self.graph.data_of(c).is_some())
-                .and_then(|c| self.of(c))
-            {
-                Some(c) => divided([low, high], c),
-                None => ALL,
-            },
-            (Op::Div(_), 0) => match other(1)
-                .filter(|&c| self.graph.data_of(c).is_some())
-                .and_then(|c| self.of(c))
-            {
+            (Op::Add(_), 0 | 1) => {
+                let b = self.operand(node, 1 - index);
+                b.map_or(ALL, |b| number([low - b[1], high - b[0]]))
+            }
+            (Op::Sub(_), 0) => {
+                let b = self.operand(node, 1);
+                b.map_or(ALL, |b| number([low + b[0], high + b[1]]))
+            }
+            (Op::Sub(_), 1) => {
+                let a = self.operand(node, 0);
+                a.map_or(ALL, |a| number([a[0] - high, a[1] - low]))
+            }
+            (Op::Mul(_), 0 | 1) => {
+                let c = self.constant(node, 1 - index);
+                c.map_or(ALL, |c| divided([low, high], c))
+            }
+            (Op::Div(_), 0) => match self.constant(node, 1) {
                 Some(c) if c[0] > 0.0 || c[1] < 0.0 => divided([low, high], [1.0 / c[1], 1.0 / c[0]]),
                 _ => ALL,
             },
@@ -427,16 +432,14 @@ fn moves(op: &Op) -> bool {
 
 /// The extent of an axis. Negative axes count from the end.
 pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
-    let rank = i64::try_from(ty.shape.len()).ok()?;
-    let axis = if axis < 0 { axis + rank } else { axis };
-    ty.shape.get(usize::try_from(axis).ok()?)?.fixed()
+    ty.shape.get(axis_of(axis, ty.shape.len())?)?.fixed()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// An observer that clips all of the interval that matters.
+    /// An observer whose range excludes the whole interval that matters.
     struct Clips;
 
     impl Observer for Clips {

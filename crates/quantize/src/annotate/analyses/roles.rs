@@ -28,13 +28,7 @@ pub(crate) enum Role {
 
 /// The role of operand `index`, if it follows from `recipe` alone. Operands that are not floats have no role.
 pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> Role {
-    let elem = node
-        .inputs
-        .get(index)
-        .copied()
-        .flatten()
-        .and_then(|v| graph.value(v))
-        .map(|v| v.ty.elem);
+    let elem = node.input(index).and_then(|v| graph.value(v)).map(|v| v.ty.elem);
     match (recipe, index) {
         _ if elem != Some(Elem::F32) => Role::Other,
         (Recipe::AddShifted, _) => Role::Shifted,
@@ -78,6 +72,12 @@ impl Annotation<'_> {
 }
 
 impl<'a> Roles<'a> {
+    /// The node with this id and its recipe, if it is computed on codes.
+    pub(crate) fn computed<'g>(self, graph: &'g Graph, id: NodeId) -> Option<(&'g Node, Recipe)> {
+        let node = graph.node(id)?;
+        Some((node, self.recipe(id, node)?.1))
+    }
+
     /// The pair of types that a node computes on.
     fn pair(self, id: NodeId, node: &Node) -> Option<Pair> {
         self.how.types(id).pair(self.how.spec, node.op.term())
@@ -103,7 +103,7 @@ impl<'a> Roles<'a> {
             Op::Gemm(gemm) => gemm.is_canonical(),
             op => matches!(op, Op::Conv(_)),
         };
-        let weights = node.inputs.get(1).copied().flatten()?;
+        let weights = node.input(1)?;
         let reals = graph.value(weights)?.ty.elem == Elem::F32;
         let pair = self.how.types(id).pair_on_host(self.how.spec, term)?;
         (by_outputs && reals && graph.data_of(weights).is_some()).then_some((None, pair.weight))
@@ -187,7 +187,7 @@ impl<'a> Roles<'a> {
             return None;
         };
         let product = |index: usize| {
-            let value = node.inputs.get(index).copied().flatten()?;
+            let value = node.input(index)?;
             let (id, producer) = graph.producer(value).filter(|_| graph.only_use(value).is_some())?;
             let (row, kind) = self.recipe(id, producer)?;
             let fits = matches!(kind, Recipe::MultiplyAccumulate { .. }) && readers_narrow(self.how.spec, row);
@@ -207,7 +207,7 @@ impl<'a> Roles<'a> {
     /// The producer of an activation function's only operand, if this producer can include the clamp at no cost. It is
     /// a node on the accelerator that narrows an accumulator, and no other node reads its result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
-        let x = clamp.inputs.first().copied().flatten()?;
+        let x = clamp.input(0)?;
         let (id, producer) = graph.producer(x)?;
         let (row, _) = self.recipe(id, producer)?;
         (narrows(row) && graph.only_use(x).is_some()).then_some(id)

@@ -84,11 +84,7 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {
-        let result = node
-            .outputs
-            .first()
-            .copied()
-            .filter(|_| found.kind == PartKind::Joined)?;
+        let result = node.result().filter(|_| found.kind == PartKind::Joined)?;
         Some((
             result,
             found.noise * (elements(found.value)? / elements(result)?.max(1.0)).min(1.0),

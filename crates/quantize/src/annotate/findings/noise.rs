@@ -155,9 +155,10 @@ impl<'a> Noise<'a> {
     /// The loss in decibels from rounding some channels of a product whose result is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
-        let weights = operand(1).and_then(|weights| self.module.constant(self.graph, weights));
-        let (Some(x), Some(tensor)) = (operand(0), weights) else {
+        let weights = node
+            .input(1)
+            .and_then(|weights| self.module.constant(self.graph, weights));
+        let (Some(x), Some(tensor)) = (node.input(0), weights) else {
             return 0.0;
         };
         let outputs = self.outputs(node, tensor);
@@ -198,10 +199,9 @@ impl<'a> Noise<'a> {
     /// The noise in a product's result that comes from rounding the weights of some channels.
     pub(crate) fn of_weights(&self, id: NodeId, node: &Node, channels: impl Fn(usize) -> bool) -> Option<f64> {
         self.weights.get(&id)?;
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let (power, tensor) = (
-            self.power[operand(0)?.index()]?,
-            self.module.constant(self.graph, operand(1)?)?,
+            self.power[node.input(0)?.index()]?,
+            self.module.constant(self.graph, node.input(1)?)?,
         );
         let grid = self.graph.quant.params_of(id, Port::Operand(1))?;
         let codes = self.graph.quant.scheme_of(id, Port::Operand(1))?.range()?;
@@ -215,7 +215,7 @@ impl<'a> Noise<'a> {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;
         }
-        let weights = node.inputs.get(1).copied().flatten();
+        let weights = node.input(1);
         let tensor = weights.and_then(|weights| self.module.constant(self.graph, weights));
         if let Some((tensor, weights)) = tensor.and_then(|tensor| Some((tensor, tensor.to_f32().ok()?))) {
             let sum: f64 = weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum();
@@ -236,12 +236,11 @@ impl<'a> Noise<'a> {
 
     /// The gain of an operand of a node.
     fn gain(&self, id: NodeId, node: &Node, index: usize) -> f64 {
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
-        let (Some(x), Some(&y)) = (operand(index), node.outputs.first()) else {
+        let (Some(x), Some(&y)) = (node.input(index), node.outputs.first()) else {
             return 0.0;
         };
         let powers = |value: ValueId| self.power[value.index()];
-        let other = || operand(1 - index.min(1)).and_then(powers);
+        let other = || node.input(1 - index.min(1)).and_then(powers);
         let ratio = || {
             powers(y)
                 .zip(powers(x))
@@ -371,7 +370,8 @@ mod tests {
         statistics
     }
 
-    /// Against each number rounded by itself, of numbers over many steps, and of some that become zero.
+    /// Compares the result with rounding each number by itself, for numbers that spread over many steps, and for
+    /// numbers of which some become zero.
     #[test]
     fn rounding_is_the_mean_squared_error() {
         let spread: Vec<f32> = (0..5000).map(|at| (at * 7919 % 5003) as f32 / 500.0).collect();
@@ -382,7 +382,7 @@ mod tests {
             let found = rounding(&of(numbers), scale);
             assert!((found / expected - 1.0).abs() < 0.1, "{found} for {expected}");
         }
-        // Zeros lose nothing, and are numbers like others.
+        // Zeros have no rounding error, but count like other numbers.
         let half = of(&[0.0, 0.0, 0.25, 0.25]);
         assert!((rounding(&half, 1.0) / 0.031_25 - 1.0).abs() < 0.01);
         assert!((power(&half).unwrap() / 0.031_25 - 1.0).abs() < 0.01);
@@ -392,7 +392,8 @@ mod tests {
     fn weights_are_wrong_by_what_their_codes_lose() {
         let grid = QuantParams::channel([1.0f32, 0.5].into(), 0);
         let of = |counts: fn(usize) -> bool| errors(&[0.25, 2.0, 0.25, 100.0], 2, (&grid, [-127, 127]), counts);
-        // 0.25 is zero on steps of 1, and half a step of 0.5 beside 1; 100 ends at 63.5.
+        // In channel 0, which has the scale 1, 0.25 becomes 0. In channel 1, which has the scale 0.5, 0.25 also becomes
+        // 0, and 100 is clipped to 63.5.
         assert_eq!(of(|channel| channel == 0), 0.0625);
         assert_eq!(of(|channel| channel == 1), 0.0625 + 36.5 * 36.5);
     }

@@ -87,7 +87,6 @@ pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikeP
         if node.place != Placement::Accelerator {
             continue;
         }
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let ports: Vec<(Port, ValueId)> = match &node.op {
             Op::Concat(_) | Op::Select(_) => {
                 let operands = node.inputs.iter().enumerate();
@@ -96,11 +95,11 @@ pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikeP
                     .collect()
             }
             // If the whole tensor was already reported, the parts that are cut out of it are not reported again.
-            Op::Slice(_) | Op::Split(_) | Op::Gather(_) if operand(0).is_some_and(|x| !told.contains(&x)) => {
+            Op::Slice(_) | Op::Split(_) | Op::Gather(_) if node.input(0).is_some_and(|x| !told.contains(&x)) => {
                 let results = node.outputs.iter().enumerate();
                 results.map(|(index, &value)| (Port::Result(index), value)).collect()
             }
-            op if op.term().kind() == Kind::Rearranges && operand(0).is_some_and(|x| told.contains(&x)) => {
+            op if op.term().kind() == Kind::Rearranges && node.input(0).is_some_and(|x| told.contains(&x)) => {
                 told.extend(node.outputs.iter().copied());
                 continue;
             }
@@ -237,9 +236,9 @@ mod tests {
         assert_eq!(found([-128, 127], [0.0, 2.55], 0.0799), None);
         let lost = found([-128, 127], [0.0, 2.55], 0.16).unwrap();
         assert!((lost.bits() - 4.0).abs() < 1e-6 && (lost.codes - 15.9375).abs() < 1e-6);
-        // What never is far from 1 asks for the codes in front of it, too.
+        // Numbers that are all far from zero need the codes between zero and them, too.
         assert_eq!(found([-128, 127], [2.5, 2.55], 0.0799), None);
-        // A grid holds zero, however coarse it is.
+        // Every grid contains zero, however coarse it is.
         assert_eq!(found([-128, 127], [0.0, 0.0], 100.0), None);
     }
 

@@ -158,7 +158,6 @@ pub fn annotate(
         fixpoint.visited += scope.nodes.len();
         let context = PassContext {
             module,
-            id: graph,
             graph: g,
             how,
             scope: &scope,
@@ -209,7 +208,7 @@ pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, 
         changed = true;
         let own = graph.quant.id(id, Port::Result(0));
         let given = own.filter(|&config| is_given(&graph.quant, config));
-        let result = node.outputs.first().copied().filter(|_| given.is_none());
+        let result = node.result().filter(|_| given.is_none());
         match result.filter(|&y| fixpoint.draft.ranges.coarsen(y, doublings, &reason)) {
             Some(result) => fixpoint.touched.push(result),
             None => {

@@ -87,10 +87,6 @@ struct Kept<'a> {
     graph: &'a Graph,
 }
 
-fn operand(node: &Node, index: usize) -> Option<ValueId> {
-    node.inputs.get(index).copied().flatten()
-}
-
 impl<'a> Kept<'a> {
     fn grid(&self, value: ValueId) -> Option<&'a QuantParams> {
         let grid = self.grids.grids.get(&value)?;
@@ -99,7 +95,7 @@ impl<'a> Kept<'a> {
 
     /// The grid on which a node reads an operand.
     fn read(&self, id: NodeId, node: &Node, index: usize) -> Option<&'a QuantParams> {
-        let own = self.grid(operand(node, index)?)?;
+        let own = self.grid(node.input(index)?)?;
         Some(self.grids.read.get(&(id, index)).map_or(own, |grid| &**grid))
     }
 
@@ -115,13 +111,13 @@ impl<'a> Kept<'a> {
 
     /// True if a node has constant weights.
     fn weighs(&self, node: &Node) -> bool {
-        let is_constant = operand(node, 1).is_some_and(|w| self.graph.data_of(w).is_some());
+        let is_constant = node.input(1).is_some_and(|w| self.graph.data_of(w).is_some());
         matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
     }
 
     /// The grid of a node's weights.
     fn weights(&self, node: &Node) -> Option<&'a QuantParams> {
-        self.grid(operand(node, 1)?)
+        self.grid(node.input(1)?)
     }
 
     /// The types of activations and weights, for a node with weights.
@@ -139,7 +135,7 @@ impl<'a> Kept<'a> {
             let mut pairs = self.spec.weight_only_pairs(node.op.term());
             pairs.any(|pair| pair.weight == (*w).into())
         };
-        let reads = operand(node, 0).and_then(|x| self.grid(x)?.codes);
+        let reads = node.input(0).and_then(|x| self.grid(x)?.codes);
         weights.find(has).filter(|_| reads.is_none())
     }
 
@@ -171,7 +167,7 @@ impl<'a> Kept<'a> {
         let blocks = self.blocks(node).filter(|_| weighs);
         let mut of_node = self.of_types(id, node, [activation, weight], blocks);
         for index in 0..node.inputs.len() {
-            let Some((value, grid)) = operand(node, index).zip(self.read(id, node, index)) else {
+            let Some((value, grid)) = node.input(index).zip(self.read(id, node, index)) else {
                 continue;
             };
             let elem = match (weighs, index) {

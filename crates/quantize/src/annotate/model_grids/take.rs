@@ -172,7 +172,7 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let found: Vec<NodeId> = order.into_iter().filter(is_copy).collect();
     let of = |id: NodeId| {
         let node = graph.node(id)?;
-        let from = node.inputs.first().copied().flatten().filter(|&from| !has_grid(from))?;
+        let from = node.input(0).filter(|&from| !has_grid(from))?;
         let [low, high] = range(graph.value(*node.outputs.first()?)?.quant.as_ref()?)?;
         Some((from, high - low))
     };

@@ -206,12 +206,9 @@ fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> boo
 /// adds up the codes of its operand, so none of these codes may be saturated.
 fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
     for &id in &context.scope.nodes {
-        let kind = context
-            .graph
-            .node(id)
-            .and_then(|node| context.how.roles().recipe(id, node));
+        let found = context.how.roles().computed(context.graph, id);
         let divides = matches!(
-            kind,
+            found,
             Some((_, Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal(_)))
         );
         let Some(operand) = draft.activation(id, 0).filter(|_| divides) else {

@@ -103,7 +103,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 
 /// The weights of a product.
 fn weights(node: &Node) -> Option<ValueId> {
-    node.inputs.get(1).copied().flatten()
+    node.input(1)
 }
 
 /// The granularity of the scales of a node's weights. A scale for each block is possible only for weight-only nodes

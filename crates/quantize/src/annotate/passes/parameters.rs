@@ -31,8 +31,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             std::mem::swap(&mut sweep, &mut next);
             continue;
         };
-        let weights = match weights::alone(context.module, context.id, context.how, &draft.table, id) {
-            Ok(None) => weights::multiplied(context.module, context.id, context.how, &draft.table, id),
+        let weights = match weights::alone(context, &draft.table, id) {
+            Ok(None) => weights::multiplied(context, &draft.table, id),
             alone => alone,
         };
         draft.raised.remove(&id);

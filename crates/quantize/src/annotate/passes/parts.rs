@@ -18,7 +18,7 @@ use strait_target::spec::{Alignment, Recipe};
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &context.scope.nodes {
-        let result = context.graph.node(id).and_then(|node| node.outputs.first().copied());
+        let result = context.graph.node(id).and_then(|node| node.result());
         let Some(result) =
             result.filter(|&result| may_leave(context, draft, id) && host_alone_reads(context, draft, result))
         else {

@@ -14,23 +14,16 @@ use strait_target::spec::Recipe;
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
     for id in draft.unchecked.clone() {
-        let recipe = context
-            .graph
-            .node(id)
-            .and_then(|node| context.how.roles().recipe(id, node));
-        let multiplies = matches!(
-            recipe,
-            Some((
-                _,
-                Recipe::MultiplyAccumulate { .. }
-                    | Recipe::MatmulAccumulate
-                    | Recipe::Multiply
-                    | Recipe::LayerNormalization { .. }
-            ))
-        );
-        if !multiplies {
+        let found = context.how.roles().computed(context.graph, id);
+        let Some(
+            Recipe::MultiplyAccumulate { .. }
+            | Recipe::MatmulAccumulate
+            | Recipe::Multiply
+            | Recipe::LayerNormalization { .. },
+        ) = found.map(|(_, recipe)| recipe)
+        else {
             continue;
-        }
+        };
         let [Some(a), Some(b)] = [0, 1].map(|index| draft.table.params_of(id, Port::Operand(index))) else {
             continue;
         };

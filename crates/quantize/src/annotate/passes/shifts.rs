@@ -11,7 +11,7 @@ use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
-use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
+use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode, refused};
 
 /// The largest shift that the form supports.
 const MOST: u8 = 16;
@@ -72,7 +72,7 @@ fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([C
     };
     if grid != other {
         let text = "the grids of the weights that it adds the products of are given, and their sums are on two grids";
-        return Err(Reason::new(ReasonCode::GivenGrid, text).into());
+        return refused(ReasonCode::GivenGrid, text);
     }
     let scales = (0..grid.scale.channels().unwrap_or(1)).filter_map(|channel| grid.scale.get(channel));
     let finest = scales.fold(f64::INFINITY, |finest, &scale| finest.min(scale.into()));
@@ -93,7 +93,7 @@ fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([C
     let shifted = grid.shifted(bits);
     if !shifted.is_some_and(|grid| grid.scale.all(|scale| scale.is_normal())) {
         let text = format!("sums without {bits} of their bits have a scale that is no normal f32");
-        return Err(Reason::new(ReasonCode::Range, text).into());
+        return refused(ReasonCode::Range, text);
     }
     Ok(([first, second], bits))
 }

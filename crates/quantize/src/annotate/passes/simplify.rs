@@ -45,7 +45,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 
 /// True if the target can requantize codes of a scheme to other grids.
 pub(crate) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
-    let from = from.and_then(|scheme| scheme.elem()?.int_type());
+    let from = from.and_then(Scheme::int_type);
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
 
@@ -267,10 +267,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
         return false;
     }
     let made = |id: &ConfigId| {
-        let ty = draft
-            .scheme(*id)
-            .and_then(|scheme| scheme.elem()?.int_type())
-            .map(Integer::from);
+        let ty = draft.scheme(*id).and_then(Scheme::int_type).map(Integer::from);
         ty.is_some_and(|ty| {
             row.results
                 .as_ref()

@@ -2,36 +2,33 @@
 
 use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
-use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
+use strait_core::shape::axis_of;
+use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType, refused};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
 
 fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
-    if holds { Ok(()) } else { Err(Reason::new(code, text)) }
+    if holds { Ok(()) } else { refused(code, text) }
 }
 
 /// Requires that the first axis of a Gemm's weights lists the outputs.
 fn canonical(node: &Node) -> Result<(), Reason> {
     let canonical = !matches!(&node.op, Op::Gemm(gemm) if !gemm.is_canonical());
-    require(
-        canonical,
-        ReasonCode::GemmForm,
-        "it is not a·bᵀ + bias with a constant b",
-    )
+    let text = "it is not a·bᵀ + bias with a constant b";
+    require(canonical, ReasonCode::GemmForm, text)
 }
 
 /// The extents of the axes from `axis` to the last one, if all are known.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
-    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
-    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+    Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
 /// Requires that the extents `from` and `to` alone determine an interpolation, and that its sums have enough bits for
 /// these axes.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
-        !resize.antialias.0 && resize.coordinate != Coordinate::Crop,
+        !resize.antialias && resize.coordinate != Coordinate::Crop,
         ReasonCode::ResizeMode,
         "it takes more elements than two along an axis, or a part of its operand",
     )?;
@@ -39,11 +36,8 @@ fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), R
     let exact = exact
         .into_iter()
         .all(|(&scale, (&from, &to))| f64::from(scale) * from as f64 == to as f64);
-    require(
-        exact,
-        ReasonCode::ResizeMode,
-        "its scales are not the quotients of its extents, by which codes are interpolated",
-    )?;
+    let text = "its scales are not the quotients of its extents, by which codes are interpolated";
+    require(exact, ReasonCode::ResizeMode, text)?;
     let resized = from.iter().zip(to).filter(|(from, to)| from != to).count();
     require(
         IntegerResize::takes(resized, bits) && !from.contains(&0),
@@ -124,7 +118,7 @@ struct NodeToPlace<'a> {
 
 impl<'a> NodeToPlace<'a> {
     fn operand(&self, index: usize) -> Option<&'a TensorType> {
-        let value = self.node.inputs.get(index).copied().flatten()?;
+        let value = self.node.input(index)?;
         Some(&self.graph.value(value)?.ty)
     }
 
@@ -139,7 +133,7 @@ impl<'a> NodeToPlace<'a> {
 
     /// True if an operand is a constant or is absent.
     fn is_constant(&self, index: usize) -> bool {
-        let operand = self.node.inputs.get(index).copied().flatten();
+        let operand = self.node.input(index);
         operand.is_none_or(|v| self.module.constant(self.graph, v).is_some())
     }
 
@@ -172,11 +166,8 @@ impl<'a> NodeToPlace<'a> {
             Op::Reduce(reduce) => {
                 let rank = self.operand(0).map_or(0, |x| x.shape.len());
                 let spatial = reduce.reduced(rank)?.iter().copied().eq(2..rank);
-                require(
-                    !divides || spatial,
-                    ReasonCode::MeanAxes,
-                    "only a mean over all spatial axes can be divided",
-                )
+                let text = "only a mean over all spatial axes can be divided";
+                require(!divides || spatial, ReasonCode::MeanAxes, text)
             }
             _ => Ok(()),
         }

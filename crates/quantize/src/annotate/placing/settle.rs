@@ -116,13 +116,13 @@ impl Settling<'_> {
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
-        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        let found = self.roles.computed(graph, id);
         found.filter(|_| !stays).map(|(_, recipe)| recipe)
     }
 
     /// True if a node only passes codes on.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
-        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        let found = self.roles.computed(graph, id);
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
@@ -173,13 +173,13 @@ impl Settling<'_> {
         let spec = self.how.spec;
         let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
         let Some(own) = codes(id, node) else { return false };
-        let mut operand = node.inputs.first().copied().flatten();
+        let mut operand = node.input(0);
         while let Some((id, producer)) = operand.and_then(|x| graph.producer(x)) {
             let Some((_, recipe)) = self.roles.recipe(id, producer) else {
                 return false;
             };
             if keeps_grid(recipe) {
-                operand = producer.inputs.first().copied().flatten();
+                operand = producer.input(0);
                 continue;
             }
             let Some(made) = codes(id, producer) else { return false };
@@ -255,7 +255,7 @@ impl Settling<'_> {
         let producer = match recipe {
             Recipe::Clamp => self.roles.clamp_producer(graph, node),
             _ if condenses(graph, node) => {
-                let operand = node.inputs.first().copied().flatten();
+                let operand = node.input(0);
                 operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
             }
             _ => None,
@@ -284,7 +284,7 @@ impl Settling<'_> {
 /// True if a node subtracts the logarithm of a sum from its operand. This is the last step of a log-softmax that is
 /// written as several nodes.
 fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
-    let producer = |node: &Node, index: usize| Some(graph.producer(node.inputs.get(index).copied().flatten()?)?.1);
+    let producer = |node: &Node, index: usize| Some(graph.producer(node.input(index)?)?.1);
     let sum = producer(node, 1)
         .filter(|log| matches!(node.op, Op::Sub(_)) && log.op.term() == Term::Log)
         .and_then(|log| producer(log, 0));
@@ -294,7 +294,7 @@ fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
 /// True if the results have fewer elements than the first operand.
 fn condenses(graph: &Graph, node: &Node) -> bool {
     let elements = |value: ValueId| element_count(&graph.value(value)?.ty.shape);
-    let operand = node.inputs.first().copied().flatten().and_then(elements);
+    let operand = node.input(0).and_then(elements);
     let results = node
         .outputs
         .iter()

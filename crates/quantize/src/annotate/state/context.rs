@@ -2,12 +2,11 @@
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::settings::Annotation;
-use strait_core::{Graph, GraphId, Module, NodeId};
+use strait_core::{Graph, Module, NodeId};
 
 /// The inputs of one run of the passes.
 pub(crate) struct PassContext<'a> {
     pub(crate) module: &'a Module,
-    pub(crate) id: GraphId,
     pub(crate) graph: &'a Graph,
     pub(crate) how: &'a Annotation<'a>,
     /// The part of the graph that is annotated.

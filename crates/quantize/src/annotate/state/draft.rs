@@ -286,7 +286,7 @@ pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value
     match role {
         Role::Weight | Role::Gain | Role::Bias => {
             let node = context.graph.node(node);
-            let first = node.and_then(|node| node.inputs.first().copied().flatten());
+            let first = node.and_then(|node| node.input(0));
             first.is_some_and(|first| context.scope.has(first))
         }
         // The grid of a sum follows from the grids of the operands.

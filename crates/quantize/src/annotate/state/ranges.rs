@@ -5,7 +5,7 @@ use crate::annotate::settings::RangeFrom;
 use crate::annotate::state::context::PassContext;
 use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId, refused};
 
 /// How often the scale of a grid may double so that a shift or a form can be used. After 7 doublings, an 8-bit grid has
 /// only one code left for each sign, and float on the host is better. The limit also makes sure that scales stop
@@ -44,7 +44,7 @@ fn range(
     match observer.seen(context.how.observation, name, rank) {
         Some(seen) if seen.elements.is_empty() => Ok(NOTHING),
         Some(seen) => Ok(reach.range(value, seen, observer, kind)?),
-        None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
+        None => refused(ReasonCode::NotObserved, format!("there are no statistics of {name}")),
     }
 }
 

@@ -35,8 +35,8 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
-    /// `i128`.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
+    /// or `i128::MAX`.
     ///
     /// wide(x) >= v iff round(p / 2^s) >= v - zero_point iff p >= t (the rounding's threshold) iff x >= ceil((t -
     /// addend) / factor), where p = x * factor + addend.
@@ -71,7 +71,7 @@ pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
 }
 
 /// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers satisfy this, or none, the
-/// result is an end of `i128`.
+/// result is `i128::MIN` or `i128::MAX`.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,

@@ -29,7 +29,7 @@ impl DoubleProduct {
         ((value as f64 - f64::from(self.zero_point) - 0.5) / self.scale).ceil() as i64
     }
 
-    /// True for a scale of one and a zero point of 0, which do not change any accumulator.
+    /// True if the scale is one and the zero point is 0, so that no accumulator changes.
     pub(in crate::form) fn is_identity(&self) -> bool {
         self.scale == 1.0 && self.zero_point == 0
     }

@@ -43,8 +43,8 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
-    /// `i128`. It is found by inverting each operation, the last one first.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
+    /// or `i128::MAX`. It is found by inverting each operation, the last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))
@@ -75,7 +75,7 @@ mod tests {
         #[test]
         fn two_roundings_are_one_shift(factor: i32, addend in -(1i64 << 40)..1 << 40, shift in 32u8..=62, x: i32, spread in 0u8..31) {
             let factor = factor & i32::MAX;
-            // Also small products, around the ties next to zero.
+            // This also tests small products, around the ties next to zero.
             let (x, addend) = (i64::from(x >> spread), addend >> spread);
             let form = Doubling { factor, addend, shift, zero_point: 0 };
             let product = x * i64::from(factor) + addend;

@@ -23,8 +23,8 @@ impl FloatAffine {
         ((value as f64 - 0.5 - f64::from(self.offset)) / product).ceil() as i64
     }
 
-    /// True for factors of one without an offset. They do not change integers up to 2^24, which is enough for types of
-    /// at most 16 bits.
+    /// True if both factors are one and the offset is 0. Integers up to 2^24 then do not change, which is enough for
+    /// types of at most 16 bits.
     pub(in crate::form) fn is_identity(&self, bits: u8) -> bool {
         self.factor == 1.0 && self.scale == 1.0 && self.offset == 0.0 && bits <= 16
     }

@@ -23,7 +23,8 @@ impl FloatProduct {
         ((value as f64 - f64::from(self.zero_point) - 0.5) / f64::from(self.scale)).ceil() as i64
     }
 
-    /// True for a scale of one. It does not change integers up to 2^24, which is enough for types of at most 16 bits.
+    /// True if the scale is one and the zero point is 0. Integers up to 2^24 then do not change, which is enough for
+    /// types of at most 16 bits.
     pub(in crate::form) fn is_identity(&self, bits: u8) -> bool {
         self.scale == 1.0 && self.zero_point == 0 && bits <= 16
     }

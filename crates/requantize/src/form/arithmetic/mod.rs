@@ -1,5 +1,5 @@
-//! The families of arithmetic. All forms are computed by a few of them. Kernels implement these families, and the
-//! decision procedures invert them.
+//! The families of arithmetic. A few families compute all forms. Kernels implement these families, and the decision
+//! procedures invert them.
 
 mod affine;
 mod double_product;
@@ -17,7 +17,10 @@ pub use float_product::FloatProduct;
 pub(crate) use quotients::firsts;
 pub use step_count::StepCount;
 
-use super::{FormError, MAX_ADDEND, MAX_SHIFT, check::in_range};
+use super::{
+    FormError, MAX_ADDEND, MAX_SHIFT,
+    check::{check_scale, in_range},
+};
 use crate::IntType;
 
 /// The parameters of one channel, by family. A family computes a wide integer, which [`Channel`](super::Channel) then
@@ -89,12 +92,4 @@ fn check_product(channel: usize, factor: i32, addend: i64) -> Result<(), FormErr
         return Err(FormError::Addend { channel, addend });
     }
     Ok(())
-}
-
-fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
-    if scale.is_finite() && scale > 0.0 {
-        Ok(())
-    } else {
-        Err(FormError::Scale { channel, scale })
-    }
 }

@@ -23,7 +23,7 @@ impl Quotients {
         }
     }
 
-    /// ceil((p + more) / m), where `more` counts as zero or one. If it is one, rest + 1 is in 1 ..= m.
+    /// ceil((p + 1) / m) if `more` is true, otherwise ceil(p / m). With rest in 0 ..= m - 1, rest + 1 is in 1 ..= m.
     fn ceil(&self, more: bool) -> i64 {
         self.whole.wrapping_add(i64::from(more || self.rest > 0))
     }
@@ -54,7 +54,8 @@ pub(crate) fn firsts(
         if start > end {
             continue;
         }
-        // The same number for an integer of the other parity on the same side of zero.
+        // The number that `product` adds to q · 2^shift, for `start` and for an integer of the other parity on the same
+        // side of zero.
         let own = [beside(start), beside(if start > 0 { start + 1 } else { start - 1 })];
         let least = own[0].min(own[1]);
         let mut quotients = Quotients::new((i128::from(start) << shift) + least, 1 << shift, divisor);

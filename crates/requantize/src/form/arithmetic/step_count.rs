@@ -15,8 +15,8 @@ impl StepCount<'_> {
         i64::from(self.lowest) + passed as i64
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
-    /// `i128`.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
+    /// or `i128::MAX`.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,

@@ -72,8 +72,8 @@ impl Definition {
 }
 
 impl Pointwise {
-    /// The function of a definition, between the grids of `nearest`. The runtime that the definition is named after has
-    /// a rule for the parameters.
+    /// The function of a definition, with the function of real numbers, the types and the grids of `nearest`. The
+    /// parameters are derived by the rule of the runtime that the definition is named after.
     ///
     /// # Errors
     /// - [`FunctionError::Kind`] if the definition does not belong to the function of real numbers in `nearest`
@@ -168,7 +168,7 @@ impl Pointwise {
     ///
     /// # Errors
     /// [`FunctionError::Scale`] and [`FunctionError::Parameter`] if a factor is too large; [`FunctionError::Elements`]
-    /// if the type is another one; [`FunctionError::Parameter`] if a zero point is not in the range of the type.
+    /// if the type is not int8 or int16; [`FunctionError::Parameter`] if a zero point is not in the range of the type.
     pub fn litert_leaky_relu(
         elements: IntType,
         input: (f32, i32),

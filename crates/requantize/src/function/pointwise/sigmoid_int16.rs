@@ -25,8 +25,9 @@ pub struct SigmoidInt16 {
     pub shift: u8,
 }
 
-/// The bits of the scales that LiteRT treats as 2^-12 and as 2^-11. These are the scales whose binary logarithm,
-/// computed in f32, is within 0.001 of a whole number. The ends of these ranges were found by bisection.
+/// The bit patterns of the first and the last f32 that LiteRT treats as 2^-12, and of those that it treats as 2^-11.
+/// These are the scales whose binary logarithm, computed in f32, is within 0.001 of a whole number. The ends of both
+/// ranges were found by bisection.
 const NEAR_TWO_TO_MINUS_12: [u32; 2] = [0x397f_d29c, 0x3980_16b5];
 const NEAR_TWO_TO_MINUS_11: [u32; 2] = [0x39ff_d298, 0x3a00_16b7];
 
@@ -82,7 +83,7 @@ impl SigmoidInt16 {
         in_range(definition, "shift", self.shift, 0..=31)
     }
 
-    /// The operand in steps of 1/12288.
+    /// The operand in units of 1/12288.
     fn steps(&self, code: i32) -> i32 {
         let half = (1i64 << self.shift) >> 1;
         // The product is at most 2^15·(2^16 − 1), so the result fits into i32.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// y = sat(half_away(256 / (1 + exp(−s·(x − z)))) + z').
 ///
 /// LiteRT fills a table of all codes with the `expf` of its C library. Here e^x is correctly rounded to f32, unless it
-/// lies within 10⁻⁷ of an ulp of the middle between two f32. The result's scale is 1/256.
+/// lies within 10⁻⁷ ulp of the middle between two f32. The result's scale is 1/256.
 ///
 /// Source: `LUTPopulate` and `SigmoidPrepare` in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,8 @@ pub struct LogisticInt8 {
 ///
 /// y = sat(half_away(tanh(s·(x − z)) · (1 / s')) + z').
 ///
-/// Like [`LogisticInt8`], this is a table that LiteRT makes with a C library. Here tanh is rounded to f32 once.
+/// Like [`LogisticInt8`], this is a table that LiteRT fills with a function of a C library. Here tanh is rounded to f32
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TanhInt8 {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// LiteRT's softmax of int16 codes (`litert.softmax.int16.v1`). It interpolates in two tables of 513 entries.
 ///
-/// With d = x − max x, which is negative or zero, and 2¹⁵ standing for 1:
+/// With d = x − max x, which is negative or zero, and with 15 fractional bits, so that 2¹⁵ stands for 1:
 ///
 /// - e = EXPONENTIAL(max(factor·d + 32767, −32768)). Its argument is a code for [−10, 0], in steps of 10/65535.
 /// - Σ is the sum of all e. h is the number of leading zero bits of Σ as an `i32`, so Σ·2^(h − 1) lies in [2³⁰, 2³¹).
@@ -36,12 +36,12 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: true,
     output: (1.0 / 32768.0, 0),
     range: [0, 32767],
-    // With one more code, a row in which each exponential is 32767 would have a sum of 2^31.
+    // With one more code, a row in which each exponential is 32767 could have a sum of 2^31.
     longest_row: 65_538,
 };
 
-/// The largest exponent. With this exponent, the largest difference of two codes still fits into i32 after the shift:
-/// 65535·2^15 is below 2^31.
+/// The largest exponent of the factor. With this exponent, the largest difference of two codes still fits into i32
+/// after the left shift: 65535·2^15 is below 2^31.
 const MOST_EXPONENT: i8 = 15;
 
 impl SoftmaxInt16 {
@@ -68,13 +68,14 @@ impl SoftmaxInt16 {
         self.factor.check(Definition::LitertSoftmaxInt16, MOST_EXPONENT)
     }
 
-    /// The exponential of the difference -distance, with 15 fractional bits. `distance` is at most 65,535.
+    /// e^−distance, where `distance` counts codes below the largest code, at most 65,535. The result has 15 fractional
+    /// bits.
     pub(super) fn exponential(&self, distance: i32) -> i32 {
         interpolated(&EXPONENTIAL, saturated(self.factor.times(-distance) + 32767))
     }
 }
 
-/// The divisor for the exponentials of a row whose sum is `sum`.
+/// The divisor for all exponentials of a row with the sum `sum`.
 pub(super) fn divisor(sum: i32) -> Divisor {
     // The exponential of the largest code alone is nearly 2^15, so there are 1 ..= 17 leading zeros.
     let zeros = sum.leading_zeros();
@@ -85,7 +86,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code for the share of an exponential in the sum of its row.
+/// The code of an exponential's share of the sum of its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let product = i64::from(exponential) * i64::from(by.reciprocal);
     let probability = (product + (1 << (by.shift - 1))) >> by.shift;

@@ -32,7 +32,7 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: false,
     output: (1.0 / 256.0, -128),
     range: [-128, 127],
-    // If all codes are equal, each exponential is one, and the sum of 511 codes has nine integer bits.
+    // If all codes are equal, each exponential is one, and the sum of 511 exponentials has nine integer bits.
     longest_row: 511,
 };
 
@@ -88,7 +88,7 @@ pub(super) fn addend(exponential: i32) -> i32 {
     fixed::divided(exponential, 12)
 }
 
-/// The divisor for the exponentials of a row whose sum is `sum`.
+/// The divisor for all exponentials of a row with the sum `sum`.
 pub(super) fn divisor(sum: i32) -> Divisor {
     // The exponential of the largest code adds 2^19, and the sum is below 2^28, so there are 4 ..= 12 leading zeros.
     let zeros = sum.leading_zeros();
@@ -99,7 +99,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code for the share of an exponential in the sum of its row.
+/// The code of an exponential's share of the sum of its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let probability = fixed::divided(fixed::product(by.reciprocal, exponential), by.shift);
     (probability - 128).clamp(-128, 127)

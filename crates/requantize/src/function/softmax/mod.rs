@@ -1,4 +1,4 @@
-//! Softmax over rows of codes. The probabilities are on a grid that the definition fixes.
+//! Softmax over rows of codes. Each definition fixes the grid of the probabilities.
 
 mod int16;
 mod int8;
@@ -40,7 +40,7 @@ pub struct SoftmaxFacts {
 }
 
 impl Definition {
-    /// The properties of this definition as a softmax. `None` for other kinds of functions.
+    /// The properties of this definition if it is a softmax. `None` for other kinds of functions.
     pub fn softmax(self) -> Option<SoftmaxFacts> {
         match self {
             Definition::LitertSoftmaxInt8 => Some(int8::FACTS),
@@ -236,8 +236,8 @@ impl SoftmaxRows {
         Ok(())
     }
 
-    /// The exponential of a code that is `distance` below the largest code of its row. For int8, distances above 255
-    /// are treated as 255, because codes are at most 255 apart.
+    /// The exponential of a code that is `distance` below the largest code of its row. For int8, a distance above 255
+    /// is treated as 255, because two codes are at most 255 apart.
     pub fn exponential(&self, distance: u16) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => self.exponentials.get(usize::from(distance)).copied().unwrap_or(0),
@@ -253,8 +253,8 @@ impl SoftmaxRows {
         }
     }
 
-    /// The divisor for a row in which the sum of addends is `sum`. The sum must include the addend of the largest code,
-    /// and must have at most as many addends as the longest row has codes.
+    /// The divisor for a row in which the sum of all addends is `sum`. The sum must include the addend of the largest
+    /// code, and must not have more addends than the longest row has codes.
     pub fn divisor(&self, sum: i32) -> Divisor {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::divisor(sum),
@@ -262,7 +262,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// The code for the share of an exponential in the sum of its row.
+    /// The code of an exponential's share of the sum of its row.
     pub fn share(&self, exponential: i32, divisor: Divisor) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::share(exponential, divisor),

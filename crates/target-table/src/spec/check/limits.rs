@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use strait_core::MAX_RANK;
 use strait_document::{KeyPath, Scalar, nearest};
 
-/// The most positions that a list can have. The longest list is padding, with two positions for each axis.
+/// The largest number of positions that a list can have. The longest list is the padding, which has two positions for
+/// each axis.
 const MAX_POSITIONS: usize = 2 * MAX_RANK;
 
 /// Checks the limits of a row, including those for single types of weights.
@@ -44,6 +45,7 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
             format!("`{quantity}` has no value between its `min` and its `max`{multiple}")
         });
         for (index, value) in limit.one_of.iter().flatten().enumerate() {
+            let path = path.clone().key("one_of").index(index);
             let number = match value {
                 Scalar::Bool(value) => Some(i64::from(*value)),
                 Scalar::Integer(value) => Some(*value),
@@ -51,13 +53,11 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
             };
             let below = limit.min.zip(number).is_some_and(|(min, number)| number < min);
             let above = limit.max.zip(number).is_some_and(|(max, number)| number > max);
-            findings.ensure(
-                !(sane && (below || above)),
-                &path.clone().key("one_of").index(index),
-                || format!("`{value}` is not between the `min` and the `max` of `{quantity}`"),
-            );
+            findings.ensure(!(sane && (below || above)), &path, || {
+                format!("`{value}` is not between the `min` and the `max` of `{quantity}`")
+            });
             let multiple = number.is_none_or(|number| number % step == 0);
-            findings.ensure(multiple, &path.clone().key("one_of").index(index), || {
+            findings.ensure(multiple, &path, || {
                 format!("`{value}` is no multiple of {step}, as `multiples_of` of `{quantity}` asks")
             });
         }

@@ -27,17 +27,17 @@ pub(super) const CODE: &str = "T001";
 /// # Errors
 /// All findings, in the order of the text.
 pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
-    let mut findings = Findings {
-        spec,
-        tree,
-        found: Vec::new(),
-    };
+    let mut findings = Findings::new(spec, tree);
     whole::check(&mut findings);
     form::check(&mut findings);
     op::check(&mut findings);
     passes::check(&mut findings);
     fusion::check(&mut findings);
-    let mut found = findings.found;
+    in_order(findings.found)
+}
+
+/// The findings as an error, if there are any, in the order of their places in the text.
+pub(super) fn in_order(mut found: Vec<((usize, usize), Diagnostic)>) -> Result<(), Diagnostics> {
     found.sort_by_key(|(order, _)| *order);
     match found.is_empty() {
         true => Ok(()),
@@ -47,11 +47,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
 
 /// Findings about features that need code of the target's crate: verbs of its own, and a package.
 pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnostic> {
-    let mut findings = Findings {
-        spec,
-        tree,
-        found: Vec::new(),
-    };
+    let mut findings = Findings::new(spec, tree);
     for (index, format) in spec.emit.iter().enumerate() {
         if *format == Format::Package && !emits {
             let message =
@@ -79,7 +75,12 @@ struct Findings<'a> {
     found: Vec<((usize, usize), Diagnostic)>,
 }
 
-impl Findings<'_> {
+impl<'a> Findings<'a> {
+    fn new(spec: &'a TargetSpec, tree: &'a Node) -> Findings<'a> {
+        let found = Vec::new();
+        Findings { spec, tree, found }
+    }
+
     fn push(&mut self, path: &KeyPath, finding: Diagnostic) {
         self.found.push((self.tree.nearest(path).location.order(), finding));
     }

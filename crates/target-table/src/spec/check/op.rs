@@ -79,11 +79,9 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
 /// The first key in which two rows for one op and the same types differ although they must not, because more than the
 /// lowering depends on this key.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
+    let [own, others] = [row, other].map(|row| row.recipe.map(for_all_limits));
     [
-        (
-            "recipe",
-            row.recipe.map(for_all_limits) == other.recipe.map(for_all_limits),
-        ),
+        ("recipe", own == others),
         ("points", row.points == other.points),
         ("in_accumulator", row.in_accumulator == other.in_accumulator),
         ("pairs", row.pairs == other.pairs),
@@ -116,15 +114,10 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
     let Some(Value::Table(entries)) = findings.tree.find(path).map(|node| &node.value) else {
         return;
     };
-    for key in entries
-        .iter()
-        .map(|(key, _)| key)
-        .filter(|key| !OF_HOST.contains(&key.as_str()))
-    {
-        findings.add(
-            &path.clone().key(key),
-            format!("`op.{name}` runs on the host, where it has no `{key}`"),
-        );
+    let keys = entries.iter().map(|(key, _)| key);
+    for key in keys.filter(|key| !OF_HOST.contains(&key.as_str())) {
+        let message = format!("`op.{name}` runs on the host, where it has no `{key}`");
+        findings.add(&path.clone().key(key), message);
     }
 }
 
@@ -221,7 +214,7 @@ fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str],
     });
     findings.forms(&path, &row.in_accumulator);
     findings.once(&path, &row.in_accumulator);
-    let mut forms = row.in_accumulator.iter().filter_map(|form| spec.form.get(form));
+    let mut forms = spec.forms_of(&row.in_accumulator);
     let mut schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
     let channels = schemes.any(|scheme| scheme.per.contains(&WeightPer::Channel));
     let serves = |form: &FormRow| {
@@ -229,10 +222,9 @@ fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str],
         per && form.output.contains(&Integer::Int32)
     };
     findings.ensure(forms.any(serves), &path, || {
-        let channels = if channels {
-            ", with integers by channel as the weights have scales by channel"
-        } else {
-            ""
+        let channels = match channels {
+            true => ", with integers by channel as the weights have scales by channel",
+            false => "",
         };
         format!("a sum of products has 32 bits, and none of these forms makes int32{channels}")
     });
@@ -247,21 +239,17 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(
         });
         findings.list(&at("pairs"), pairs);
         for (index, pair) in pairs.iter().enumerate() {
-            findings.ensure(spec.types.pairs.contains(pair), &at("pairs").index(index), || {
+            let path = at("pairs").index(index);
+            findings.ensure(spec.types.pairs.contains(pair), &path, || {
                 format!("`types.pairs` does not have {pair}")
             });
-            findings.ensure(
-                pair.is_weight_only() == recipe.is_weight_only(),
-                &at("pairs").index(index),
-                || {
-                    let takes = if recipe.is_weight_only() {
-                        "float32 alone"
-                    } else {
-                        "codes alone"
-                    };
-                    format!("`{recipe}` takes activations of {takes}")
-                },
-            );
+            let takes = match recipe.is_weight_only() {
+                true => "float32",
+                false => "codes",
+            };
+            findings.ensure(pair.is_weight_only() == recipe.is_weight_only(), &path, || {
+                format!("`{recipe}` takes activations of {takes} alone")
+            });
         }
     }
     let Some(results) = &row.results else { return };
@@ -275,7 +263,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(
         let path = at("results").index(index);
         let known = spec.types.activations().any(|activation| activation == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
-        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
+        let mut forms = spec.forms_of(&row.requantize);
         let made = own || !recipe.narrows() || forms.any(|form| form.output.contains(result));
         findings.ensure(made, &path, || {
             format!("none of the forms in `requantize` makes {result}")
@@ -288,7 +276,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(
 fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
     let any = |forms: &[String], serves: &dyn Fn(&FormRow) -> bool| {
-        let mut forms = forms.iter().filter_map(|form| spec.form.get(form)).peekable();
+        let mut forms = spec.forms_of(forms).peekable();
         forms.peek().is_none() || forms.any(serves)
     };
     if recipe.narrows() && row.results.is_none() {

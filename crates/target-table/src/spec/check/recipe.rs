@@ -14,10 +14,7 @@ pub(super) fn check(
     at: &impl Fn(&str) -> KeyPath,
 ) {
     let spec = findings.spec;
-    let forms = |names: &[String], is: fn(&FormRow) -> bool| {
-        let mut rows = names.iter().filter_map(|name| spec.form.get(name));
-        rows.any(is)
-    };
+    let forms = |names, is: fn(&FormRow) -> bool| spec.forms_of(names).any(is);
     let shifts = forms(&row.requantize, |form| matches!(form.kind, Arithmetic::Shift { .. }));
     let path = at("recipe");
     let parameter = |key: &str| path.clone().key(recipe.name()).key(key);

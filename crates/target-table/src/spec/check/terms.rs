@@ -48,48 +48,54 @@ pub(crate) const DERIVED: &[Quantity] = &[
     by_axis("result_shape", "extents of the result"),
     by_axis(
         "kernel",
-        "extents of the window: of the weight's spatial axes, of a pool's `size`, of the spatial axes for a global pool",
+        "extents of the window: the spatial axes of a convolution's weights, the `size` of a pool, or all spatial axes for a global pool",
     ),
     by_axis(
         "factor",
-        "of a resize: the extents of its result divided by those of its operand",
+        "for a resize: the extents of its result divided by those of its operand",
     ),
     number(
         "depth_dilation",
-        "of a convolution over three axes: the dilation along the first of them",
+        "for a convolution over three axes: the dilation along the first of these axes",
     ),
     number("window", "number of elements of the window"),
-    number("k", "length of the sum behind one result: of a product, or of a window"),
+    number(
+        "k",
+        "number of terms of the sum that makes one element of the result: for a product of matrices or a convolution, or for a window",
+    ),
     number(
         "uncounted_pad",
-        "of an average pool: 1 where windows reach into padding that does not count in the divisor, which then varies",
+        "for an average pool: 1 if windows reach into padding that does not count in the divisor, so that the divisor varies",
     ),
     number(
         "counted_pad",
-        "of an average pool: 1 where there is padding and it counts in the divisor",
+        "for an average pool: 1 if there is padding and it counts in the divisor",
     ),
     word(
         "grouping",
-        "of a convolution: `none`, `depthwise` or `grouped`",
+        "for a convolution: `none`, `depthwise` or `grouped`",
         &["none", "depthwise", "grouped"],
     ),
     word(
         "broadcast",
-        "of two operands: `none`, `scalar`, `channel` or `general`",
+        "for an op with two operands, how one is broadcast: `none`, `scalar`, `channel` or `general`",
         &["none", "scalar", "channel", "general"],
     ),
     number(
         "constant_operands",
-        "positions of the operands that are tensors of the model",
+        "positions of the operands that are constant tensors of the model",
     ),
-    number("variable_operands", "positions of the operands that are not"),
+    number("variable_operands", "positions of the operands that are not constant"),
     number(
         WEIGHT_SUM,
-        "of a convolution or a fully connected layer: the largest sum, over the weights of one output, of the distances of \
-         their codes from the zero point. It is checked when the weights have codes",
+        "for a convolution or a fully connected layer: Σ |code − zero point| over the weights of one output, for the output with \
+         the largest sum. It is checked when the weights have codes",
     ),
-    number("axis", "the op's axis or axes, counted from 0"),
-    number("axis_from_end", "the op's axis or axes, -1 being the last"),
+    number("axis", "the axis or axes of the op, counted from 0"),
+    number(
+        "axis_from_end",
+        "the axis or axes of the op, counted from the end, where -1 is the last axis",
+    ),
 ];
 
 /// Splits a name such as `kernel[0]` into the quantity and the position among its values, if there is one.

@@ -101,14 +101,18 @@ fn types(findings: &mut Findings<'_>) {
             true => at(&[&format!("{of}_of"), t.name(), "range"]),
             false => at(&[of, "range"]),
         };
-        let Some(range) = range else { continue };
+        let Some([least, most]) = range else { continue };
         let codes = IntType::from(t);
-        let inside = i64::from(codes.min()) <= range.min && range.max <= i64::from(codes.max());
+        let inside = i64::from(codes.min()) <= least && most <= i64::from(codes.max());
         findings.ensure(inside, &path, || {
-            format!("{range} is not inside {codes}, [{}, {}]", codes.min(), codes.max())
+            format!(
+                "[{least}, {most}] is not inside {codes}, [{}, {}]",
+                codes.min(),
+                codes.max()
+            )
         });
-        findings.ensure(!symmetric || range.contains(0), &path, || {
-            format!("{range} does not contain 0")
+        findings.ensure(!symmetric || (least..=most).contains(&0), &path, || {
+            format!("[{least}, {most}] does not contain 0")
         });
     }
     let own = types.weight_of.iter();

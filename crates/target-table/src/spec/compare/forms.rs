@@ -1,6 +1,6 @@
 //! Compares forms. All keys that describe integers decide the bits of results.
 
-use super::{Changes, Effect, appended, list, one};
+use super::{Changes, Effect, appended, list};
 use crate::spec::{FormRow, Integer, TargetSpec};
 use std::collections::BTreeSet;
 
@@ -12,19 +12,15 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
         .chain(old.op.values().flat_map(|row| row.results.iter().flatten().copied()))
         .chain([Integer::Int32])
         .collect();
-    let names: BTreeSet<&String> = old.form.keys().chain(new.form.keys()).collect();
-    for name in names {
-        let row = format!("form.{name}");
-        match (old.form.get(name), new.form.get(name)) {
-            (Some(old), Some(new)) => both(changes, &row, old, new, &known),
-            (Some(old), None) => changes.row(&row, Effect::AcceptsLess, one(old.kind.name()), None),
-            (None, Some(new)) => changes.row(&row, Effect::AcceptsMore, None, one(new.kind.name())),
-            (None, None) => {}
-        }
-    }
+    changes.rows(
+        "form",
+        [&old.form, &new.form],
+        |row| row.kind.name(),
+        |changes, row, rows| both(changes, row, rows, &known),
+    );
 }
 
-fn both(changes: &mut Changes, row: &str, old: &FormRow, new: &FormRow, known: &BTreeSet<Integer>) {
+fn both(changes: &mut Changes, row: &str, [old, new]: [&FormRow; 2], known: &BTreeSet<Integer>) {
     changes.keys(row, [old, new], &["kind", "output", "per"]);
     changes.choice(row, "kind", [&old.kind, &new.kind], |_, _| Effect::OtherBits);
     // The order of the types has no meaning, so they are compared as sets.

@@ -14,6 +14,7 @@ mod whole;
 
 pub use version::Raise;
 
+use super::parse::overlays;
 use super::{Options, Table, TableError, TargetSpec};
 use serde::Serialize;
 use serde_json::Value;
@@ -117,14 +118,6 @@ impl Comparison {
 
 /// Each value of an option for which one of the tables has an overlay, unless it is the default in both tables.
 fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
-    let of = |spec: &TargetSpec| -> Vec<Options> {
-        let overlays = spec.overlay.iter().filter_map(|(option, values)| {
-            let row = spec.options.get(option)?;
-            let with = |value: &String| Options::from([(option.clone(), row.value_of(value))]);
-            Some(values.keys().map(with).collect::<Vec<_>>())
-        });
-        overlays.flatten().collect()
-    };
     // The default of an option may differ between the tables, so the defaults of both are compared.
     let defaults = |spec: &TargetSpec| -> Vec<Options> {
         let one = |(name, row): (&String, &super::OptionRow)| Options::from([(name.clone(), row.default.clone())]);
@@ -134,7 +127,7 @@ fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
             .map(one)
             .collect()
     };
-    [of(old), of(new), defaults(old), defaults(new)]
+    [overlays(old), overlays(new), defaults(old), defaults(new)]
         .concat()
         .into_iter()
         .collect()
@@ -173,14 +166,7 @@ impl Changes {
     /// Compares a key of a row that is in both tables.
     fn key(&mut self, row: &str, key: &str, effect: Effect, [old, new]: [Option<String>; 2]) {
         if old != new {
-            self.found.push(Change {
-                effect,
-                option: None,
-                row: row.to_owned(),
-                key: Some(key.to_owned()),
-                old,
-                new,
-            });
+            self.add(row, Some(key), effect, [old, new]);
         }
     }
 
@@ -221,11 +207,35 @@ impl Changes {
 
     /// Adds a row that is only in one of the tables, with a short description of the row.
     fn row(&mut self, row: &str, effect: Effect, old: Option<String>, new: Option<String>) {
+        self.add(row, None, effect, [old, new]);
+    }
+
+    /// Compares rows by their names. Rows that are in both tables are compared by `both`. Of a row that is only in one
+    /// of them, `said` is the short description.
+    fn rows<T, S: Display>(
+        &mut self,
+        table: &str,
+        [old, new]: [&BTreeMap<String, T>; 2],
+        said: impl Fn(&T) -> S,
+        both: impl Fn(&mut Changes, &str, [&T; 2]),
+    ) {
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let row = format!("{table}.{name}");
+            match (old.get(name), new.get(name)) {
+                (Some(old), Some(new)) => both(self, &row, [old, new]),
+                (Some(old), None) => self.row(&row, Effect::AcceptsLess, one(said(old)), None),
+                (None, new) => self.row(&row, Effect::AcceptsMore, None, maybe(new.map(&said))),
+            }
+        }
+    }
+
+    fn add(&mut self, row: &str, key: Option<&str>, effect: Effect, [old, new]: [Option<String>; 2]) {
         self.found.push(Change {
             effect,
             option: None,
             row: row.to_owned(),
-            key: None,
+            key: key.map(str::to_owned),
             old,
             new,
         });

@@ -52,13 +52,8 @@ pub(super) fn least(old: &str, raise: Raise) -> String {
         Raise::Patch => 2,
         Raise::None | Raise::Lowered => return old.to_owned(),
     };
-    for (index, number) in numbers.iter_mut().enumerate() {
-        *number = match index.cmp(&part) {
-            std::cmp::Ordering::Less => *number,
-            std::cmp::Ordering::Equal => number.saturating_add(1),
-            std::cmp::Ordering::Greater => 0,
-        };
-    }
+    numbers[part] = numbers[part].saturating_add(1);
+    numbers[part + 1..].fill(0);
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 

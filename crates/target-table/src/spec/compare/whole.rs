@@ -3,7 +3,7 @@
 
 use super::rows::wider;
 use super::{Changes, Effect, Texts, appended, forms, fusions, json, list, maybe, one, rows};
-use crate::spec::{Base, Integer, Overflow, Quantize, SumBlock, TargetSpec, Types};
+use crate::spec::{Base, Integer, OptionRow, Overflow, Quantize, SumBlock, TargetSpec, Types};
 use std::collections::BTreeSet;
 use strait_document::Scalar;
 
@@ -25,24 +25,16 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     }
     codes(changes, &old.types, &new.types);
     sums(changes, old, new);
-    changes.key(
-        "table",
-        "rules",
-        Effect::OtherBits,
-        [list(&old.rules), list(&new.rules)],
-    );
+    let rules = [list(&old.rules), list(&new.rules)];
+    changes.key("table", "rules", Effect::OtherBits, rules);
     changes.keys("quantize", [&resolved(&old.quantize), &resolved(&new.quantize)], &[]);
     forms::compare(changes, old, new);
     rows::compare(changes, old, new);
     changes.keys("passes", [&old.passes, &new.passes], &[]);
     fusions::compare(changes, old, new);
-    changes.key(
-        "host",
-        "islands",
-        Effect::OtherBits,
-        [one(old.host.islands), one(new.host.islands)],
-    );
-    settings(changes, old, new);
+    let islands = [one(old.host.islands), one(new.host.islands)];
+    changes.key("host", "islands", Effect::OtherBits, islands);
+    changes.rows("options", [&old.options, &new.options], |row| row.kind, option);
     let effect = appended(&old.emit, &new.emit, |_| true);
     changes.key("table", "emit", effect, [list(&old.emit), list(&new.emit)]);
 }
@@ -112,43 +104,18 @@ fn sums(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
     }
 }
 
-fn settings(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
-    let names: BTreeSet<&String> = old.options.keys().chain(new.options.keys()).collect();
-    for name in names {
-        let row = format!("options.{name}");
-        let (before, after) = match (old.options.get(name), new.options.get(name)) {
-            (Some(before), Some(after)) => (before, after),
-            (Some(before), None) => {
-                changes.row(&row, Effect::AcceptsLess, one(before.kind), None);
-                continue;
-            }
-            (None, after) => {
-                changes.row(&row, Effect::AcceptsMore, None, maybe(after.map(|row| row.kind)));
-                continue;
-            }
-        };
-        changes.keys(&row, [before, after], &["one_of", "min", "max"]);
-        let values = |values: &Option<Vec<Scalar>>| values.as_ref().and_then(list);
-        let known =
-            |one_of: &Option<Vec<Scalar>>| one_of.iter().flatten().map(Scalar::to_string).collect::<BTreeSet<_>>();
-        let wider =
-            after.one_of.is_none() || before.one_of.is_some() && known(&before.one_of).is_subset(&known(&after.one_of));
-        let more = |wider: bool| {
-            if wider {
-                Effect::AcceptsMore
-            } else {
-                Effect::AcceptsLess
-            }
-        };
-        changes.key(
-            &row,
-            "one_of",
-            more(wider),
-            [values(&before.one_of), values(&after.one_of)],
-        );
-        let wider = after.min.is_none_or(|min| before.min.is_some_and(|old| min <= old));
-        changes.key(&row, "min", more(wider), [maybe(before.min), maybe(after.min)]);
-        let wider = after.max.is_none_or(|max| before.max.is_some_and(|old| old <= max));
-        changes.key(&row, "max", more(wider), [maybe(before.max), maybe(after.max)]);
-    }
+fn option(changes: &mut Changes, row: &str, [old, new]: [&OptionRow; 2]) {
+    changes.keys(row, [old, new], &["one_of", "min", "max"]);
+    let more = |wider: bool| match wider {
+        true => Effect::AcceptsMore,
+        false => Effect::AcceptsLess,
+    };
+    let known = |row: &OptionRow| -> BTreeSet<String> { row.one_of.iter().flatten().map(Scalar::to_string).collect() };
+    let wider = new.one_of.is_none() || old.one_of.is_some() && known(old).is_subset(&known(new));
+    let values = [old, new].map(|row| row.one_of.as_ref().and_then(list));
+    changes.key(row, "one_of", more(wider), values);
+    let wider = new.min.is_none_or(|min| old.min.is_some_and(|old| min <= old));
+    changes.key(row, "min", more(wider), [maybe(old.min), maybe(new.min)]);
+    let wider = new.max.is_none_or(|max| old.max.is_some_and(|old| old <= max));
+    changes.key(row, "max", more(wider), [maybe(old.max), maybe(new.max)]);
 }

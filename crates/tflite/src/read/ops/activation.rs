@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
-use strait_core::op::{Add, Binary, BinaryFunction, Clip, Elu, Function, Identity, LeakyRelu, Mul, Relu, Unary};
+use strait_core::op::{Add, BinaryFunction, Clip, Elu, Function, Identity, LeakyRelu, Mul, Relu};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("RELU", 3, |reader| reader.finish(Relu {}, &[Arg::Operand(0)])),
@@ -33,12 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SQRT", 2, |reader| function(reader, Function::Sqrt)),
     Row::new("RSQRT", 3, |reader| {
         let root = reader.function(Function::Sqrt, &Arg::Operand(0))?;
-        reader.finish(
-            Unary {
-                function: Function::Reciprocal,
-            },
-            &[root],
-        )
+        reader.finish(Function::Reciprocal, &[root])
     }),
     Row::new("SQUARE", 1, |reader| {
         reader.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
@@ -53,14 +48,14 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn function(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    reader.finish(Unary { function }, &[Arg::Operand(0)])
+    reader.finish(function, &[Arg::Operand(0)])
 }
 
 fn clip(reader: &mut OperatorReader<'_, '_>, min: f32, max: f32) -> Result<(), Refusal> {
     reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-/// Computes max(x, 0) + alpha · min(x, 0). If alpha is a single number, this becomes a leaky ReLU.
+/// Reads PReLU: max(x, 0) + alpha · min(x, 0). If alpha is a single number, the operator becomes a leaky ReLU.
 fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     if let Some(alpha) = reader.constant(1)?
@@ -70,17 +65,12 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let above = reader.push(Relu {}, std::slice::from_ref(&x))?;
     let zero = reader.number(&x, 0.0)?;
-    let below = reader.push(
-        Binary {
-            function: BinaryFunction::Minimum,
-        },
-        &[x, zero],
-    )?;
+    let below = reader.binary(BinaryFunction::Minimum, &x, &zero)?;
     let below = reader.times(&below, &Arg::Operand(1))?;
     reader.finish(Add {}, &[above, below])
 }
 
-/// An operator that has a range that training recorded for a quantizer. It has no effect in the float graph.
+/// Reads a fake quantization, whose range was recorded in training. It has no effect in the float graph.
 fn fake_quant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Identity {}, &[Arg::Operand(0)])
 }

@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
         let (op, image) = reader.depth_to_space(&image, side.into(), BlockOrder::Slow)?;
         let image = reader.push(op, &[image])?;
         reader.finish_image(image, Activation::None)
-    }),
+    })
+    .on_one_grid(),
     Row::new("SPACE_TO_DEPTH", 2, |reader| {
         let options = options!(reader, SpaceToDepthOptions);
         let side = option!(options, block_size, 0);
@@ -22,19 +23,21 @@ pub(super) const ROWS: &[Row] = &[
         let (op, image) = reader.space_to_depth(&image, side.into(), BlockOrder::Slow)?;
         let image = reader.push(op, &[image])?;
         reader.finish_image(image, Activation::None)
-    }),
+    })
+    .on_one_grid(),
     Row::new("SPACE_TO_BATCH_ND", 4, |reader| {
         let (block, paddings) = blocks(reader)?;
         reader.finish_space_to_batch(&block, &paddings)
-    }),
+    })
+    .on_one_grid(),
     Row::new("BATCH_TO_SPACE_ND", 4, |reader| {
         let (block, crops) = blocks(reader)?;
         reader.finish_batch_to_space(&block, &crops)
-    }),
+    })
+    .on_one_grid(),
 ];
 
-/// The sides of a block, and its paddings or crops. The operands are x with 3 or 4 axes, the sides, and the paddings or
-/// crops.
+/// The sides of a block (operand 1), and the paddings or crops (operand 2). Operand 0 must have 3 or 4 axes.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
     let rank = reader.rank(0)?;
     let block = reader.known_ints(1, "block")?.unwrap_or_default();

@@ -18,17 +18,17 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Non-maximum suppression. Operands: the boxes as corners; their scores; the largest number of boxes to keep; the
-/// overlap at which a box is dropped; and a score that every kept box has to exceed. Results: the boxes that are kept,
-/// followed by zeros; the scores of these boxes, followed by zeros, if `has_scores` is true; and the number of boxes
-/// that are kept.
+/// Reads a non-maximum suppression. Operands: the boxes as corners; their scores; the largest number of boxes to keep;
+/// the overlap at which a box is dropped; and a score that every kept box has to exceed. Results: the boxes that are
+/// kept, followed by zeros; the scores of these boxes, followed by zeros, if `has_scores` is true; and the number of
+/// boxes that are kept.
 fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() || reader.operand_grid(1).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
     reader.of_rank(0, 2)?;
     reader.of_rank(1, 1)?;
-    let most = super::reduce::known_int(reader, 2, "count")?;
+    let most = reader.given_int(2, "count")?;
     let overlap = reader.known_float(3, "overlap")?;
     let overlap = overlap.filter(|overlap| (0.0..=1.0).contains(overlap));
     let (Some(overlap), 0..) = (overlap, most) else {
@@ -41,7 +41,7 @@ fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<
     let scores = reader.unsqueezed(&Arg::Operand(1), &[0, 1])?;
     let count = Arg::Constant(TensorData::scalar(most));
     // The op drops boxes whose overlap is above the threshold. LiteRT also drops boxes whose overlap equals the
-    // threshold.
+    // threshold, so the op gets the next smaller float as its threshold.
     let share = Arg::Constant(TensorData::scalar(overlap.next_down()));
     let op = NonMaxSuppression { centers: false };
     let rows = reader.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
@@ -59,7 +59,7 @@ fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<
     reader.finish(Cast { to: Elem::I32 }, &[filled])
 }
 
-/// Fills a list up with zeros, and cuts it to `most` elements.
+/// Appends zeros to a list and then cuts it, so that it has `most` elements.
 fn filled_up(reader: &mut OperatorReader<'_, '_>, list: &Arg, most: i64) -> Result<Arg, Refusal> {
     let zero = reader.number(list, 0.0)?;
     let zeros = spread(reader, &zero, &[most])?;

@@ -1,13 +1,13 @@
-//! Reads convolutions. Images have channels last. The axes of the weights have another order in each operator; the
-//! operator's function states it.
+//! Reads convolutions. Images have channels last. The order of the weights' axes differs between operators; the
+//! function for an operator states it.
 
 use super::Row;
 use super::window::{paddings, positive};
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, options};
 use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
-use strait_core::op::{Conv, ConvTranspose, Transpose};
-use strait_core::{Carrier, ReasonCode, WeightZero};
+use strait_core::ReasonCode;
+use strait_core::op::ConvTranspose;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("CONV_2D", 8, conv),
@@ -25,7 +25,7 @@ struct Window {
     activation: Activation,
 }
 
-/// Makes a window from an operator's options. The options must be present. The macro takes the names of the fields for
+/// Makes a window from an operator's options, which must be present. The macro takes the names of the option fields for
 /// strides and for dilations.
 macro_rules! window {
     ($reader:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
@@ -41,7 +41,7 @@ macro_rules! window {
     }};
 }
 
-/// A convolution. `permutation` brings the axes of the weights into the order [O, I, spatial…].
+/// Reads a convolution. `permutation` brings the axes of the weights into the order [O, I, spatial…].
 fn convolution(
     reader: &mut OperatorReader<'_, '_>,
     window: Window,
@@ -52,10 +52,7 @@ fn convolution(
     reader.not_hybrid(0, 1)?;
     reader.of_rank(0, rank)?;
     reader.of_rank(1, rank)?;
-    let turned = Transpose {
-        permutation: permutation.into(),
-    };
-    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let weight = reader.transposed(&Arg::Operand(1), permutation)?;
     let extents = reader.extents(&weight)?;
     let extents: Vec<u64> = extents.iter().map(|&extent| extent.unsigned_abs()).collect();
     let size: Result<SmallVec<[u32; 2]>, _> = extents[2..].iter().map(|&extent| u32::try_from(extent)).collect();
@@ -68,22 +65,18 @@ fn convolution(
         Refusal::invalid(ReasonCode::ConvChannels, text)
     })?;
     let pad = paddings(reader, 0, window.padding, [&size, &window.stride, &window.dilation])?;
-    let op = Conv {
+    let moves = strait_import::Window {
         stride: window.stride,
-        pad,
         dilation: window.dilation,
-        groups,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
+        pad,
     };
     let image = reader.image(&Arg::Operand(0))?;
-    let result = reader.push(op, &[image, weight, Arg::Operand(2)])?;
+    let result = reader.push(moves.convolution(groups), &[image, weight, Arg::Operand(2)])?;
     reader.finish_image(result, window.activation)
 }
 
-/// The number of groups. The file does not state it, so it is computed from the channels of the image and the channels
-/// of a kernel.
+/// The number of groups. The file does not state it, so it is computed from the number of channels of the image and the
+/// number of channels of a kernel.
 fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     let own = weight.get(1).copied().filter(|&own| own > 0)?;
     channels.is_multiple_of(own).then_some(channels / own)
@@ -99,7 +92,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     convolution(reader, window, &[0, 3, 1, 2], grouped)
 }
 
-/// A depthwise convolution. The weights are [1, height, width, channels · multiplier].
+/// Reads a depthwise convolution. The weights are [1, height, width, channels · multiplier].
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -113,7 +106,7 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     })
 }
 
-/// A 3-D convolution. The weights are [depth, height, width, I, O].
+/// Reads a 3-D convolution. The weights are [depth, height, width, I, O].
 fn conv_3d(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -124,13 +117,13 @@ fn conv_3d(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     convolution(reader, window, &[4, 3, 0, 1, 2], grouped)
 }
 
-/// A transposed convolution. The weights are [O, height, width, I].
+/// Reads a transposed convolution. The weights are [O, height, width, I].
 fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(reader, TransposeConvOptions, [stride_h, stride_w], []);
     transposed(reader, window, &[3, 0, 1, 2])
 }
 
-/// A transposed 3-D convolution. The weights are [depth, height, width, O, I].
+/// Reads a transposed 3-D convolution. The weights are [depth, height, width, O, I].
 fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -141,9 +134,9 @@ fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     transposed(reader, window, &[4, 3, 0, 1, 2])
 }
 
-/// A transposed convolution. Operands: the shape of the result, the weights (`permutation` brings their axes into the
-/// order [I, O, spatial…]), the image, and the bias. The padding is that of the forward convolution. If the shape of
-/// the result is larger, elements are added at the end.
+/// Reads a transposed convolution. Operands: the shape of the result, the weights (`permutation` brings their axes into
+/// the order [I, O, spatial…]), the image, and the bias. The padding is that of the forward convolution. If the stated
+/// shape of the result is larger than the result, elements are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));
@@ -153,10 +146,7 @@ fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: 
     reader.of_rank(2, rank)?;
     reader.not_hybrid(2, 1)?;
     let wanted = reader.known_ints(0, "shape")?.unwrap_or_default();
-    let turned = Transpose {
-        permutation: permutation.into(),
-    };
-    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let weight = reader.transposed(&Arg::Operand(1), permutation)?;
     let (kernel, image) = (reader.extents(&weight)?, reader.extents(&Arg::Operand(2))?);
     let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
     let (mut begins, mut ends, mut more) = (Vec::new(), Vec::new(), SmallVec::new());

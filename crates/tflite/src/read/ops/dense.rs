@@ -12,8 +12,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BATCH_MATMUL", 4, batch_matmul),
 ];
 
-/// Computes x · wᵀ + b over the last axis of x, with weights [O, K]. All axes before the last are joined into one,
-/// unless the options say that they are kept.
+/// Reads a fully connected layer: x · wᵀ + b over the last axis of x, with weights [O, K]. All axes before the last are
+/// joined into one, unless the options say that they are kept.
 fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, FullyConnectedOptions);
     if option!(options, weights_format, WeightsFormat::Default) != WeightsFormat::Default {

@@ -1,92 +1,74 @@
-//! Reads elementwise operations on two tensors, broadcast, and sums of several tensors.
+//! Reads elementwise operations on two operands that broadcast, and sums of several tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, option, options};
 use crate::schema::Activation;
 use std::f64::consts::{FRAC_PI_2, PI};
-use strait_core::op::{
-    Add, Binary, BinaryFunction, Cast, Div, Function, Mul, Op, Pow, Reduction, Relation, Select, Sub, Unary,
-};
+use strait_core::op::{Add, BinaryFunction, Cast, Div, Function, Mul, Op, Pow, Reduction, Relation, Select, Sub};
 use strait_core::{Elem, ReasonCode};
 use strait_import::reduction_over;
 
+/// The fused activation that the options of an operator give.
+macro_rules! fused {
+    ($reader:expr, $table:ident) => {{
+        let options = options!($reader, $table);
+        option!(options, fused_activation_function, Activation::None)
+    }};
+}
+
 pub(super) const ROWS: &[Row] = &[
     Row::new("ADD", 5, |reader| {
-        let options = options!(reader, AddOptions);
-        arithmetic(
-            reader,
-            Add {}.into(),
-            option!(options, fused_activation_function, Activation::None),
-        )
+        arithmetic(reader, Add {}, fused!(reader, AddOptions))
     }),
     Row::new("SUB", 5, |reader| {
-        let options = options!(reader, SubOptions);
-        arithmetic(
-            reader,
-            Sub {}.into(),
-            option!(options, fused_activation_function, Activation::None),
-        )
+        arithmetic(reader, Sub {}, fused!(reader, SubOptions))
     }),
     Row::new("MUL", 7, |reader| {
-        let options = options!(reader, MulOptions);
-        arithmetic(
-            reader,
-            Mul::float().into(),
-            option!(options, fused_activation_function, Activation::None),
-        )
+        arithmetic(reader, Mul::float(), fused!(reader, MulOptions))
     }),
     Row::new("DIV", 3, |reader| {
-        let options = options!(reader, DivOptions);
-        arithmetic(
-            reader,
-            Div {}.into(),
-            option!(options, fused_activation_function, Activation::None),
-        )
+        arithmetic(reader, Div {}, fused!(reader, DivOptions))
     }),
-    Row::new("POW", 1, |reader| arithmetic(reader, Pow {}.into(), Activation::None)),
-    Row::new("MAXIMUM", 4, |reader| binary(reader, BinaryFunction::Maximum)),
-    Row::new("MINIMUM", 4, |reader| binary(reader, BinaryFunction::Minimum)),
+    Row::new("POW", 1, |reader| arithmetic(reader, Pow {}, Activation::None)),
+    Row::new("MAXIMUM", 4, |reader| binary(reader, BinaryFunction::Maximum)).on_one_grid(),
+    Row::new("MINIMUM", 4, |reader| binary(reader, BinaryFunction::Minimum)).on_one_grid(),
     Row::new("FLOOR_MOD", 2, |reader| binary(reader, BinaryFunction::Modulo)),
-    Row::new("FLOOR_DIV", 3, floor_div),
-    Row::new("SQUARED_DIFFERENCE", 2, squared_difference),
-    Row::new("ADD_N", 1, add_n),
+    Row::new("FLOOR_DIV", 3, |reader| reader.finish_floor_div()),
+    Row::new("SQUARED_DIFFERENCE", 2, |reader| reader.finish_squared_difference()),
+    Row::new("ADD_N", 1, |reader| reader.finish_from_left(Add {})),
     Row::new("BITWISE_XOR", 1, |reader| binary(reader, BinaryFunction::Xor)),
     Row::new("RIGHT_SHIFT", 1, right_shift),
     Row::new("ATAN2", 1, atan2),
     Row::new("BUCKETIZE", 1, bucketize),
-    Row::new("STABLEHLO_ADD", 1, |reader| of_numbers(reader, Add {}.into())),
-    Row::new("STABLEHLO_MULTIPLY", 1, |reader| {
-        of_numbers(reader, Mul::float().into())
-    }),
+    Row::new("STABLEHLO_ADD", 1, |reader| of_numbers(reader, Add {})),
+    Row::new("STABLEHLO_MULTIPLY", 1, |reader| of_numbers(reader, Mul::float())),
     Row::new("STABLEHLO_MAXIMUM", 1, |reader| {
-        let function = BinaryFunction::Maximum;
-        of_numbers(reader, Binary { function }.into())
+        of_numbers(reader, BinaryFunction::Maximum)
     }),
     Row::new("STABLEHLO_MINIMUM", 1, |reader| {
-        let function = BinaryFunction::Minimum;
-        of_numbers(reader, Binary { function }.into())
+        of_numbers(reader, BinaryFunction::Minimum)
     }),
 ];
 
-fn arithmetic(reader: &mut OperatorReader<'_, '_>, op: Op, activation: Activation) -> Result<(), Refusal> {
+fn arithmetic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>, activation: Activation) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     reader.finish_activated(op, &[Arg::Operand(0), Arg::Operand(1)], activation)
 }
 
 fn binary(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    arithmetic(reader, Binary { function }.into(), Activation::None)
+    arithmetic(reader, function, Activation::None)
 }
 
 /// Reads an operator for which LiteRT has no kernel on codes.
-fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> {
+fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     if [0, 1].iter().any(|&position| reader.operand_grid(position).is_some()) {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
     arithmetic(reader, op, Activation::None)
 }
 
-/// An arithmetic shift to the right. The shift count is limited to the range from 0 to the number of bits of the type
-/// minus one.
+/// Reads an arithmetic shift to the right. The shift count is limited to the range from 0 to the number of bits of the
+/// type minus one.
 fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let most = 8 * reader.ty(0)?.elem.size() - 1;
@@ -94,12 +76,11 @@ fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (none, most) = (reader.number(&by, 0.0)?, reader.number(&by, most as f64)?);
     let by = reader.binary(BinaryFunction::Maximum, &by, &none)?;
     let by = reader.binary(BinaryFunction::Minimum, &by, &most)?;
-    let function = BinaryFunction::ShiftRight;
-    reader.finish(Binary { function }, &[x, by])
+    reader.finish(BinaryFunction::ShiftRight, &[x, by])
 }
 
-/// atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), or that angle plus or minus half a
-/// turn if x is below 0. Zeros have no sign here.
+/// Reads atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), plus or minus half a turn if x
+/// is below 0. The sign of a zero has no effect here.
 fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (y, x) = (Arg::Operand(0), Arg::Operand(1));
@@ -118,14 +99,16 @@ fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_upright, quarter, angle])
 }
 
-/// For each element: the number of boundaries that are not above the element. The boundaries ascend.
+/// Reads an operator that counts, for each element, the boundaries that are not above the element. The boundaries
+/// ascend.
 fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, BucketizeOptions);
     let list = match &options {
         Some(options) => field(options.boundaries())?,
         None => None,
     };
-    // Several operators may share the same list in the file, so each use of it counts towards the budget.
+    // Several operators may share the same list in the file, so its elements count towards the limit each time it is
+    // used.
     reader.room(&[list.as_ref().map_or(0, |list| list.len()) as u64])?;
     let boundaries: Vec<f32> = list.into_iter().flatten().collect();
     if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
@@ -144,44 +127,4 @@ fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let all = reader.number(&above, count as f64)?;
     let places = reader.minus(&all, &above)?;
     reader.finish(Cast { to: Elem::I32 }, &[places])
-}
-
-/// Computes ⌊a / b⌋. For integers, the remainder is subtracted from a before the division.
-fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    reader.one_type([0, 1])?;
-    let (a, b) = (Arg::Operand(0), Arg::Operand(1));
-    if reader.ty(0)?.elem.is_float() {
-        let quotient = reader.over(&a, &b)?;
-        return reader.finish(
-            Unary {
-                function: Function::Floor,
-            },
-            &[quotient],
-        );
-    }
-    let rest = reader.binary(BinaryFunction::Modulo, &a, &b)?;
-    let whole = reader.minus(&a, &rest)?;
-    reader.finish(Div {}, &[whole, b])
-}
-
-fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    reader.one_type([0, 1])?;
-    let difference = reader.minus(&Arg::Operand(0), &Arg::Operand(1))?;
-    reader.finish(Mul::float(), &[difference.clone(), difference])
-}
-
-fn add_n(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let count = reader.operand_count();
-    reader.one_type(0..count)?;
-    if count < 2 {
-        return match reader.has(0) {
-            true => reader.finish_value(&Arg::Operand(0)),
-            false => Err(Refusal::invalid(ReasonCode::MissingOperand, "it has no operand")),
-        };
-    }
-    let mut sum = Arg::Operand(0);
-    for position in 1..count - 1 {
-        sum = reader.plus(&sum, &Arg::Operand(position))?;
-    }
-    reader.finish(Add {}, &[sum, Arg::Operand(count - 1)])
 }

@@ -6,23 +6,25 @@ use strait_core::ReasonCode;
 use strait_core::op::{Gather, GatherNd, Identity, NonZero, Range, Select, Transpose, Unique};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("GATHER", 8, gather),
+    Row::new("GATHER", 8, gather).on_one_grid(),
     Row::new("GATHER_ND", 6, |reader| {
         let places = reader.indices(1)?;
         reader.finish(GatherNd { batch: 0 }, &[Arg::Operand(0), places])
-    }),
+    })
+    .on_one_grid(),
     Row::new("EMBEDDING_LOOKUP", 5, |reader| {
         let places = reader.indices(0)?;
         reader.finish(Gather { axis: 0 }, &[Arg::Operand(1), places])
-    }),
-    Row::new("REVERSE_SEQUENCE", 1, reverse_sequence),
+    })
+    .on_one_grid(),
+    Row::new("REVERSE_SEQUENCE", 1, reverse_sequence).on_one_grid(),
     Row::new("UNIQUE", 1, unique),
     Row::new("RANGE", 2, range),
     Row::new("WHERE", 2, places_of_truths),
     Row::new("ONE_HOT", 1, one_hot),
 ];
 
-/// A gather. The first axes are batch axes, which both operands have; one axis after them is indexed.
+/// Reads a gather. The first axes of both operands are batch axes. The indices apply to the axis after them.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, GatherOptions);
     let rank = reader.rank(0)?;
@@ -51,7 +53,8 @@ fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_reversed(&lengths, batch, time)
 }
 
-/// The distinct elements in the order of their first occurrence, and the index of each element among them.
+/// Reads an operator whose results are the distinct elements, in the order of their first occurrence, and for each
+/// element of the operand, its index among the distinct elements.
 fn unique(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Unique { axis: 0, sorted: false };
     let results = reader.push_all(op, &[Arg::Operand(0)])?;
@@ -69,21 +72,18 @@ fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
 }
 
-/// The positions of all elements that are not 0, one row for each element.
+/// Reads an operator that finds all elements that are not 0. The result has a row with the coordinates of each.
 fn places_of_truths(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let places = reader.push(NonZero {}, &[Arg::Operand(0)])?;
-    reader.finish(
-        Transpose {
-            permutation: [1, 0].as_slice().into(),
-        },
-        &[places],
-    )
+    let permutation = [1, 0].as_slice().into();
+    reader.finish(Transpose { permutation }, &[places])
 }
 
-/// One-hot encoding. Operands: the indices, the depth, the value at the position of the index, and the value elsewhere.
+/// Reads a one-hot encoding. Operands: the indices, the depth, the value at the position of the index, and the value
+/// elsewhere.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, OneHotOptions);
-    let depth = super::reduce::known_int(reader, 1, "depth")?;
+    let depth = reader.given_int(1, "depth")?;
     if depth < 0 {
         return Err(Refusal::invalid(ReasonCode::Axes, format!("its depth is {depth}")));
     }

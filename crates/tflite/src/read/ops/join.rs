@@ -6,9 +6,9 @@ use crate::schema::Activation;
 use strait_core::op::Concat;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("CONCATENATION", 7, concatenation),
-    Row::new("PACK", 5, pack),
-    Row::new("TILE", 3, tile),
+    Row::new("CONCATENATION", 7, concatenation).on_one_grid(),
+    Row::new("PACK", 5, pack).on_one_grid(),
+    Row::new("TILE", 3, tile).on_one_grid(),
 ];
 
 fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {

@@ -3,64 +3,39 @@
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::Elem;
-use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select};
+use strait_core::op::{BinaryFunction, Relation, Select};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("EQUAL", 5, |reader| compare(reader, Relation::Equal, false, false)),
-    Row::new("NOT_EQUAL", 4, |reader| compare(reader, Relation::Equal, false, true)),
-    Row::new("LESS", 3, |reader| compare(reader, Relation::Less, false, false)),
-    Row::new("LESS_EQUAL", 3, |reader| {
-        compare(reader, Relation::LessOrEqual, false, false)
+    Row::new("EQUAL", 5, |reader| compare(reader, Relation::Equal, [0, 1])),
+    Row::new("NOT_EQUAL", 4, |reader| {
+        reader.one_type([0, 1])?;
+        let equal = reader.compare(Relation::Equal, &Arg::Operand(0), &Arg::Operand(1))?;
+        reader.finish_negated(equal)
     }),
-    Row::new("GREATER", 3, |reader| compare(reader, Relation::Less, true, false)),
+    Row::new("LESS", 3, |reader| compare(reader, Relation::Less, [0, 1])),
+    Row::new("LESS_EQUAL", 3, |reader| compare(reader, Relation::LessOrEqual, [0, 1])),
+    Row::new("GREATER", 3, |reader| compare(reader, Relation::Less, [1, 0])),
     Row::new("GREATER_EQUAL", 3, |reader| {
-        compare(reader, Relation::LessOrEqual, true, false)
+        compare(reader, Relation::LessOrEqual, [1, 0])
     }),
     Row::new("LOGICAL_AND", 1, |reader| logic(reader, BinaryFunction::And)),
     Row::new("LOGICAL_OR", 1, |reader| logic(reader, BinaryFunction::Or)),
-    Row::new("LOGICAL_NOT", 1, |reader| {
-        let truth = Arg::Constant(reader.truths(&[], &[true])?);
-        reader.finish(
-            Binary {
-                function: BinaryFunction::Xor,
-            },
-            &[Arg::Operand(0), truth],
-        )
-    }),
-    Row::new("SELECT", 4, |reader| select(reader, true)),
-    Row::new("SELECT_V2", 2, |reader| select(reader, false)),
+    Row::new("LOGICAL_NOT", 1, |reader| reader.finish_negated(Arg::Operand(0))),
+    Row::new("SELECT", 4, |reader| select(reader, true)).on_one_grid(),
+    Row::new("SELECT_V2", 2, |reader| select(reader, false)).on_one_grid(),
 ];
 
-fn compare(
-    reader: &mut OperatorReader<'_, '_>,
-    relation: Relation,
-    turned: bool,
-    negated: bool,
-) -> Result<(), Refusal> {
+fn compare(reader: &mut OperatorReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
-    let args = match turned {
-        false => [Arg::Operand(0), Arg::Operand(1)],
-        true => [Arg::Operand(1), Arg::Operand(0)],
-    };
-    if !negated {
-        return reader.finish(Compare { relation }, &args);
-    }
-    let holds = reader.push(Compare { relation }, &args)?;
-    let truth = Arg::Constant(reader.truths(&[], &[true])?);
-    reader.finish(
-        Binary {
-            function: BinaryFunction::Xor,
-        },
-        &[holds, truth],
-    )
+    reader.finish(relation, &order.map(Arg::Operand))
 }
 
 fn logic(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
+    reader.finish(function, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// A selection. In the older operator, the condition may also be a list with one element for each index of the first
-/// axis.
+/// Reads a selection. If `by_first` is true, as for the older operator, the condition may also be a list with one
+/// element for each index of the first axis.
 fn select(reader: &mut OperatorReader<'_, '_>, by_first: bool) -> Result<(), Refusal> {
     reader.one_type([1, 2])?;
     let mut condition = reader.converted(&Arg::Operand(0), Elem::Bool)?;

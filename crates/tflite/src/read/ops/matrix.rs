@@ -7,7 +7,7 @@ use strait_core::op::{Relation, Select};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MATRIX_DIAG", 1, matrix_diag),
-    Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag),
+    Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag).on_one_grid(),
 ];
 
 /// A matrix of booleans that is true on the diagonal.
@@ -17,7 +17,8 @@ fn diagonal(reader: &mut OperatorReader<'_, '_>, rows: i64, columns: i64) -> Res
     reader.compare(Relation::Equal, &rows, &columns)
 }
 
-/// Makes diagonal matrices: the elements along the last axis become the diagonal, and all other elements are 0.
+/// Reads an operator that makes diagonal matrices: the elements along the last axis become the diagonal, and all other
+/// elements are 0.
 fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -36,7 +37,7 @@ fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[places, columns, zero])
 }
 
-/// Replaces the diagonals of matrices. Operands: the matrices, and their new diagonals.
+/// Reads an operator that replaces the diagonals of matrices. Operands: the matrices, and their new diagonals.
 fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let extents = reader.extents(&Arg::Operand(0))?;
@@ -52,7 +53,8 @@ fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::invalid(ReasonCode::Operands, text));
     }
     let places = diagonal(reader, rows, columns)?;
-    // The elements of the diagonal are laid along the shorter axis, and broadcast along the other axis.
+    // The new diagonal runs along the shorter axis and is broadcast along the other axis. The selection then takes only
+    // its elements at equal row and column.
     let axis = if rows <= columns { -1 } else { -2 };
     let new = reader.unsqueezed(&Arg::Operand(1), &[axis])?;
     reader.finish(Select {}, &[places, new, Arg::Operand(0)])

@@ -1,5 +1,5 @@
-//! The builtin operators, and the ops that they become. There is a row for each operator, and a file for each family of
-//! operators.
+//! Translates the builtin operators to ops. Each operator has a row in a table, and each family of operators has a
+//! file.
 
 mod activation;
 mod block;
@@ -37,6 +37,8 @@ pub(super) struct Row {
     pub(super) map: Map,
     /// True if the operator has states, which are variables among its operands.
     pub(super) has_states: bool,
+    /// True if the kernel only moves or compares codes, and needs the same grid for operands and result.
+    pub(super) keeps_grid: bool,
 }
 
 impl Row {
@@ -46,11 +48,17 @@ impl Row {
             last,
             map,
             has_states: false,
+            keeps_grid: false,
         }
     }
 
     const fn with_states(mut self) -> Row {
         self.has_states = true;
+        self
+    }
+
+    const fn on_one_grid(mut self) -> Row {
+        self.keeps_grid = true;
         self
     }
 }
@@ -83,7 +91,7 @@ const FAMILIES: &[&[Row]] = &[
 pub struct Operator {
     /// The operator's name in the format.
     pub name: &'static str,
-    /// The last version that is read. All earlier versions are read too.
+    /// The last version that is read. All earlier versions are read, too.
     pub last: i32,
 }
 

@@ -3,8 +3,10 @@
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
+use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{Div, Function, Mul, Pow, Reduction, Softmax, Sub};
+use strait_core::op::{BinaryFunction, Div, Function, Mul, Pow, Reduction, Softmax};
+use strait_import::Window;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("SOFTMAX", 4, softmax),
@@ -13,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LOCAL_RESPONSE_NORMALIZATION", 1, local_response),
 ];
 
-/// The softmax of beta · x over the last axis.
+/// Reads the softmax of beta · x over the last axis.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SoftmaxOptions);
     let beta = option!(options, beta, 1.0);
@@ -27,21 +29,15 @@ fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Softmax { axis: -1 }, &[x])
 }
 
-/// The log-softmax: x − max − ln Σ exp(x − max).
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let x = Arg::Operand(0);
-    let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
-    let below = reader.minus(&x, &largest)?;
-    let exponentials = reader.function(Function::Exp, &below)?;
-    let sum = reader.reduced(Reduction::Sum, &exponentials, &[-1])?;
-    let logarithm = reader.function(Function::Log, &sum)?;
-    reader.finish(Sub {}, &[below, logarithm])
+    let (op, args) = reader.log_softmax(&Arg::Operand(0), -1)?;
+    reader.finish(op, &args)
 }
 
-/// The smallest norm by which elements are divided.
+/// If the norm is smaller than this number, elements are divided by this number instead.
 const LEAST_NORM: f64 = 1e-6;
 
-/// Computes x / max(√Σx², 10⁻⁶) over the last axis.
+/// Reads an L2 normalization: x / max(√Σx², 10⁻⁶) over the last axis.
 fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, L2NormOptions);
     let activation = option!(options, fused_activation_function, Activation::None);
@@ -50,11 +46,12 @@ fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     let sum = reader.reduced(Reduction::Sum, &squares, &[-1])?;
     let norm = reader.function(Function::Sqrt, &sum)?;
     let least = reader.number(&norm, LEAST_NORM)?;
-    let norm = reader.binary(strait_core::op::BinaryFunction::Maximum, &norm, &least)?;
+    let norm = reader.binary(BinaryFunction::Maximum, &norm, &least)?;
     reader.finish_activated(Div {}, &[x, norm], activation)
 }
 
-/// Computes x · (bias + alpha · Σx²)^−beta. The sum is over the channels that are up to `radius` away.
+/// Reads a local response normalization: x · (bias + alpha · Σx²)^−beta. The sum is over the channels that are at most
+/// `radius` away.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, LocalResponseNormalizationOptions);
     let radius = option!(options, radius, 0);
@@ -68,19 +65,12 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
     let x = Arg::Operand(0);
     let squares = reader.times(&x, &x)?;
-    // The channels become the height of an image with one channel, [N, H·W, C] → [N, 1, H·W, C], because a pool can sum
-    // along that axis.
+    // A pool can only sum along the axes of an image. So the channels become the height of an image with one channel,
+    // [N, H·W, C] → [N, 1, H·W, C].
     let extents = reader.extents(&x)?;
     let flat = reader.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
     let size = 2 * radius + 1;
-    let pool = strait_core::op::AveragePool {
-        size: smallvec::smallvec![1, size],
-        stride: smallvec::smallvec![1, 1],
-        pad: smallvec::smallvec![0, radius, 0, radius],
-        dilation: smallvec::smallvec![1, 1],
-        ceil: false,
-        count_include_pad: true,
-    };
+    let pool = Window::dense(smallvec![0, radius, 0, radius]).average_pool(smallvec![1, size], false, true);
     let mean = reader.push(pool, &[flat])?;
     let sum = reader.scaled(&mean, f64::from(alpha) * f64::from(size))?;
     let sum = reader.shifted(&sum, bias.into())?;

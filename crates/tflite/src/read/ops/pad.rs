@@ -7,25 +7,26 @@ use strait_core::ReasonCode;
 use strait_core::op::{Pad, PadMode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("PAD", 6, |reader| pad(reader, 0.0)),
+    Row::new("PAD", 6, |reader| pad(reader, 0.0)).on_one_grid(),
     Row::new("PADV2", 6, |reader| {
         let value = value(reader)?;
         pad(reader, value)
-    }),
+    })
+    .on_one_grid(),
     Row::new("DILATE", 1, dilate),
-    Row::new("MIRROR_PAD", 3, mirror_pad),
+    Row::new("MIRROR_PAD", 3, mirror_pad).on_one_grid(),
 ];
 
 /// The number to pad with, which is operand 2.
 fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
     match reader.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
-        false if !reader.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(reader, 2, "value")? as f32),
+        false if !reader.ty(2)?.elem.is_float() => Ok(reader.given_int(2, "value")? as f32),
         _ => Ok(reader.known_float(2, "value")?.unwrap_or(0.0)),
     }
 }
 
-/// Dilation: inserts a gap between neighbouring elements. If neighbours get a distance of d, an axis of n elements
-/// becomes an axis of (n − 1)·d + 1 elements.
+/// Reads a dilation, which inserts gaps between neighbouring elements. If neighbours get a distance of d, an axis of n
+/// elements becomes an axis of (n − 1)·d + 1 elements.
 fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -79,7 +80,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>, value: f32) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Padding that mirrors at the border. With `SYMMETRIC`, the element at the border is repeated.
+/// Reads padding that mirrors at the border. With `SYMMETRIC`, the element at the border is repeated.
 fn mirror_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, MirrorPadOptions);
     let (begins, ends) = amounts(reader)?;

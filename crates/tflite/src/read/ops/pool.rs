@@ -6,15 +6,16 @@ use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options
 use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
 use strait_core::ReasonCode;
-use strait_core::op::{AveragePool, Function, MaxPool};
+use strait_core::op::{Function, Op};
+use strait_import::Window;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("AVERAGE_POOL_2D", 3, |reader| pool(reader, Kind::Average)),
-    Row::new("MAX_POOL_2D", 3, |reader| pool(reader, Kind::Max)),
+    Row::new("AVERAGE_POOL_2D", 3, |reader| pool(reader, Kind::Average)).on_one_grid(),
+    Row::new("MAX_POOL_2D", 3, |reader| pool(reader, Kind::Max)).on_one_grid(),
     Row::new("L2_POOL_2D", 1, |reader| pool(reader, Kind::Root)),
 ];
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Average,
     Max,
@@ -40,36 +41,18 @@ fn pool(reader: &mut OperatorReader<'_, '_>, kind: Kind) -> Result<(), Refusal> 
     let padding = option!(options, padding, Padding::Same);
     let activation = option!(options, fused_activation_function, Activation::None);
     let pad = paddings(reader, 0, padding, [&size, &stride, &dilation])?;
+    let window = Window { stride, dilation, pad };
     let mut image = reader.image(&Arg::Operand(0))?;
-    let result = match kind {
-        Kind::Max => {
-            let op = MaxPool {
-                size,
-                stride,
-                pad,
-                dilation,
-                ceil: false,
-            };
-            reader.push(op, &[image])?
-        }
-        Kind::Average | Kind::Root => {
-            if matches!(kind, Kind::Root) {
-                image = reader.times(&image, &image)?;
-            }
-            let op = AveragePool {
-                size,
-                stride,
-                pad,
-                dilation,
-                ceil: false,
-                count_include_pad: false,
-            };
-            let mean = reader.push(op, &[image])?;
-            match kind {
-                Kind::Root => reader.function(Function::Sqrt, &mean)?,
-                _ => mean,
-            }
-        }
+    if kind == Kind::Root {
+        image = reader.times(&image, &image)?;
+    }
+    let op: Op = match kind {
+        Kind::Max => window.max_pool(size, false).into(),
+        Kind::Average | Kind::Root => window.average_pool(size, false, false).into(),
     };
+    let mut result = reader.push(op, &[image])?;
+    if kind == Kind::Root {
+        result = reader.function(Function::Sqrt, &result)?;
+    }
     reader.finish_image(result, activation)
 }

@@ -1,14 +1,14 @@
-//! Reads recurrent layers over whole sequences. The product of the input and its weights becomes one matrix product
-//! over all steps, before the layer.
+//! Reads recurrent layers over whole sequences. The inputs of all steps are multiplied by the input weights in one
+//! matrix product before the layer.
 //!
 //! LiteRT keeps the states of such a layer in variables from one run to the next; before the first run they are 0. Here
-//! every run begins with states of 0, as it does in the model from which the file was converted.
+//! every run begins with states of 0, as in the model from which the file was converted.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
 use strait_core::ReasonCode;
-use strait_core::op::{self, Activations, Bound, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
+use strait_core::op::{self, Activations, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("UNIDIRECTIONAL_SEQUENCE_LSTM", 3, lstm).with_states(),
@@ -79,7 +79,7 @@ fn rnn_of_both(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish_both(reader, [forward, backward], by_time, is_merged)
 }
 
-/// The input with the time axis first. If `by_time` is false, the batch axis is first in the file.
+/// The input with the time axis first. If `by_time` is false, the batch axis comes first in the file.
 fn sequence(reader: &mut OperatorReader<'_, '_>, by_time: bool) -> Result<Arg, Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -109,19 +109,19 @@ fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<()
 struct OfLstm {
     inner: op::Activation,
     parameter: f32,
-    bound: Bound,
+    bound: f32,
 }
 
 fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
-    // Without an activation, LiteRT's kernel multiplies with the wrong numbers: the values of another gate are still in
-    // the buffer where the states should be.
+    // Without an activation, LiteRT's kernel uses the wrong numbers: the buffer for the states still has the values of
+    // another gate.
     if activation == Activation::None {
         return Err(Refusal::unsupported(
             "its states go through no function, which LiteRT does not compute",
         ));
     }
     let (inner, parameter) = function(activation)?;
-    let bound = if clip > 0.0 { Bound(clip) } else { Bound::NONE };
+    let bound = if clip > 0.0 { clip } else { f32::INFINITY };
     Ok(OfLstm {
         inner,
         parameter,
@@ -153,8 +153,8 @@ fn lstm_layer(
     for position in first..peephole {
         reader.not_hybrid(0, position)?;
     }
-    // If gate i has no weights of its own, the gate is 1 − f. Since 1 − sigmoid(z) is sigmoid(−z), its weights are
-    // those of f with the sign changed.
+    // If the operands for gate i are absent, the gate is 1 − f. Since 1 − sigmoid(z) is sigmoid(−z), the weights of
+    // gate i are those of gate f with the opposite sign.
     let is_coupled = !reader.has(first);
     let weight = gates(reader, first, is_coupled)?;
     let bias = gates(reader, bias, is_coupled)?;
@@ -179,8 +179,8 @@ fn lstm_layer(
     reader.push(op, &[before, state, lengths, h, c, peepholes])
 }
 
-/// Concatenates the operands for the gates i, f, c and o, which begin at position `first`, in the order of the IR: i,
-/// o, f, c.
+/// Concatenates the operands for the gates. In the file, they begin at position `first`, in the order i, f, c, o; the
+/// IR has the order i, o, f, c.
 fn gates(reader: &mut OperatorReader<'_, '_>, first: usize, is_coupled: bool) -> Result<Arg, Refusal> {
     if let Some(missing) = (first + 1..first + 4).find(|&gate| !reader.has(gate)) {
         let text = format!("operand {missing} is missing");
@@ -230,11 +230,11 @@ fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op
         beta: vec![0.0; N],
         clip: f32::INFINITY,
         coupled: false,
-        cell_clip: Bound::NONE,
+        cell_clip: f32::INFINITY,
     }
 }
 
-/// The activation function of the states, with its parameter.
+/// The activation function of the states, and its parameter.
 fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     match activation {
         Activation::None => Ok((op::Activation::Affine, 1.0)),
@@ -246,8 +246,8 @@ fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     }
 }
 
-/// Makes the states `[steps, 1, batch, hidden]` a result of the node. The result's axes have the same order as those of
-/// the input.
+/// Makes the states `[steps, 1, batch, hidden]` a result of the node. The axes of the result have the same order as
+/// those of the input.
 fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by_time: bool) -> Result<(), Refusal> {
     let squeeze = Squeeze {
         axes: [1].as_slice().into(),
@@ -260,8 +260,8 @@ fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by
     reader.finish_result(position, Transpose { permutation }, &[states])
 }
 
-/// Makes the states of both directions two results. If `is_merged` is true, they are one result, joined along the last
-/// axis.
+/// Makes the states of both directions two results of the node. If `is_merged` is true, they become one result, joined
+/// along the last axis.
 fn finish_both(
     reader: &mut OperatorReader<'_, '_>,
     states: [Arg; 2],

@@ -2,15 +2,15 @@
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
+use strait_core::Elem;
 use strait_core::op::{ArgReduce, Cast, Cumulative, Extreme, Reduction, Running, TopK};
-use strait_core::{Elem, ReasonCode};
 use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MEAN", 3, |reader| reduce(reader, Reduction::Mean)),
     Row::new("SUM", 2, |reader| reduce(reader, Reduction::Sum)),
-    Row::new("REDUCE_MAX", 3, |reader| reduce(reader, Reduction::Max)),
-    Row::new("REDUCE_MIN", 3, |reader| reduce(reader, Reduction::Min)),
+    Row::new("REDUCE_MAX", 3, |reader| reduce(reader, Reduction::Max)).on_one_grid(),
+    Row::new("REDUCE_MIN", 3, |reader| reduce(reader, Reduction::Min)).on_one_grid(),
     Row::new("REDUCE_PROD", 2, |reader| reduce(reader, Reduction::Product)),
     Row::new("REDUCE_ANY", 1, |reader| truths(reader, Reduction::Max)),
     Row::new("REDUCE_ALL", 1, |reader| truths(reader, Reduction::Min)),
@@ -43,7 +43,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     }
 }
 
-/// Reduces booleans, which are converted to integers.
+/// Reads a reduction of booleans, which are converted to integers.
 fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let (axes, keeps) = axes(reader)?;
     if axes.is_empty() {
@@ -54,19 +54,8 @@ fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     reader.finish(Cast { to: Elem::Bool }, &[reduced])
 }
 
-/// The number in an operand that is a single integer.
-pub(super) fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
-    match reader.known_ints(position, what)?.as_deref() {
-        Some(&[number]) => Ok(number),
-        other => {
-            let text = format!("its {what} is {:?}, and not one number", other.unwrap_or_default());
-            Err(Refusal::invalid(ReasonCode::OperandType, text))
-        }
-    }
-}
-
 fn place(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
-    let axis = known_int(reader, 1, "axis")?;
+    let axis = reader.given_int(1, "axis")?;
     let op = ArgReduce {
         extreme,
         axis,
@@ -83,7 +72,7 @@ fn cumsum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, CumsumOptions);
     let op = Cumulative {
         of: Running::Sum,
-        axis: known_int(reader, 1, "axis")?,
+        axis: reader.given_int(1, "axis")?,
         exclusive: option!(options, exclusive, false),
         reverse: option!(options, reverse, false),
     };
@@ -91,7 +80,7 @@ fn cumsum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let k = known_int(reader, 1, "count")?;
+    let k = reader.given_int(1, "count")?;
     let op = TopK {
         k,
         axis: -1,

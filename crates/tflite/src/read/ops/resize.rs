@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
             option!(options, half_pixel_centers, false),
         );
         resize(reader, ResizeMode::Linear, corners, centers)
-    }),
+    })
+    .on_one_grid(),
     Row::new("RESIZE_NEAREST_NEIGHBOR", 4, |reader| {
         let options = options!(reader, ResizeNearestNeighborOptions);
         let (corners, centers) = (
@@ -22,11 +23,12 @@ pub(super) const ROWS: &[Row] = &[
             option!(options, half_pixel_centers, false),
         );
         resize(reader, ResizeMode::Nearest, corners, centers)
-    }),
+    })
+    .on_one_grid(),
 ];
 
-/// Resizes an image. Operands: the image, and its new height and width. In nearest mode, the coordinate (x + ½)·s or
-/// x·s is rounded down; with aligned corners, x·s is rounded to the nearest integer.
+/// Reads a resize of an image. Operands: the image, and its new height and width. In nearest mode, the coordinate (x +
+/// ½)·s or x·s is rounded down; with aligned corners, x·s is rounded to the nearest integer.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
     reader.of_rank(0, 4)?;
     let sizes = reader.known_ints(1, "size")?.unwrap_or_default();

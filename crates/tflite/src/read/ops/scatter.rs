@@ -1,4 +1,4 @@
-//! Reads operators that put elements or slices into a tensor.
+//! Reads operators that write elements or slices into a tensor.
 
 use super::Row;
 use super::shape::spread;
@@ -9,7 +9,7 @@ use strait_core::{Elem, ReasonCode};
 pub(super) const ROWS: &[Row] = &[
     Row::new("SCATTER_ND", 1, scatter_nd),
     Row::new("SPARSE_TO_DENSE", 3, sparse_to_dense),
-    Row::new("DYNAMIC_UPDATE_SLICE", 6, update_slice),
+    Row::new("DYNAMIC_UPDATE_SLICE", 6, update_slice).on_one_grid(),
     Row::new("SEGMENT_SUM", 1, segment_sum),
     Row::new("UNSORTED_SEGMENT_SUM", 1, |reader| segments(reader, Combination::Add)),
     Row::new("UNSORTED_SEGMENT_PROD", 1, |reader| {
@@ -27,8 +27,8 @@ fn operands(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// Combines slices into a tensor that is filled with one number. Along the last axis, `places` has the coordinates of a
-/// slice. Integers are combined as i64, and converted back to the type of the updates.
+/// Combines slices with a tensor whose elements are all the same number. The last axis of `places` has the coordinates
+/// of a slice. Integers are combined as i64, and converted back to the type of the updates.
 fn combined(
     reader: &mut OperatorReader<'_, '_>,
     combine: Combination,
@@ -53,8 +53,8 @@ fn combined(
     reader.converted(&result, elem)
 }
 
-/// Scatters updates into a tensor of zeros. Operands: places, updates, and the shape of the result. Updates for the
-/// same place are added.
+/// Reads an operator that scatters updates into a tensor of zeros. Operands: the places, the updates, and the shape of
+/// the result. Updates for the same place are added.
 fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
     let places = reader.indices(0)?;
@@ -62,8 +62,8 @@ fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Makes a dense tensor. Operands: the places, the shape of the result, the elements at these places (or one element
-/// for all of them), and the element for all other places.
+/// Reads an operator that makes a dense tensor from a sparse one. Operands: the places, the shape of the result, the
+/// elements at these places (or one element for all of them), and the element for all other places.
 fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([2, 3])?;
     let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
@@ -89,8 +89,9 @@ fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[base, places, elements])
 }
 
-/// Writes a slice into x. Operands: x, the slice, and where it begins. If the slice would lie partly outside of x, its
-/// begin is moved so that it lies inside. The last axes need no coordinate if the slice fills them.
+/// Reads an operator that writes a slice into x. Operands: x, the slice, and the position where it begins. If a part of
+/// the slice would lie outside of x, the slice is moved so that all of it lies inside. The last axes need no coordinate
+/// if the slice fills them.
 fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
@@ -136,8 +137,8 @@ fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
 }
 
-/// Sums rows by segment. For each row there is the number of its segment. From one row to the next, this number
-/// increases by at most 1.
+/// Reads a sum of rows by segment. The second operand has the number of the segment of each row. From one row to the
+/// next, this number increases by at most 1.
 fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let numbers = reader.known_ints(1, "segments")?.unwrap_or_default();
     let mut next = 0;
@@ -160,10 +161,10 @@ fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Combines slices by segment. Operands: x, the segment of each slice, and the number of segments. A slice whose
-/// segment is negative is ignored.
+/// Reads an operator that combines the slices of each segment. Operands: x, the segment of each slice, and the number
+/// of segments. A slice whose segment is negative is ignored.
 fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
-    let count = super::reduce::known_int(reader, 2, "count")?;
+    let count = reader.given_int(2, "count")?;
     let axes = reader.rank(1)?;
     let mut shape = vec![count];
     shape.extend(reader.extents(&Arg::Operand(0))?.get(axes..).unwrap_or_default());
@@ -188,7 +189,7 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     }
 }
 
-/// The result for a segment without elements.
+/// The result for a segment that has no slices.
 fn neutral(combine: Combination, elem: Elem) -> Result<f64, Refusal> {
     let ends = match elem {
         Elem::F32 => (f32::MIN.into(), f32::MAX.into()),

@@ -6,11 +6,11 @@ use strait_core::op::{Expand, Relation, Reshape, ShapeOf, Squeeze, Transpose, Un
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RESHAPE", 1, reshape),
-    Row::new("SQUEEZE", 2, squeeze),
-    Row::new("EXPAND_DIMS", 1, expand_dims),
-    Row::new("TRANSPOSE", 8, transpose),
-    Row::new("BROADCAST_TO", 4, broadcast_to),
+    Row::new("RESHAPE", 1, reshape).on_one_grid(),
+    Row::new("SQUEEZE", 2, squeeze).on_one_grid(),
+    Row::new("EXPAND_DIMS", 1, expand_dims).on_one_grid(),
+    Row::new("TRANSPOSE", 8, transpose).on_one_grid(),
+    Row::new("BROADCAST_TO", 4, broadcast_to).on_one_grid(),
     Row::new("BROADCAST_ARGS", 1, broadcast_args),
     Row::new("SHAPE", 1, shape),
     Row::new("RANK", 1, rank),
@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("FILL", 5, fill),
 ];
 
-/// A reshape. The shape is an operand or an option. If the shape is computed at run time, the reshape becomes another
-/// op.
+/// Reads a reshape. The shape is an operand or an option. If the shape is computed at run time, the op gets it as an
+/// operand.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.has(1)
         && let Some(known) = reader.late_list(1)?
@@ -37,7 +37,7 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
     let extents = reader.ty(0)?.shape;
-    // Files that are older than scalars in the format write the shape of a scalar as [0].
+    // Files that were written before the format had scalars have the shape [0] for a scalar.
     if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
         shape.clear();
     }
@@ -69,7 +69,7 @@ fn squeeze(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn expand_dims(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = super::reduce::known_int(reader, 1, "axis")?;
+    let axis = reader.given_int(1, "axis")?;
     let axes = std::iter::once(axis).collect();
     reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
 }
@@ -83,26 +83,22 @@ fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(known) = reader.late_list(1)? {
-        let args = reader.late_operands(&[1])?;
-        return reader.finish(Expand { shape: known.into() }, &args);
-    }
-    let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
-    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    let (shape, args) = reader.shape_operand(1, ReasonCode::Axes)?;
+    reader.finish(Expand { shape: shape.into() }, &args)
 }
 
-/// The shape of the operand. Known extents are constants, so that everything that is computed from them is constant
-/// too.
+/// Reads an operator whose result is the shape of the operand. Known extents become constants, so that everything
+/// computed from them is constant, too.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader.result_elem(0)?;
     let ty = reader.ty(0)?;
-    if let Some(dims) = ty.dims() {
-        let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
-        let numbers = Arg::Constant(reader.integers(&[numbers.len() as u64], &numbers)?);
-        let shape = reader.converted(&numbers, to)?;
-        return reader.finish_value(&shape);
-    }
-    let shape = reader.push(ShapeOf {}, &[Arg::Operand(0)])?;
+    let shape = match ty.dims() {
+        Some(dims) => {
+            let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
+            Arg::Constant(reader.integers(&[numbers.len() as u64], &numbers)?)
+        }
+        None => reader.push(ShapeOf {}, &[Arg::Operand(0)])?,
+    };
     let shape = reader.converted(&shape, to)?;
     reader.finish_value(&shape)
 }
@@ -113,22 +109,20 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&rank)
 }
 
-/// A tensor that is filled with one number. If the number is known, the tensor is a constant; otherwise each run
-/// broadcasts the number.
+/// A tensor whose elements are all the same number. If the number is known, the tensor is a constant; otherwise each
+/// run broadcasts the number.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-    let ones = vec![1; shape.len()];
-    let number = reader.reshaped(number, &ones)?;
+    let number = reader.reshaped(number, &vec![1; shape.len()])?;
     reader.push(Expand { shape: shape.into() }, &[number])
 }
 
 fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<(), Refusal> {
-    let ones = vec![1; shape.len()];
-    let number = reader.reshaped(number, &ones)?;
+    let number = reader.reshaped(number, &vec![1; shape.len()])?;
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
-/// The shape to which two shapes are broadcast. For each axis it is the first extent if that is not 1, and otherwise
-/// the second extent.
+/// Reads an operator that computes the common shape to which two shapes broadcast. For each axis, it is the first
+/// extent if that is not 1, and otherwise the second extent.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;
@@ -162,7 +156,7 @@ fn zeros_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     filled(reader, &zero, &extents)
 }
 
-/// A tensor that is filled with one number. Operands: the shape, and the number.
+/// Reads an operator that fills a tensor with one number. Operands: the shape, and the number.
 fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
     filled(reader, &Arg::Operand(1), &shape)

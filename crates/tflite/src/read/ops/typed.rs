@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("DEQUANTIZE", 9, dequantize),
 ];
 
-/// A cast. Codes are refused: the operator would convert the codes themselves, but our graph has the numbers that the
-/// codes stand for.
+/// Reads a cast. Operands with codes are refused: the operator would convert the codes themselves, but our graph has
+/// the numbers that the codes stand for.
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() || reader.result_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -28,8 +28,8 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Reinterprets the bits of numbers as another type of the same width. Between integers of the same width, a cast keeps
-/// all bits.
+/// Reads an operator that reinterprets the bits of numbers as another type of the same width. Between integers of the
+/// same width, a cast keeps all bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let of_file = |tensor: Option<&Tensor>| tensor.and_then(|tensor| elem(tensor.elem).ok());
@@ -49,8 +49,8 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Quantizes real numbers, or requantizes codes to another grid. In our graph the real numbers only get the grid of the
-/// result, to which they are rounded.
+/// Reads an operator that quantizes real numbers, or requantizes codes to another grid. In our graph, it only gives the
+/// real numbers the grid of the result, to which they are rounded.
 fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.result_grid(0).is_none() || !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::invalid(
@@ -61,7 +61,7 @@ fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Identity {}, &[Arg::Operand(0)])
 }
 
-/// Converts codes, or 16-bit floats, to f32.
+/// Reads an operator that converts codes, or 16-bit floats, to f32.
 fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.ty(0)?.elem.is_float() {
         true => reader.finish(Identity {}, &[Arg::Operand(0)]),

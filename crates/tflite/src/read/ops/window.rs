@@ -1,19 +1,20 @@
-//! Windows that slide over an image: strides, and the paddings that `SAME` stands for.
+//! Reads the windows that slide over an image: strides, and the amounts of padding that `SAME` stands for.
 
 use crate::read::operator_reader::{OperatorReader, Refusal};
 use crate::schema::Padding;
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
+use strait_import::same_padding;
 
-/// A number of the options that must be positive.
+/// A number from the options, which must be positive.
 pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
     let found = u32::try_from(number).ok().filter(|&number| number > 0);
     found.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("its {what} is {number}")))
 }
 
-/// The paddings of a window over the spatial axes of an operand with channels last: first the amounts before all axes,
-/// then those after. `SAME` stands for paddings that give ⌈extent / stride⌉ windows; if the total is odd, one more is
-/// added after the axis.
+/// The amounts of padding of a window over the spatial axes of an operand with channels last: first the amounts before
+/// all axes, then those after. `SAME` stands for padding with which there are ⌈extent / stride⌉ windows along an axis.
+/// If the sum of both amounts is odd, the amount after the axis is larger by one.
 pub(super) fn paddings(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -31,13 +32,9 @@ pub(super) fn paddings(
             let text = "the padding depends on a symbolic dimension; bind it to a number";
             Refusal::invalid(ReasonCode::SymbolicWindow, text)
         })?;
-        let [size, stride, dilation] = [size[axis], stride[axis], dilation[axis]].map(u128::from);
-        let extent = u128::from(extent);
-        let reach = size.saturating_sub(1) * dilation + 1;
-        let windows = extent.div_ceil(stride.max(1));
-        let total = (windows.saturating_sub(1) * stride + reach).saturating_sub(extent);
-        let total = u32::try_from(total)
-            .map_err(|_| Refusal::invalid(ReasonCode::Window, format!("the window does not fit axis {}", axis + 1)))?;
+        let total = same_padding(extent, size[axis].into(), stride[axis], dilation[axis]);
+        let misfit = || format!("the window does not fit axis {}", axis + 1);
+        let total = total.ok_or_else(|| Refusal::invalid(ReasonCode::Window, misfit()))?;
         pad[axis] = total / 2;
         pad[axis + axes] = total - total / 2;
     }

@@ -1,34 +1,23 @@
 //! The grids of the weights of two products whose shifted sums are added: both sums have to be on the same grid.
 
 use super::multiplied::{self, Weights};
-use crate::annotate::settings::Annotation;
+use crate::annotate::state::PassContext;
 use std::cmp::Ordering;
-use strait_core::{Failure, GraphId, Module, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
+use strait_core::{Failure, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
 use strait_requantize::Per;
 
 /// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
 /// those of another node, its grid is made coarser so that the sums of both nodes have the same grid ([`equal_sums`]).
-pub(crate) fn weights(
-    module: &Module,
-    graph: GraphId,
-    how: &Annotation<'_>,
-    table: &QuantTable,
-    id: NodeId,
-) -> Result<Option<Weights>, Failure> {
-    let own = multiplied::weights(module, graph, how, table, id)?;
-    let partner = module.graph(graph).and_then(|g| how.roles().shifted_partner(g, id));
+pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
+    let own = multiplied::weights(context, table, id)?;
+    let partner = context.how.roles().shifted_partner(context.graph, id);
     let Some((partner, Some(Weights::Grid(params, raised)))) = partner.zip(Some(&own)) else {
         return Ok(own);
     };
-    let Some(Weights::Grid(others, _)) = multiplied::weights(module, graph, how, table, partner)? else {
+    let Some(Weights::Grid(others, _)) = multiplied::weights(context, table, partner)? else {
         return Ok(own);
     };
-    let scale = |id| {
-        table
-            .params_of(id, Port::Operand(0))?
-            .as_tensor()
-            .map(|(scale, _)| scale)
-    };
+    let scale = |id| Some(table.params_of(id, Port::Operand(0))?.as_tensor()?.0);
     let (Some(x), Some(y)) = (scale(id), scale(partner)) else {
         return Ok(own);
     };

@@ -1,10 +1,10 @@
 //! The grids of weights that are multiplied with codes.
 
-use super::product::{Product, Scales, result_scale};
-use crate::annotate::settings::Annotation;
-use crate::annotate::state::Raised;
+use super::product::{Product, Scales, are_finite, result_scale};
+use crate::annotate::state::{PassContext, Raised};
 use strait_core::{
-    Failure, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+    Failure, Graph, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
+    refused,
 };
 use strait_target::spec::Recipe;
 
@@ -30,19 +30,12 @@ pub(crate) enum Weights {
 ///   scale.
 /// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is the
 ///   code that gives min W the first code.
-pub(crate) fn weights(
-    module: &Module,
-    graph: GraphId,
-    how: &Annotation<'_>,
-    table: &QuantTable,
-    id: NodeId,
-) -> Result<Option<Weights>, Failure> {
-    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
+    let PassContext { module, graph, how, .. } = *context;
+    let Some(node) = graph.node(id) else {
         return Ok(None);
     };
-    let reads = table
-        .scheme_of(id, Port::Operand(0))
-        .and_then(|scheme| scheme.elem()?.int_type());
+    let reads = table.scheme_of(id, Port::Operand(0)).and_then(Scheme::int_type);
     let row = reads.and_then(|t| how.spec.row_for(node.op.term(), t.into()));
     let Some(Recipe::MultiplyAccumulate { weight_grid, .. }) = row.and_then(|(_, row)| row.recipe) else {
         return Ok(None);
@@ -52,13 +45,11 @@ pub(crate) fn weights(
         return Ok(None);
     };
     let tensor = |index: usize| {
-        let value: ValueId = node.inputs.get(index).copied().flatten()?;
+        let value: ValueId = node.input(index)?;
         Some(module.constant(graph, value)?.to_f32())
     };
     let values = tensor(1).ok_or_else(|| Failure::defect("its weights are not constants"))??;
-    if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
-    }
+    are_finite(&values)?;
     let Some((x_scale, _)) = x.as_tensor() else {
         return Ok(None);
     };
@@ -85,7 +76,7 @@ pub(crate) fn weights(
     let ends = product.ends()?;
     let least = product.least(&ends, row.and_then(|(_, row)| row.accumulator));
     if product.bias.iter().any(|b| !b.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
+        return refused(ReasonCode::WeightNotFinite, "a bias is NaN or infinite");
     }
     let raised = product.raised(&least)?;
     match product.scales(&least)? {
@@ -111,15 +102,10 @@ fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
         return Ok(());
     }
     let text = "no shift leads from the grids that its operand and weights are given to that of its result";
-    Err(Reason::new(ReasonCode::NoShift, text))
+    refused(ReasonCode::NoShift, text)
 }
 
 fn channels(module: &Module, node: &Node, graph: &Graph) -> usize {
-    let weight = node
-        .inputs
-        .get(1)
-        .copied()
-        .flatten()
-        .and_then(|v| module.constant(graph, v));
+    let weight = node.input(1).and_then(|v| module.constant(graph, v));
     weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
 }

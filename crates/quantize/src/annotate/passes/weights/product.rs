@@ -7,7 +7,7 @@ use crate::observers::{GridKind, ObserverChoice};
 use crate::statistics::Statistics;
 use std::borrow::Cow;
 use strait_core::{
-    Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
+    Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId, refused,
 };
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_requantize::scales::{next_power_of_two, zero_of};
@@ -45,11 +45,6 @@ impl Product<'_> {
         matches!(self.scheme.policy().per(), Granularity::Channel { .. })
     }
 
-    /// The first and the last code that weights may use.
-    fn codes(&self) -> [f64; 2] {
-        self.scheme.range().unwrap_or([-127, 127]).map(|q| q as f64)
-    }
-
     /// The smallest scale of weights with which the scale of the sums is an f32 of full precision.
     fn finest(&self) -> f64 {
         FINEST / self.x_scale
@@ -58,33 +53,23 @@ impl Product<'_> {
     /// The range that the codes of each channel have to cover.
     pub(crate) fn ends(&self) -> Result<Vec<(f64, f64)>, Reason> {
         let observer = self.how.settings.weight_observer(self.id);
-        let mut ends = reach(&self.values, self.channels, &observer, GridKind::of(self.scheme))?;
+        let mut ends = reach(&self.values, self.channels, &observer, self.scheme)?;
         if !self.per_channel() {
             let all = ends.iter().fold((0.0, 0.0), |all: (f64, f64), ends| {
                 (all.0.min(ends.0), all.1.max(ends.1))
             });
             ends.fill(all);
         }
-        let symmetric = self.scheme.policy().is_symmetric();
-        if symmetric && self.codes()[0] >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
-            let text = "a weight is negative, and the codes in use hold no negative numbers";
-            return Err(Reason::new(ReasonCode::WeightScale, text));
-        }
         Ok(ends)
     }
 
     /// The scales that each channel needs. `accumulator` is the width of the sums according to the op's row.
     pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
-        let (symmetric, [first, last]) = (self.scheme.policy().is_symmetric(), self.codes());
         let negligible = self.negligible(accumulator);
         let added = added_scale(self.graph, self.how, self.table, self.node);
         let limit = bias_limit(self.table.scheme_of(self.id, Port::Operand(2)));
-        let least = ends.iter().enumerate().map(|(c, &(low, high))| LeastScales {
-            range: match symmetric {
-                true if low < 0.0 => (high / last).max(low / first),
-                true => high / last,
-                false => (high - low) / (last - first),
-            },
+        let least = ends.iter().enumerate().map(|(c, &ends)| LeastScales {
+            range: least_scale(self.scheme, ends),
             bias: f64::from(self.bias.get(c).copied().unwrap_or(0.0)).abs() / (limit * self.x_scale),
             negligible: (self.y_scale)
                 .map_or(0.0, |y| negligible * y / self.x_scale)
@@ -105,10 +90,12 @@ impl Product<'_> {
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
-        match result.and_then(|scheme| scheme.elem()?.int_type()) {
+        match result.and_then(Scheme::int_type) {
             Some(result) if self.weight_grid.leaves_a_shift() => {
-                let reads = self.table.scheme_of(self.id, Port::Operand(0));
-                let reads = reads.and_then(|scheme| scheme.elem()?.int_type());
+                let reads = self
+                    .table
+                    .scheme_of(self.id, Port::Operand(0))
+                    .and_then(Scheme::int_type);
                 let sums = reads.and_then(|t| self.how.spec.accumulator.get(&t.into()));
                 let bits = accumulator.or(sums.map(|sums| sums.bits)).unwrap_or(32);
                 negligible(bits, result.bits())
@@ -144,7 +131,7 @@ impl Product<'_> {
         }
         Ok(Some(Raised {
             node: self.id,
-            weights: self.node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),
+            weights: self.node.input(1).unwrap_or(ValueId::new(0)),
             channel: *channel,
             factor: *factor,
             channels: seen.len(),
@@ -176,7 +163,7 @@ impl Product<'_> {
                             // share a grid, a coarser grid would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
-                                return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
+                                return refused(ReasonCode::NoShift, error.to_string());
                             }
                             coarsen = coarsen.max(next_power_of_two(excess).max(2.0));
                             continue;
@@ -219,7 +206,7 @@ impl Product<'_> {
             "nothing would be left of its results: one step of its accumulator is {finest:e}, and the largest number that it was seen to \
              compute is {largest:e}"
         );
-        Err(Reason::new(ReasonCode::SumStep, text))
+        refused(ReasonCode::SumStep, text)
     }
 
     /// The grid of the weights with the given scales.
@@ -232,9 +219,9 @@ impl Product<'_> {
                 false => String::new(),
             };
             let text = format!("its weights{whose} are too large or too small for a scale in f32");
-            return Err(Reason::new(ReasonCode::WeightScale, text));
+            return refused(ReasonCode::WeightScale, text);
         }
-        let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), self.codes());
+        let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), codes(self.scheme));
         let mut zeros = scales.iter().zip(ends).map(zero);
         let zero_point = match (symmetric, per_channel) {
             (true, _) => Per::Tensor(0),
@@ -261,7 +248,7 @@ fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &N
         return 0.0;
     };
     let scale = |port| Some(f64::from(table.params_of(id.0, port)?.as_tensor()?.0));
-    let bits = table.scheme_of(id.0, id.1).and_then(|scheme| scheme.elem()?.int_type());
+    let bits = table.scheme_of(id.0, id.1).and_then(Scheme::int_type);
     let bits = 28 - i32::from(bits.map_or(8, IntType::bits));
     let codes = scale(id.1).map_or(0.0, |scale| scale * f64::from(-bits).exp2());
     codes.max(result_scale(table, id.0).map_or(0.0, |y| y * NEGLIGIBLE))
@@ -280,12 +267,35 @@ fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
     root(Port::Operand(0)) == root(Port::Result(0))
 }
 
+/// The first and the last code of a scheme of weights.
+pub(crate) fn codes(scheme: Scheme) -> [f64; 2] {
+    scheme.range().unwrap_or([-127, 127]).map(|code| code as f64)
+}
+
+/// The smallest scale with which the codes of a scheme cover a range.
+pub(crate) fn least_scale(scheme: Scheme, (low, high): (f64, f64)) -> f64 {
+    let [first, last] = codes(scheme);
+    match scheme.policy().is_symmetric() {
+        true if low < 0.0 => (high / last).max(low / first),
+        true => high / last,
+        false => (high - low) / (last - first),
+    }
+}
+
+/// Refuses weights that are not all finite.
+pub(crate) fn are_finite(weights: &[f32]) -> Result<(), Reason> {
+    match weights.iter().all(|weight| weight.is_finite()) {
+        true => Ok(()),
+        false => refused(ReasonCode::WeightNotFinite, "a weight is NaN or infinite"),
+    }
+}
+
 /// For each index of axis 0, the range that the codes must cover, as the observer chooses it.
 pub(crate) fn reach(
     values: &[f32],
     channels: usize,
     observer: &ObserverChoice,
-    kind: GridKind,
+    scheme: Scheme,
 ) -> Result<Vec<(f64, f64)>, Reason> {
     let each = values.len() / channels.max(1);
     let rows = (0..channels).map(|c| &values[c * each..(c + 1) * each]);
@@ -297,9 +307,14 @@ pub(crate) fn reach(
         // An empty row has no minimum and maximum.
         _ if row.is_empty() => Ok((0.0, 0.0)),
         _ => {
-            let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
+            let [low, high] = observer.range_of_weights(row, GridKind::of(scheme))?.map(f64::from);
             Ok((low.min(0.0), high.max(0.0)))
         }
     });
-    ends.collect()
+    let ends: Vec<(f64, f64)> = ends.collect::<Result<_, Reason>>()?;
+    if scheme.policy().is_symmetric() && codes(scheme)[0] >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
+        let text = "a weight is negative, and the codes in use hold no negative numbers";
+        return refused(ReasonCode::WeightScale, text);
+    }
+    Ok(ends)
 }

@@ -5,27 +5,20 @@
 //! point. There is a scale for each channel, for each block of inputs, or for the whole tensor.
 
 use super::multiplied::Weights;
-use crate::annotate::passes::weights::product::reach;
+use super::product::{are_finite, codes, least_scale, reach};
 use crate::annotate::settings::{Annotation, Unfit};
-use crate::annotate::state::Raised;
-use crate::observers::GridKind;
+use crate::annotate::state::{PassContext, Raised};
 use std::{collections::BTreeSet, num::NonZeroU32};
 use strait_core::{
-    Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
-    ValueId,
+    Failure, Granularity, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId, refused,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 
 /// The grid of the weights of a weight-only node. `None` for other nodes, and if the grid is given.
-pub(crate) fn weights(
-    module: &Module,
-    graph: GraphId,
-    how: &Annotation<'_>,
-    table: &QuantTable,
-    id: NodeId,
-) -> Result<Option<Weights>, Failure> {
-    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
+    let PassContext { module, graph, how, .. } = *context;
+    let Some(node) = graph.node(id) else {
         return Ok(None);
     };
     let alone = how.roles().weight_only(graph, id, node);
@@ -36,32 +29,20 @@ pub(crate) fn weights(
     if own.is_some_and(|own| own.origin == Origin::Given) {
         return Ok(None);
     }
-    let tensor = node.inputs.get(1).copied().flatten();
+    let tensor = node.input(1);
     let tensor = tensor.and_then(|value| Some((value, module.constant(graph, value)?)));
     let (value, weights) = tensor.ok_or_else(|| Failure::defect("its weights are not constants"))?;
     let values = weights.to_f32()?;
-    if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
-    }
+    are_finite(&values)?;
     let shape: Vec<usize> = weights.shape().iter().map(|&extent| extent as usize).collect();
     let per = scheme.policy().per();
     let parts = per.parts(&shape);
     let parts = parts.ok_or_else(|| Failure::defect("its weights have other parts than their scheme"))?;
     let values = by_part(&values, &parts);
     let observer = how.settings.weight_observer(id);
-    let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|code| code as f64);
-    let ends = reach(&values, parts.count(), &observer, GridKind::of(scheme))?;
+    let ends = reach(&values, parts.count(), &observer, scheme)?;
     let symmetric = scheme.policy().is_symmetric();
-    if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
-        let text = "a weight is negative, and the codes in use hold no negative numbers";
-        return Err(Reason::new(ReasonCode::WeightScale, text).into());
-    }
-    let least = ends.iter().map(|&(low, high)| match symmetric {
-        true if low < 0.0 => (high / last).max(low / first),
-        true => high / last,
-        false => (high - low) / (last - first),
-    });
-    let least: Vec<f64> = least.collect();
+    let least: Vec<f64> = ends.iter().map(|&ends| least_scale(scheme, ends)).collect();
     let raised = raised(how, id, value, &least, shape.first().copied().unwrap_or(1))?;
     let scale = |&least: &f64| {
         let scale = match (least > 0.0, scheme.policy().has_powers_of_two()) {
@@ -75,11 +56,11 @@ pub(crate) fn weights(
     let scales: Vec<f32> = least.iter().map(scale).collect();
     if !scales.iter().all(|scale| scale.is_finite()) {
         let text = "its weights are too large for a scale in f32";
-        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+        return refused(ReasonCode::WeightScale, text);
     }
     let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| match symmetric {
         true => 0,
-        false => zero_of(low, scale.into(), [first, last]),
+        false => zero_of(low, scale.into(), codes(scheme)),
     };
     let zeros: Vec<i32> = scales.iter().zip(&ends).map(zero).collect();
     let grid = match (per, scales.first(), zeros.first()) {

@@ -1,84 +1,22 @@
-//! The last step of a loop. It turns a tile of accumulators into the bytes of its results.
+//! Loops that requantize a tile of accumulators in registers.
 
 use super::{
     batch::{Batch, Wide},
-    bytes::width,
     epilogue::{Epilogue, saturate},
-    sums::{Carrier, Sums},
-    tiles::LONG_PIECE,
+    loops::Loops,
+    sums::Sums,
 };
 use crate::context::Context;
+use crate::error::KernelError;
 use crate::integer::lanes::by_lane;
 use crate::integer::output_tile::OutputTile;
-use crate::simd::Job;
-use crate::{error::KernelError, simd::Simd};
+use crate::simd::{Job, Simd};
 use strait_requantize::{IntType, Requantization};
-
-/// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
-/// [`accumulators`](super::accumulators) implement it, because only this crate can write to an [`OutputTile`]. The
-/// loops are compiled once for all implementations, and call the implementation for each tile.
-pub trait Finish: Send + Sync {
-    /// The element type of the results. If the results are the accumulators, it is I32, even for accumulators of 64
-    /// bits.
-    fn out(&self) -> IntType;
-
-    /// Number of bytes of a result, if the accumulators have this type.
-    fn width(&self, _: Carrier) -> usize {
-        width(self.out())
-    }
-
-    /// True if the results are the accumulators themselves. They are then as wide as the accumulators.
-    fn keeps(&self) -> bool {
-        false
-    }
-
-    /// Number of channels that have parameters; `None` if one set of parameters serves any number of channels.
-    fn channels(&self) -> Option<usize>;
-
-    /// Number of elements that a tile should have if its accumulators are already in memory.
-    fn piece(&self) -> usize {
-        LONG_PIECE
-    }
-
-    /// Turns the accumulators of a tile into results, on the instruction set of `cx`. Row `r` of the tile starts at
-    /// accumulator `r·stride`. The tile is small enough for the first-level cache, unless [`Finish::piece`] asks for
-    /// larger tiles.
-    ///
-    /// # Errors
-    /// [`KernelError::Tile`] if a batch kernel of the target fails.
-    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError>;
-}
-
-/// Finishes accumulators of 32 bits. They are widened first if the results have to be accumulators of 64 bits.
-pub(crate) fn narrow(
-    finish: &dyn Finish,
-    cx: Context,
-    carrier: Carrier,
-    accumulators: &[i32],
-    stride: usize,
-    place: &OutputTile<'_>,
-) -> Result<(), KernelError> {
-    if carrier == Carrier::I64 && finish.keeps() {
-        let wide: Vec<i64> = accumulators.iter().map(|&x| x.into()).collect();
-        return finish.finish(cx, Sums::I64(&wide), stride, place);
-    }
-    finish.finish(cx, Sums::I32(accumulators), stride, place)
-}
-
-/// Checks that the parameters are for `wanted` channels, or for any number.
-pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), KernelError> {
-    match finish.channels() {
-        Some(found) if found != wanted => Err(KernelError::Shape(format!(
-            "the requantization has {found} channels, the output {wanted}"
-        ))),
-        _ => Ok(()),
-    }
-}
 
 /// Requantizes in registers, with an epilogue: a tile of accumulators that have just been computed becomes the bytes of
 /// the results in one pass. The code is compiled for the epilogue on each instruction set, without a function call per
 /// element and without a buffer in between.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,
@@ -121,7 +59,7 @@ impl<E: Epilogue> InRegisters<E> {
         let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
         if !self.batch.as_ref().is_some_and(on_vectors) {
             cx.run(Lanes {
-                finish: self,
+                loops: self,
                 accumulators,
                 stride,
                 place,
@@ -130,7 +68,7 @@ impl<E: Epilogue> InRegisters<E> {
     }
 }
 
-impl<E: Epilogue> Finish for InRegisters<E> {
+impl<E: Epilogue> Loops for InRegisters<E> {
     fn out(&self) -> IntType {
         self.out
     }
@@ -162,7 +100,7 @@ impl<E: Epilogue> Finish for InRegisters<E> {
 
 /// A job that computes the results of a tile with the epilogue's lane function.
 struct Lanes<'a, E> {
-    finish: &'a InRegisters<E>,
+    loops: &'a InRegisters<E>,
     accumulators: &'a [i32],
     stride: usize,
     place: &'a OutputTile<'a>,
@@ -179,7 +117,7 @@ impl<E: Epilogue> Job for Lanes<'_, E> {
             low,
             high,
             ..
-        } = self.finish;
+        } = self.loops;
         let tile = (self.accumulators, self.stride);
         let lane = |constants: &E::Constants, x| epilogue.lane(constants, x);
         by_lane(*out, [*low, *high], tile, self.place, epilogue.constants(), lane);

@@ -1,51 +1,25 @@
-//! Reads the folder of test cases.
+//! Reads test cases from a folder.
 
-use crate::numbers;
+use super::numbers;
 use std::error::Error;
 use std::path::Path;
-use strait_core::Elem;
+use strait_execute::{Tensor, TensorView};
+use strait_import::ReadOptions;
 
-/// An input or output of a case.
-pub(crate) struct Tensor {
-    pub(crate) elem: Elem,
-    pub(crate) shape: Vec<usize>,
-    /// The elements, row-major and little-endian.
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// One node test.
+/// A model, some inputs, and the outputs that the other software computes for them.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The operator under test, if the model has only one.
+    /// The operator that is tested, if the model has only one operator.
     pub(crate) operator: Option<String>,
-    /// How far a float may be from the expected value: `absolute` plus `relative` times the expected value.
+    /// How far a number may differ from the expected value: `absolute` plus `relative` times the expected value.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
+    pub(crate) options: ReadOptions,
     pub(crate) inputs: Vec<Tensor>,
     pub(crate) outputs: Vec<Tensor>,
 }
 
-/// A group of cases that are counted together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
-    Plain,
-    /// The model is the body of the function that defines the operator.
-    Expanded,
-    /// Operands that determine shapes are inputs of the model instead of constants.
-    Late,
-}
-
-impl Case {
-    pub(crate) fn group(&self) -> Group {
-        match self.name.contains("_expanded") {
-            true => Group::Expanded,
-            false if self.name.ends_with(".late") => Group::Late,
-            false => Group::Plain,
-        }
-    }
-}
-
-/// The cases of a folder, in the order in which the folder lists them.
+/// The test cases in a folder, in the order of the folder's list.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
     let elements = std::fs::read(folder.join("tensors.bin"))?;
     let mut cases: Vec<Case> = Vec::new();
@@ -57,20 +31,23 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
                 operator: Some(*operator).filter(|name| *name != "-").map(Into::into),
                 relative: relative.parse()?,
                 absolute: absolute.parse()?,
+                options: ReadOptions::default(),
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             }),
+            (["begin", tensor], Some(case)) => case.options.inputs.push((*tensor).into()),
+            (["end", tensor], Some(case)) => case.options.outputs.push((*tensor).into()),
+            (["bind", key, number], Some(case)) => drop(case.options.bind.insert((*key).into(), number.parse()?)),
+            (["hybrid"], Some(case)) => case.options.hybrid_as_float = true,
             ([side @ ("in" | "out"), kind, shape, offset, length], Some(case)) => {
                 let (offset, length): (usize, usize) = (offset.parse()?, length.parse()?);
                 let bytes = elements.get(offset..offset + length).ok_or("tensors.bin is cut")?;
-                let tensor = Tensor {
-                    elem: numbers::parse(kind).ok_or_else(|| format!("the element type {kind} is not known"))?,
-                    shape: match *shape {
-                        "-" => Vec::new(),
-                        shape => shape.split('x').map(str::parse).collect::<Result<_, _>>()?,
-                    },
-                    bytes: bytes.into(),
+                let elem = numbers::parse(kind).ok_or_else(|| format!("the element type {kind} is not known"))?;
+                let shape: Vec<usize> = match *shape {
+                    "-" => Vec::new(),
+                    shape => shape.split('x').map(str::parse).collect::<Result<_, _>>()?,
                 };
+                let tensor = TensorView::new(elem, &shape, bytes)?.to_tensor();
                 match *side {
                     "in" => case.inputs.push(tensor),
                     _ => case.outputs.push(tensor),

@@ -1,0 +1,29 @@
+//! Steps that copy elements to other positions.
+
+use super::{by_width, strided};
+use crate::prelude::*;
+use crate::site::Slot;
+use crate::tensor::Dims;
+
+/// Picks positions along the axes of an operand, as [`strided::pick`] describes.
+pub(super) fn picked(x: &Slot<'_>, picks: Vec<Option<strided::Picks>>) -> Box<dyn Step> {
+    let (elem, dims) = (x.elem, x.dims.clone());
+    reading(1, move |io| {
+        by_width!(elem, T => {
+            let input = io.input::<T>(0)?;
+            strided::pick(&dims, &picks, input, io.output::<T>()?)
+        })
+    })
+}
+
+/// Copies to a result with these extents. `from` has the strides of its axes in the operand.
+pub(super) fn along(elem: Elem, from: Dims, result: Dims) -> Box<dyn Step> {
+    let to = strided::strides(&result);
+    reading(1, move |io| {
+        by_width!(elem, T => {
+            let input = io.input::<T>(0)?;
+            strided::copy(&result, (input, 0, &from), (io.output::<T>()?, 0, &to));
+        });
+        Ok(())
+    })
+}
