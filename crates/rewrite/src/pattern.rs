@@ -49,7 +49,8 @@ pub(crate) enum Pattern {
     /// A pattern, directly or behind identities, casts from float to float, and nodes that add or remove axes of
     /// extent 1.
     Reshaped(&'static Pattern),
-    /// A product of all these patterns, in any order and nesting. Other nodes may read the products inside.
+    /// A multiplication of all these patterns, in any order and nesting. Other nodes may read the intermediate
+    /// products.
     Product(&'static [Pattern]),
 }
 
@@ -128,7 +129,7 @@ impl Pattern {
     }
 }
 
-/// A near miss: everything fits, but a node outside of the match reads a value.
+/// The result for a near miss: everything fits, but a node outside of the match reads a value inside of it.
 fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Miss {
     let node = site.graph.producer(value).map(|(_, node)| node.name);
     let name = node.map(|name| site.module.name(name)).unwrap_or_default();
@@ -158,7 +159,8 @@ impl<'a> Match<'a> {
         self.site.maker(self.value(slot)?)
     }
 
-    /// True if the constants in these slots are these numbers. Slots that the match did not use do not matter.
+    /// True if each of these slots has the constant that is given for it. Slots that the match did not use do not
+    /// matter.
     pub(crate) fn has_numbers(&self, numbers: &[(Slot, f32)]) -> bool {
         let is = |&(slot, number): &(Slot, f32)| {
             let constant = self.value(slot);
@@ -168,7 +170,7 @@ impl<'a> Match<'a> {
     }
 }
 
-/// The largest number of factors in a product.
+/// The largest number of factors in a multiplication.
 const MOST_FACTORS: usize = 8;
 
 /// A condition that is not yet satisfied.
@@ -193,8 +195,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// True if all goals can be satisfied. Then the values of the match are stored. Otherwise the stored values do not
-    /// change.
+    /// Returns true if all goals can be satisfied, and stores the values of the match. Otherwise the stored values do
+    /// not change.
     fn solve(&mut self, goal: Option<&Goal<'_>>) -> bool {
         let Some(Goal(want, next)) = goal else {
             let shared = self.exclusive.iter().copied().find(|&value| !self.reads_alone(value));
@@ -221,7 +223,8 @@ impl Search<'_> {
         }
     }
 
-    /// Matches the first value with one of the factors, or splits it if it is itself a product.
+    /// Matches the first value with one of the factors or, if the value is itself a multiplication, replaces it by its
+    /// factors.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();

@@ -13,8 +13,7 @@ use crate::rule::NodeRule;
 use strait_core::shape::axis_of;
 use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
-/// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
-/// mean square.
+/// The rule that folds a constant factor or summand into a layer normalization or an RMS normalization.
 pub const RULE: NodeRule = NodeRule {
     name: "affine-into-normalization",
     anchors: || vec![Term::Mul, Term::Add],

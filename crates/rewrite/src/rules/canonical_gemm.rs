@@ -32,7 +32,7 @@ pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> 
         .collect()
 }
 
-/// A gemm, and the nodes that replace it.
+/// A gemm, and the nodes that will replace it.
 struct Parts<'a> {
     site: &'a GraphNode<'a>,
     gemm: &'a Gemm,
@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
         self.extents.is_some() || self.gemm.transpose_b && self.gemm.alpha == 1.0 && self.is_coded(self.b)
     }
 
-    /// The shape of the bias, if the gemm keeps its bias.
+    /// The shape of the bias after the rule, if the gemm can keep its bias as an operand.
     fn kept(&self, bias: ValueId) -> Option<[u64; 1]> {
         let &[rows, columns] = self.site.dims(self.b).as_deref()? else {
             return None;
