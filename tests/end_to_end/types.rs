@@ -134,7 +134,7 @@ fn a_rule_says_what_scales_of_weights_are_for_then_the_configuration_then_the_ro
             .layers
             .iter()
             .filter(|layer| matches!(&*layer.op, "conv" | "gemm"));
-        layers.filter_map(by_channel).collect::<std::collections::BTreeSet<_>>()
+        layers.filter_map(by_channel).collect::<BTreeSet<_>>()
     };
     let expected = |conv: bool, gemm: bool| [("conv".to_owned(), conv), ("gemm".to_owned(), gemm)].into();
     let (tensor, channel) = ("quantize.weights.per='tensor'", "quantize.weights.per='channel'");

@@ -3,8 +3,8 @@
 
 use std::slice::from_ref;
 use strait_core::op::{
-    Add, BinaryFunction, Cast, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Relation, Reshape, Select,
-    Slice, Softmax, Sub, Transpose, Unsqueeze,
+    Add, BinaryFunction, Cast, Combination, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Relation,
+    Reshape, Scatter, ScatterBy, Select, Slice, Softmax, Sub, Transpose, Unsqueeze,
 };
 use strait_core::{Carrier, Dim, Elem, ReasonCode, TensorData};
 
@@ -217,6 +217,24 @@ pub fn slice_along(parts: impl IntoIterator<Item = (i64, [i64; 3])>) -> Slice {
         ends: all(1),
         axes: parts.iter().map(|&(axis, _)| axis).collect(),
         steps: all(2),
+    }
+}
+
+/// A scatter of slices. Along the last axis, the indices have the coordinates of a slice.
+pub fn scatter_slices(combine: Combination) -> Scatter {
+    Scatter {
+        by: ScatterBy::Slice,
+        axis: 0,
+        combine,
+    }
+}
+
+/// A scatter of single elements to positions along an axis.
+pub fn scatter_elements(axis: i64, combine: Combination) -> Scatter {
+    Scatter {
+        by: ScatterBy::Element,
+        axis,
+        combine,
     }
 }
 

@@ -41,7 +41,7 @@ pub use batch::with_batch;
 pub use blocks::BlockOrder;
 pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
 pub use codes::grid_of;
-pub use compose::{matrix_product, reduction_over, slice_along};
+pub use compose::{matrix_product, reduction_over, scatter_elements, scatter_slices, slice_along};
 pub use cut::{Cut, between, cut};
 pub use declared::{Declared, Extent, TensorSource, check_bind};
 pub use einsum::einsum;

@@ -1,11 +1,10 @@
 //! Reads operators that gather and scatter elements, sort them, or accumulate along an axis.
 
 use strait_core::op::{
-    ArgReduce, Cast, Combination, Cumulative, Extreme, Gather, GatherNd, Identity, NonZero, Running, Scatter,
-    ScatterBy, TopK, Transpose,
+    ArgReduce, Cast, Combination, Cumulative, Extreme, Gather, GatherNd, Identity, NonZero, Running, TopK, Transpose,
 };
 use strait_core::{Elem, ReasonCode, TensorData};
-use strait_import::{Arg, Refusal};
+use strait_import::{Arg, Refusal, scatter_slices};
 
 use super::Row;
 use crate::operator_reader::OperatorReader;
@@ -63,14 +62,6 @@ fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-fn by_slice(combine: Combination) -> Scatter {
-    Scatter {
-        by: ScatterBy::Slice,
-        axis: 0,
-        combine,
-    }
-}
-
 /// Reads an operator that scatters slices into a tensor of zeros. Slices for the same place are added.
 fn scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["bad_indices_policy"]);
@@ -83,13 +74,13 @@ fn scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let bytes = bytes.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "its result is too large"))?;
     let zeros = Arg::Constant(TensorData::new(elem, &extents, bytes.into())?);
     let indices = reader.indices(0)?;
-    reader.finish(by_slice(Combination::Add), &[zeros, indices, Arg::Operand(1)])
+    reader.finish(scatter_slices(Combination::Add), &[zeros, indices, Arg::Operand(1)])
 }
 
 fn scatter_into(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
     reader.ignore(&["bad_indices_policy"]);
     let indices = reader.indices(1)?;
-    reader.finish(by_slice(combine), &[Arg::Operand(0), indices, Arg::Operand(2)])
+    reader.finish(scatter_slices(combine), &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
 /// Reads an operator that finds the position of the largest or smallest element. If several elements are equal, the

@@ -1,16 +1,15 @@
 //! Reads operators that gather and scatter elements, sort them, or accumulate along an axis.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{
-    ArgReduce, Combination, Cumulative, Extreme, GatherElements, GatherNd, Reshape, Running, Scatter, ScatterBy, TopK,
-};
+use strait_core::op::{ArgReduce, Combination, Cumulative, Extreme, GatherElements, GatherNd, Reshape, Running, TopK};
 use strait_core::{ReasonCode, TensorData};
+use strait_import::{scatter_elements, scatter_slices};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("GatherElements", 11, gather_elements).and(&[13]),
     Row::new("GatherND", 11, gather_nd).and(&[12, 13]),
-    Row::new("Scatter", 9, scatter_elements).until(10),
-    Row::new("ScatterElements", 11, scatter_elements).and(&[13, 16, 18]),
+    Row::new("Scatter", 9, scatter_by_element).until(10),
+    Row::new("ScatterElements", 11, scatter_by_element).and(&[13, 16, 18]),
     Row::new("ScatterND", 11, scatter_nd).and(&[13, 16, 18]),
     Row::new("MaxUnpool", 9, max_unpool).and(&[11, 22]),
     Row::new("ArgMax", 1, |reader| arg_reduce(reader, Extreme::Maximum)).and(&[11, 12, 13]),
@@ -52,22 +51,14 @@ fn combination(reader: &mut OperatorReader<'_, '_>) -> Result<Combination, Refus
     }
 }
 
-fn scatter_elements(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let op = Scatter {
-        by: ScatterBy::Element,
-        axis: reader.int("axis")?.unwrap_or(0),
-        combine: combination(reader)?,
-    };
+fn scatter_by_element(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let op = scatter_elements(reader.int("axis")?.unwrap_or(0), combination(reader)?);
     let indices = reader.indices(1)?;
     reader.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
 fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    let op = Scatter {
-        by: ScatterBy::Slice,
-        axis: 0,
-        combine: combination(reader)?,
-    };
+    let op = scatter_slices(combination(reader)?);
     let indices = reader.indices(1)?;
     reader.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
@@ -119,11 +110,7 @@ fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         reader.push(flat(), &[indices])?,
         reader.push(flat(), &[Arg::Operand(0)])?,
     );
-    let op = Scatter {
-        by: ScatterBy::Element,
-        axis: 0,
-        combine: Combination::Replace,
-    };
+    let op = scatter_elements(0, Combination::Replace);
     let filled = reader.push(op, &[Arg::Constant(zeros), indices, elements])?;
     let shape = |extents: &[i64]| Reshape { shape: extents.into() };
     let Some(larger) = larger else {
@@ -175,10 +162,7 @@ fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let k = match reader.opset() {
         _ if is_late => Some(-1),
         ..10 => reader.int("k")?,
-        _ => match reader.known_ints(1, "number of elements")?.as_deref() {
-            Some(&[k]) => Some(k),
-            _ => None,
-        },
+        _ => reader.known_int(1, "number of elements")?,
     };
     let k = k.ok_or_else(|| Refusal::invalid(ReasonCode::Operands, "the number of elements is missing"))?;
     let mut largest = true;

@@ -1,19 +1,15 @@
 //! Reads matrix products.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
-use strait_core::op::{Gemm, MatMul};
-use strait_core::{Carrier, ReasonCode, WeightZero};
+use strait_core::ReasonCode;
+use strait_core::op::Gemm;
+use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Gemm", 7, gemm).and(&[9, 11, 13]),
     Row::new("MatMul", 1, |reader| {
-        let op = MatMul {
-            a_zero: 0,
-            b_zero: 0,
-            accumulator: Carrier::I32,
-        };
         reader.one_type([0, 1])?;
-        reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+        reader.finish(matrix_product(), &[Arg::Operand(0), Arg::Operand(1)])
     })
     .and(&[9, 13]),
     Row::new("Einsum", 12, |reader| {
@@ -43,7 +39,6 @@ pub(super) fn product(reader: &mut OperatorReader<'_, '_>) -> Result<Gemm, Refus
         transpose_b: reader.flag("transB")?,
         alpha: reader.float("alpha")?.unwrap_or(1.0),
         beta: reader.float("beta")?.unwrap_or(1.0),
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
+        ..Gemm::canonical()
     })
 }

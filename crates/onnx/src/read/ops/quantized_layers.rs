@@ -9,7 +9,7 @@ use super::quantized::{centred, conv_of_codes, grid, matmul_of_codes, per, satur
 use super::window::{narrow, pool_size, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Add, Concat, Function, Gemm, GlobalAveragePool, Identity, LeakyRelu, Mul, Op, Softmax};
-use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
+use strait_core::{Elem, QuantParams, ReasonCode};
 use strait_import::{grid_of, matrix_product};
 
 pub(super) const ROWS: &[Row] = &[
@@ -137,9 +137,7 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         transpose_a: reader.flag("transA")?,
         transpose_b: reader.flag("transB")?,
         alpha: reader.float("alpha")?.unwrap_or(1.0),
-        beta: 1.0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
+        ..Gemm::canonical()
     };
     let channel = usize::from(!op.transpose_b);
     let (a, b) = (real(reader, 0, None)?, real(reader, 3, Some(channel))?);

@@ -2,7 +2,8 @@
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
-use strait_core::op::{BinaryFunction, Combination, Expand, Scatter, ScatterBy};
+use strait_core::op::{BinaryFunction, Combination, Expand};
+use strait_import::scatter_elements;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("ReverseSequence", 10, reverse_sequence).and(&[28]),
@@ -59,10 +60,6 @@ fn tensor_scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let place = reader.reshaped(&place, &shape)?;
     let shape = update.as_slice().into();
     let place = reader.push(Expand { shape }, &[place])?;
-    let op = Scatter {
-        by: ScatterBy::Element,
-        axis: axis as i64,
-        combine: Combination::Replace,
-    };
+    let op = scatter_elements(axis as i64, Combination::Replace);
     reader.finish(op, &[Arg::Operand(0), place, Arg::Operand(1)])
 }

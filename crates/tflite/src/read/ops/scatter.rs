@@ -3,8 +3,9 @@
 use super::Row;
 use super::shape::spread;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
-use strait_core::op::{BinaryFunction, Combination, Relation, Scatter, ScatterBy};
+use strait_core::op::{BinaryFunction, Combination, Relation};
 use strait_core::{Elem, ReasonCode};
+use strait_import::scatter_slices;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("SCATTER_ND", 1, scatter_nd),
@@ -44,11 +45,7 @@ fn combined(
     };
     let number = reader.number(&updates, number)?;
     let base = spread(reader, &number, shape)?;
-    let op = Scatter {
-        by: ScatterBy::Slice,
-        axis: 0,
-        combine,
-    };
+    let op = scatter_slices(combine);
     let result = reader.push(op, &[base, places.clone(), updates])?;
     reader.converted(&result, elem)
 }
@@ -81,11 +78,7 @@ fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         _ => Arg::Operand(2),
     };
     let base = spread(reader, &Arg::Operand(3), &shape)?;
-    let op = Scatter {
-        by: ScatterBy::Slice,
-        axis: 0,
-        combine: Combination::Replace,
-    };
+    let op = scatter_slices(Combination::Replace);
     reader.finish(op, &[base, places, elements])
 }
 
@@ -129,11 +122,7 @@ fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let starts = reader.binary(BinaryFunction::Maximum, &starts, &zero)?;
     let starts = reader.binary(BinaryFunction::Minimum, &starts, &most)?;
     let places = reader.plus(&coordinates, &starts)?;
-    let op = Scatter {
-        by: ScatterBy::Slice,
-        axis: 0,
-        combine: Combination::Replace,
-    };
+    let op = scatter_slices(Combination::Replace);
     reader.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
 }
 
