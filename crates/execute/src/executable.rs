@@ -16,7 +16,7 @@ pub(crate) trait Executable {
     /// Prepares the step that computes the op on floats, or on elements of any type if the op takes any type.
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError>;
 
-    /// True if this step is used for every element type. That is so for ops that only move elements.
+    /// True if this step is used for every element type, because the op only moves elements.
     fn takes_any_type(&self) -> bool {
         false
     }

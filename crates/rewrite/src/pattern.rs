@@ -44,10 +44,10 @@ pub(crate) enum Pattern {
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of several patterns: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
-    /// A pattern, directly or behind identities and casts from float to float.
+    /// A pattern, directly or after identities and casts from float to float, which are skipped.
     Through(&'static Pattern),
-    /// A pattern, directly or behind identities, casts from float to float, and nodes that add or remove axes of
-    /// extent 1.
+    /// A pattern, directly or after nodes that are skipped: identities, casts from float to float, and nodes that add
+    /// or remove axes of extent 1.
     Reshaped(&'static Pattern),
     /// A multiplication of all these patterns, in any order and nesting. Other nodes may read the intermediate
     /// products.
@@ -96,7 +96,7 @@ impl Pattern {
     }
 
     /// The number of nodes on the longest path in the pattern. If a node changes, the pattern may now match at nodes up
-    /// to this distance behind it.
+    /// to this distance after it.
     pub(crate) fn depth(&self) -> usize {
         let deepest = |patterns: &[Pattern]| patterns.iter().map(Pattern::depth).max().unwrap_or(0);
         match self {
@@ -367,7 +367,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if only nodes of the match read a value, directly or behind skipped nodes, and the value is not an output.
+    /// True if only nodes of the match read a value, directly or through skipped nodes, and the value is not an output.
     fn reads_alone(&self, value: ValueId) -> bool {
         let graph = self.found.site.graph;
         let reads = |id: NodeId| {

@@ -11,7 +11,7 @@ pub(crate) trait Columns: Sync {
     fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
-/// Number of elements behind a panel that packing may overwrite, because it copies elements in groups of this size.
+/// Number of elements after a panel that packing may overwrite, because it copies elements in groups of this size.
 pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {

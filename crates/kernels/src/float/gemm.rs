@@ -92,7 +92,7 @@ pub(crate) struct Part {
     columns: std::ops::Range<usize>,
 }
 
-/// How the output is divided into parts.
+/// The way in which the output is divided into parts.
 pub(crate) struct Split {
     extents: [usize; 2],
     step: [usize; 2],

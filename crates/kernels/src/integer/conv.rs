@@ -231,7 +231,7 @@ fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; ST
             }
         }
         if let Some(last) = rest.first() {
-            // Elements behind K do not belong to the window, so they are multiplied by 0.
+            // Elements after the first K do not belong to the window, so they are multiplied by 0.
             let ones = [0, 1, 2, 3].map(|at| u8::from(at < k % 4));
             // SAFETY: as above, the machine has the instruction set `S`.
             sums[0] = unsafe { sums[0].add_dots::<true>(last, ones) };

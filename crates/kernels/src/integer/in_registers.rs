@@ -86,7 +86,7 @@ impl<E: Epilogue> Loops for InRegisters<E> {
                 wide.run(cx, (self.out, bounds), accumulators, stride, place);
             }
             (Sums::I64(accumulators), None) => {
-                // If an accumulator is beyond i32, it counts as the nearer end of i32.
+                // An accumulator beyond i32 is clamped to i32.
                 for row in 0..place.rows {
                     let accumulators = &accumulators[row * stride..][..place.columns];
                     let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();

@@ -87,7 +87,7 @@ impl dyn Loops + '_ {
     }
 }
 
-/// How an accumulator on the common grid is computed from a code of one operand.
+/// How a code of one operand becomes an accumulator on the common grid.
 #[derive(Clone, Copy)]
 pub enum Addend<'a> {
     /// The accumulator is looked up in a table with one entry per code. Entry 0 is for the smallest code of the type,

@@ -54,8 +54,8 @@ impl Weights<'_> {
     /// The smallest and the largest value that a weight can have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // For weights of 8 bits, these are the ends of the type. Nothing would be gained by looking for the
-            // smallest and the largest weight.
+            // For weights of 8 bits, these are the smallest and the largest value of the type. Nothing would be gained
+            // by looking for the smallest and the largest weight.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }

@@ -320,7 +320,7 @@ fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     }
 }
 
-/// True if the error says that extents of operands do not fit each other or the op.
+/// True if the reason for a refusal is that extents of operands do not fit each other or the op.
 fn is_of_extents(code: &ReasonCode) -> bool {
     use ReasonCode::{
         Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner, Pad, Reshape, Split, Squeeze, Window,

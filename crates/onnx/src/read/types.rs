@@ -1,4 +1,4 @@
-//! What a file says about its tensors: the elements of constants, and the types that it declares.
+//! The facts that a file states about its tensors: the elements of constants, and the types that it declares.
 
 use super::external::DataFiles;
 use super::index::Index;

@@ -29,7 +29,7 @@ pub(super) struct Emitter<'m> {
     pub(super) domains: BTreeSet<String>,
 }
 
-/// What has been written of one graph.
+/// The parts of one graph that have been written so far.
 pub(super) struct Scope<'m> {
     pub(super) graph: &'m Graph,
     pub(super) values: BTreeMap<ValueId, String>,

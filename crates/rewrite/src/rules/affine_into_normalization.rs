@@ -22,7 +22,7 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// A normalization, and the transpose behind it if there is one.
+/// A normalization, and the transpose after it if there is one.
 struct Normalization<'a> {
     node: GraphNode<'a>,
     moved: Option<GraphNode<'a>>,

@@ -19,7 +19,7 @@ use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 pub const RULE: NodeRule = NodeRule {
     name: "bounds-behind-grid",
     anchors: || vec![Term::Conv, Term::ConvTranspose, Term::Gemm],
-    // The rule searches for a quantization behind clamps, so a change at any distance matters.
+    // The rule searches for a quantization after clamps, so a change at any distance matters.
     depth: || EVERYWHERE,
     is_fusion: false,
     look,
@@ -52,7 +52,7 @@ fn is_mistaken(site: &GraphNode<'_>) -> bool {
     (is_float(1) || is_float(2)) && is_quantized(site)
 }
 
-/// True if the node's result is quantized, directly or behind clamps.
+/// True if the node's result is quantized, directly or after clamps.
 fn is_quantized(site: &GraphNode<'_>) -> bool {
     let mut node = site.node;
     loop {

@@ -90,7 +90,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// Which corrections at least one channel needs.
+/// The corrections that at least one channel needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Corrections {
     None,

@@ -56,8 +56,8 @@ impl Wide {
         })
     }
 
-    /// Requantizes a tile to codes of type `out` within the bounds. If an accumulator is outside of its channel's
-    /// domain, it counts as the nearer end of the domain.
+    /// Requantizes a tile to codes of type `out` within the bounds. An accumulator outside of its channel's domain is
+    /// first clamped to the domain.
     pub(crate) fn run(
         &self,
         cx: Context,
@@ -119,7 +119,8 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
 }
 
-/// Number of constants: two ends in two halves each, the factor, and the constants that [`shifted`] takes.
+/// Number of constants: the smallest and the largest accumulator that is computed exactly, in two halves each, the
+/// factor, and the constants that [`shifted`] takes.
 const CONSTANTS: usize = 5 + REST;
 
 /// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which products fit in i64 and

@@ -12,8 +12,8 @@ pub struct Double {
 }
 
 impl Double {
-    /// The result for an accumulator, which is given as the nearest f64. Outside of the domain, it is the result at the
-    /// nearer end.
+    /// The result for an accumulator, which is given as the nearest f64. An accumulator outside of the domain is first
+    /// clamped to the domain.
     #[inline(always)]
     pub(crate) fn nearest(&self, accumulator: f64) -> i32 {
         let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;

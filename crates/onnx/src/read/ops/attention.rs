@@ -138,8 +138,7 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
     reader.push(Gather { axis: 1 }, &[x, picks])
 }
 
-/// Which keys a query may see. The first is `left` positions before the query, and the last is `right` positions after
-/// it.
+/// The keys that a query may see: from `left` positions before the query to `right` positions after it.
 #[derive(Default)]
 struct Bounds {
     left: Option<i64>,

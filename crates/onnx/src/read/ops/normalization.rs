@@ -22,7 +22,7 @@ const DEFAULT_MOMENTUM: f32 = 0.9;
 
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // Up to operator set 8, `spatial` may be 0, which means one mean and variance for each element instead of each
-    // channel. This is refused.
+    // channel. Strait refuses such a node.
     reader.only("spatial", 1)?;
     let momentum = reader.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
@@ -113,8 +113,8 @@ pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(
     reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
 }
 
-/// Divides the channels into groups and normalizes each group with its own mean and variance. This is a layer
-/// normalization of [N, groups, all the rest] with a scale of 1.
+/// Divides the channels into groups and normalizes each group with its own mean and variance. This is computed as a
+/// layer normalization of [N, groups, all the rest] with a scale of 1.
 fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let rows = reader.reshaped(&Arg::Operand(0), &[0, groups, -1])?;

@@ -166,8 +166,8 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The part of the operand that is resized, for an operand with `rank` axes. Another operand has its begins and ends
-/// for `axes`; along all other axes, the part is the whole axis.
+/// The part of the operand that is resized, for an operand with `rank` axes. Another operand gives where the part
+/// begins and ends along `axes`; along all other axes, the part is the whole axis.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
