@@ -115,8 +115,8 @@ impl<'a> Types<'a> {
         self.made().saturating_mul(operations)
     }
 
-    /// The multiply-adds of a convolution or matrix product with weights. Each element of the result takes as many as
-    /// the weights have elements for each index of their first axis.
+    /// The multiply-adds of a convolution or matrix product with weights. Each element of the result takes one for each
+    /// weight of its output channel, which is an index of the first axis of the weights.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),

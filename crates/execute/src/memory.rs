@@ -35,7 +35,7 @@ impl Hole {
 /// logarithmic in their number.
 #[derive(Default)]
 struct Holes {
-    /// The size of each hole, found by where the hole starts.
+    /// The size of each hole, by the offset at which the hole starts.
     sizes: BTreeMap<usize, usize>,
     /// The size and the start of each hole, sorted by size.
     by_size: BTreeSet<(usize, usize)>,
@@ -174,7 +174,7 @@ mod tests {
         requests.extend([request(128, 2, 3), request(64 * count, 3, 3)]);
         let start = std::time::Instant::now();
         let placement = place(&requests).unwrap();
-        // If all later holes were moved each time, a hundred thousand million bytes would be moved.
+        // If all later holes were moved each time, about 10^11 bytes would be moved.
         assert!(start.elapsed().as_secs() < 10);
         assert_eq!(placement.offsets[count..], [64 * count, 0]);
         assert_eq!(placement.total, 64 * count + 128);

@@ -1,5 +1,5 @@
-//! Recognises convolutions on blocks of an image: in front of the convolution, the blocks are moved into the batch, and
-//! behind it, they are moved back to their places.
+//! Recognises convolutions on blocks of an image: before the convolution, the blocks are moved into the batch axis, and
+//! after it, they are moved back to their places.
 
 use crate::matching::GraphNode;
 use crate::view::{Part, View, joined};

@@ -18,7 +18,7 @@ pub(crate) struct GraphNode<'a> {
 }
 
 impl<'a> GraphNode<'a> {
-    /// The node `at`. It must exist. The worklist only has nodes that do.
+    /// The node `at`, which must exist. The worklist contains only nodes that exist.
     pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)

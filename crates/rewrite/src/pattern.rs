@@ -1,11 +1,11 @@
-//! Patterns: data that describes the nodes in front of a node.
+//! Patterns: data that describes a node and the nodes before it.
 //!
 //! A pattern is one of these:
 //! - an [`op`] whose operands are patterns
 //! - a value or a constant, which the match stores in a [`Slot`]
-//! - a product of patterns
+//! - a multiplication of patterns
 //! - one of several patterns
-//! - a pattern behind nodes that the match skips
+//! - a pattern after which there may be nodes that the match skips
 //!
 //! A pattern describes only structure. Numbers, shapes and variable numbers of operands are checked by ordinary code
 //! after the match. If an op has more operands than the pattern lists, the others can be any values.
@@ -61,8 +61,8 @@ pub(crate) const fn op(terms: &'static [Term], operands: &'static [Pattern]) -> 
 }
 
 impl Pattern {
-    /// This pattern, with the node's result stored in a slot. Only patterns of nodes support this. For other patterns
-    /// in a constant, the compiler reports an error.
+    /// This pattern, with the node's result stored in a slot. Only patterns of nodes support this. For any other
+    /// pattern in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn keep(self, slot: Slot) -> Pattern {
         match self {
@@ -71,8 +71,8 @@ impl Pattern {
         }
     }
 
-    /// This pattern, for a node that other nodes may read too. Only patterns of nodes support this. For other patterns
-    /// in a constant, the compiler reports an error.
+    /// This pattern, for a node that other nodes may read too. Only patterns of nodes support this. For any other
+    /// pattern in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn shared(self) -> Pattern {
         match self {

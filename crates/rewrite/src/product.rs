@@ -1,8 +1,8 @@
-//! Finds the product with constant weights in front of a value, and folds an affine map of its channels into it.
+//! Finds the layer with constant weights before a value, and folds an affine map of its channels into it.
 //!
-//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may be between the product and the
-//! value. If a map treats all elements of a channel alike, it can be computed in front of these nodes: f(move(x)) =
-//! move(f(x)). The moving nodes then follow the product.
+//! A layer here is a conv, a transposed conv or a gemm; the code calls it `product`. Nodes that only move elements may
+//! be between the layer and the value. If a map treats all elements of a channel alike, it can be computed before these
+//! nodes: f(move(x)) = move(f(x)). The moving nodes then follow the layer.
 
 mod channels;
 

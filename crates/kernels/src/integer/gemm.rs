@@ -208,7 +208,7 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
     }
 }
 
-/// The largest extent that a product may have.
+/// The largest extent that a matrix product may have.
 const LARGEST_EXTENT: usize = 1 << 28;
 
 /// Number of rows that a task computes. They and the task's panels stay in the second-level cache.

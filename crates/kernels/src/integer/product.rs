@@ -114,7 +114,7 @@ impl Strip<'_> {
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, loops: &dyn Loops) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
-        // The 64-bit sums of the same rows. They are only needed if sums are wide.
+        // If sums are wide, the 64-bit sums of the rows whose accumulators are being computed.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],

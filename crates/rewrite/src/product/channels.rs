@@ -1,4 +1,4 @@
-//! Finds the output channels of the weights of a product.
+//! Finds the output channels of the weights of a layer (a conv, a transposed conv or a gemm).
 
 use strait_core::Op;
 

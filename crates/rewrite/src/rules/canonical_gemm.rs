@@ -60,8 +60,8 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// True for a constant with codes that f32 cannot hold exactly. Such codes do not change until the parameter is
-    /// baked.
+    /// True for a constant with codes that f32 cannot hold exactly. The rules leave such codes to the step *bake*,
+    /// which converts the parameter.
     fn is_coded(&self, value: ValueId) -> bool {
         let from = self.site.producer(value, Term::Dequantize);
         from.and_then(|from| from.constant(from.input(0)?)).is_some()

@@ -61,8 +61,8 @@ fn on_grids(site: &GraphNode<'_>, results: Vec<TensorData>) -> Vec<TensorData> {
 
 impl FoldConstants {
     fn folded(&self, site: &GraphNode<'_>) -> Result<Patch, Miss> {
-        // The operand may consist of codes whose real numbers f32 cannot hold exactly. Such codes do not change until
-        // the parameter is baked.
+        // The operand may consist of codes whose real numbers f32 cannot hold exactly. The rules leave such codes to
+        // the step *bake*, which converts the parameter.
         if matches!(site.node.op.term(), Term::Dequantize) {
             return Err(NoMatch);
         }

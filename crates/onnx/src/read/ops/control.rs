@@ -96,7 +96,7 @@ fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         _ => -1,
     };
     let mut operands: Vec<Arg> = match trips {
-        // An operand that the node does not have is absent.
+        // The loop keeps the bounds of the node. A bound that the node does not have is absent.
         -1 => (0..Loop::BOUNDS).map(Arg::Operand).collect(),
         _ => vec![Arg::Absent; Loop::BOUNDS],
     };

@@ -108,7 +108,7 @@ pub(super) fn saturated(
     Ok((Cast { to: elem }.into(), clipped))
 }
 
-/// saturate(round(x / scale) + zero point).
+/// Reads QuantizeLinear: saturate(round(x / scale) + zero point).
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // This attribute says how numbers are rounded to 8-bit floats, which Strait does not read.
     reader.ignore(&["saturate"]);
@@ -142,7 +142,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     reader.finish(op, &[clipped])
 }
 
-/// (x − zero point) · scale.
+/// Reads DequantizeLinear: (x − zero point) · scale.
 pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
     // Numbers that the model has as 16-bit floats are computed as f32, and rounded at the graph's outputs.

@@ -69,7 +69,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Split { axis, sizes }, &[Arg::Operand(0)])
 }
 
-/// A slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
+/// Reads Slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     if reader.opset() >= 10
