@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn every_activation_has_a_row() {
         for activation in Activation::ALL {
-            assert!(ACTIVATIONS.iter().any(|(own, ..)| own == activation), "{activation:?}");
+            assert!(ACTIVATIONS.iter().any(|(own, ..)| *own == activation), "{activation:?}");
         }
     }
 }

@@ -432,8 +432,8 @@ pub(super) fn pool(
         },
     )?;
     let mut shape: Shape = x.shape[..2].into();
-    for axis in 0..spatial {
-        let window = Window::along(axis, size[axis].into(), [stride, dilation, pad]);
+    for (axis, &size) in size.iter().enumerate() {
+        let window = Window::along(axis, size.into(), [stride, dilation, pad]);
         let window = Window { ceil, ..window };
         // A window that lies entirely in the padding would have no elements.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
