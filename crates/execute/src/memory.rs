@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn buffers_that_die_together_cost_little_each() {
         let count = 200_000;
-        // Every second buffer dies first and leaves a hole of its own. Each of the other buffers then joins two holes
-        // when it dies.
+        // Every second buffer is freed first and leaves a hole of its own. Each of the other buffers, when it is freed,
+        // merges two holes.
         let mut requests: Vec<_> = (0..count).map(|i| request(64, 0, 1 + i % 2)).collect();
         requests.extend([request(128, 2, 3), request(64 * count, 3, 3)]);
         let start = std::time::Instant::now();

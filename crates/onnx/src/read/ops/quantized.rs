@@ -306,7 +306,7 @@ fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2
     Ok([(upper, 16.0), (lower, 1.0)])
 }
 
-/// The number of products in each sum of a matrix product.
+/// The number of products that are added up for each element of a matrix product.
 fn inner(reader: &mut OperatorReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
     Ok(reader.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
 }
