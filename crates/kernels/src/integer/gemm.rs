@@ -215,7 +215,7 @@ const LARGEST_EXTENT: usize = 1 << 28;
 const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
-/// A product whose panels are already packed. Each task packs the rows that it computes.
+/// A matrix product whose panels are already packed. Each task packs the rows that it computes.
 struct Product<'a> {
     loops: &'a dyn Loops,
     m: usize,
@@ -322,8 +322,8 @@ impl Job for ProductTask<'_, '_> {
 }
 
 impl dyn Loops + '_ {
-    /// A product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, and `out`
-    /// is `[rows, n]`. Channels run along `n`.
+    /// A matrix product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`,
+    /// and `out` is `[rows, n]`. Channels run along `n`.
     pub fn gemm(
         &self,
         cx: &Context,
@@ -373,8 +373,8 @@ impl dyn Loops + '_ {
 /// a are unsigned), and let za' and zb' be the zero points after the same change. The result is Σ a'b' − zb'·Σ a' −
 /// za'·Σ b' + k·za'·zb'.
 impl dyn Loops + '_ {
-    /// A product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`,
-    /// where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
+    /// A matrix product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] −
+    /// zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
     pub fn matmul(
         &self,
         cx: &Context,

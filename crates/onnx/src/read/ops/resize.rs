@@ -181,8 +181,8 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     Ok(all)
 }
 
-/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of those that the sizes ask for.
-/// Returns the scale and the extents of the result.
+/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of the scales that the sizes
+/// require. Returns the scale and the extents of the result.
 fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
     let whole: &str = "an axis is symbolic or empty; bind it to a number";
     let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);
