@@ -4,7 +4,7 @@ use strait_requantize::form::{Arithmetic, Channel};
 /// Computes `round(x / 2^shift)` in i32: the form `ArithFolded`, with every rounding, for shifts up to 30.
 ///
 /// With x = q·2^s + r and 0 ≤ r < 2^s, round(x / 2^s) = q + ((r + base + (negative if x < 0) + (even if q is odd)) >>
-/// s) + after. The corrections are those of [`Correction`]. No step leaves i32.
+/// s) + after. The corrections are those of `Correction`. No step leaves i32.
 #[derive(Clone, Copy, Debug)]
 pub struct Shift {
     shift: u32,
