@@ -4,7 +4,8 @@ use crate::spec::{self, OpSite};
 use std::borrow::Cow;
 use strait_core::{Attribute, Elem, TensorType, Term};
 
-/// A node of the float model that a table admits, as plain data.
+/// Plain data about a node of the float model, for the target's own code. The node is within the limits of the target's
+/// table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<'a> {
     name: Cow<'a, str>,

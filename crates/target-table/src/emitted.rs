@@ -30,7 +30,7 @@ pub struct Emitted<'a> {
     most: Most,
 }
 
-/// Limits in bytes.
+/// The size limits: for one file, and for all files together, in bytes.
 struct Most {
     one: u64,
     all: u64,
@@ -53,8 +53,8 @@ impl<'a> Emitted<'a> {
         }
     }
 
-    /// Passes the files on that the inner sink does not accept in pieces. Call this after the target has written
-    /// everything.
+    /// Passes on the files that were written in pieces although the inner sink accepts only whole files. Call this
+    /// after the target has written everything.
     ///
     /// # Errors
     /// The errors of the inner sink.
@@ -189,7 +189,7 @@ mod tests {
         for name in ["a", "b"] {
             sink.bytes(name, &[0; 10]).unwrap();
         }
-        // Here the file is written in pieces, none of which is long.
+        // This file is written in short pieces.
         assert_eq!(sink.append("c", &[0; 3]), Ok(true));
         let all = fault(sink.append("c", &[0; 3]));
         assert!(

@@ -24,7 +24,7 @@ pub(crate) struct Guarded {
     vendor: Vendor,
 }
 
-/// Which loops of a target are code of the vendor.
+/// Which of a target's loops are the vendor's code.
 pub(crate) enum Vendor {
     /// The loops of these forms. The host's kernels compute the other forms.
     Forms(BTreeSet<String>),
@@ -150,7 +150,8 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// The loops of a vendor, of which each call is protected. What they say about themselves is asked only once.
+/// Wraps the loops of a vendor so that a panic in a call becomes an error. The fields keep what the loops say about
+/// themselves, so that they are asked only once.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,
@@ -218,13 +219,13 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
     Ok(self::wrong(form, clamp, &all, &codes))
 }
 
-/// The channels of a form that are compared.
+/// The channels in which the loops are compared with the form: the first and the last one.
 fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
 
-/// The accumulators between `ends` that are compared, the same number for each channel. `None` if the form is not
-/// legal.
+/// The accumulators between `ends` at which the loops are compared with the form. Each channel has the same number of
+/// them. `None` if the form is not legal.
 fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let looked_at = looked_at(form);

@@ -82,7 +82,7 @@ impl TargetFactory {
         TargetFactory { kernels, ..self }
     }
 
-    /// Adds code for what the table cannot say.
+    /// Adds code for what a table cannot express.
     pub const fn code(self, make: &'static Make) -> TargetFactory {
         TargetFactory {
             make: Some(make),
@@ -251,9 +251,9 @@ pub enum RegistryError {
     Duplicate {
         /// The id that both targets have.
         id: String,
-        /// Where the first one comes from.
+        /// Where the first of the two targets comes from.
         first: Origin,
-        /// Where the second one comes from.
+        /// Where the second of the two targets comes from.
         second: Origin,
     },
     /// The table and the kernels do not fit together. The target's crate is at fault.
@@ -261,7 +261,7 @@ pub enum RegistryError {
     Kernels {
         /// Where the target comes from.
         origin: Origin,
-        /// Which form has no kernel, or which kernel no form.
+        /// Names the form that has no kernel, or the kernel that has no form.
         message: String,
     },
     /// The target's code cannot make the target. The target's crate or the values of the options are at fault.

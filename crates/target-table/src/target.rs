@@ -9,7 +9,7 @@ use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
 /// A target. A target that is only a table is a [`TableTarget`](crate::TableTarget). Other targets override the methods
-/// for what their table cannot say.
+/// for what their table cannot express.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no target",
     label = "has no table and no kernels",
@@ -27,9 +27,10 @@ pub trait Target: Send + Sync {
     /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The loops of the target's own model of its arithmetic, if [`Target::loops`] returns other loops. A plugin in a
-    /// library can have such a model. `compile` compares the model with the form at every threshold, and `--kernels
-    /// target` runs it. `None` if the target has no model, or if the model does not compute the form.
+    /// The loops of the target's own model of its arithmetic, if they are not those that [`Target::loops`] returns. A
+    /// plugin in a library can have such a model. `compile` compares the model with the form at every accumulator where
+    /// the form's code changes, and `--kernels target` runs the model. `None` if the target has no model, or if the
+    /// model does not compute the form.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
@@ -39,7 +40,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Whether the target's own model computes this form, for accumulators of 64 bits if `wide` is set and of 32 bits
-    /// otherwise. False if it leaves the form to the host. `None` if the target has no model.
+    /// otherwise. False if the model leaves the form to the host. `None` if the target has no model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].
@@ -48,8 +49,9 @@ pub trait Target: Send + Sync {
         Ok(self.own_loops(form, clamp)?.map(|_| true))
     }
 
-    /// Decides about a node that the table admits. A target may refuse the node for reasons that a table cannot state.
-    /// The node is one of the float graph, before anything is quantized. A refused node runs on the host.
+    /// Decides about a node that is within the limits of the table. A target may refuse the node for reasons that a
+    /// table cannot express. The node is one of the float graph, before anything is quantized. A refused node runs on
+    /// the host.
     ///
     /// # Errors
     /// [`TargetError::Refused`] for a node that is refused, with a reason for the report:
@@ -107,8 +109,8 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records have one scale of weights for each output of a layer of the source model, even if a
-    /// rewrite rule turns an output into several channels.
+    /// True if the vendor's records state one weight scale for each output channel of the source model's layer, even if
+    /// a rewrite rule turns such a channel into several channels.
     fn counts_outputs(&self) -> bool {
         false
     }
@@ -143,7 +145,7 @@ pub struct Emission<'a> {
     pub observer: &'a str,
     /// For each layer, how the range of its input was found; sorted by name.
     pub observing: &'a [(String, Observing)],
-    /// False if no rule merges a layer into another one.
+    /// False if no rewrite rule may merge a layer into another one.
     pub fuses: bool,
     /// The layers that no rule merges into another one, and into which no rule merges others.
     pub unfused: &'a [&'a str],
@@ -197,7 +199,7 @@ impl<'a> Emission<'a> {
         Emission { observer, ..self }
     }
 
-    /// Adds how ranges were found.
+    /// Sets, for each layer, how the range of its input was found.
     #[must_use]
     pub fn with_observing(self, observing: &'a [(String, Observing)]) -> Emission<'a> {
         Emission { observing, ..self }
@@ -215,7 +217,7 @@ impl<'a> Emission<'a> {
         Emission { joined, ..self }
     }
 
-    /// The layers that a convolution was made of, if its channels are not the outputs of one layer.
+    /// The layers that a convolution was made from, if its channels are not exactly the outputs of one layer.
     pub fn joined(&self, layer: &str) -> Option<&'a Joined> {
         named(self.joined, layer)
     }
@@ -249,7 +251,7 @@ pub struct Recorded {
     pub params: QuantParams,
 }
 
-/// A match of a fusion row in the graph, as plain data.
+/// Plain data about a place in the graph at which a fusion row matches.
 #[derive(Clone, Copy, Debug)]
 pub struct FusionSite<'a> {
     /// The row's name.
@@ -299,8 +301,8 @@ pub enum Decision {
     Fuse(Fused),
 }
 
-/// The destination of a target's files. It does not depend on any crate for a format: a graph is passed to the writer
-/// that is registered for its format.
+/// The destination of a target's files. Targets need not depend on the crates that write formats: a graph is passed to
+/// the writer that is registered for its format.
 pub trait Sink {
     /// Writes a file with this content. `path` is relative, with forward slashes.
     ///

@@ -9,11 +9,11 @@ fn refused(code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
 }
 
 impl FormRow {
-    /// Checks that this form of the target can compute this requantization and the clamp after it. These are compared,
-    /// in this order: the kind, the output type, the granularity, the rounding, and for every channel the shift and the
-    /// width of the multiplier.
+    /// Checks that this form of the target can compute this requantization and the clamp after it. The following
+    /// properties are compared in this order: the kind, the output type, the granularity, the rounding, and for every
+    /// channel the shift and the width of the multiplier.
     ///
-    /// The reason of a refusal names the first of these that does not fit.
+    /// The reason of a refusal names the first property that does not fit.
     pub fn accepts(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<(), Reason> {
         let kind = form.kind();
         if self.form_kind() != kind {
@@ -97,8 +97,8 @@ impl FormRow {
         factor.map_or(Ok(()), |factor| self.accepts_multiplier(channel, factor))
     }
 
-    /// Checks the significant bits of a scale. An f32 has 24 of them, and those that the form does not have must be
-    /// zero.
+    /// Checks the significant bits of a scale. An f32 has 24 of them. The lowest bits, beyond the width of the form's
+    /// multiplier, must be zero.
     fn accepts_scale(&self, channel: usize, scale: f32) -> Result<(), Reason> {
         let spare = 24 - u32::from(self.multiplier_bits().min(24));
         if scale.to_bits().trailing_zeros() >= spare {

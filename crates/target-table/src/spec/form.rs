@@ -131,7 +131,7 @@ pub enum Arithmetic {
     /// half_even(f32(acc) · m) + z, in `f32`, where acc has 16 bits. This is the second step of a requantization through 16-bit
     /// sums.
     RequantS16(Scale),
-    /// The number of thresholds that acc reaches.
+    /// The number of thresholds that are not above acc.
     Steps,
 }
 
@@ -225,7 +225,7 @@ words! {
 struct Parameters {
     name: &'static str,
     kind: FormKind,
-    /// Bits of the multiplier, or of the significand of an `f32`.
+    /// Number of bits of the multiplier, or of the significand if the multiplier is an `f32`.
     bits: u8,
     normalized: bool,
     shift: Option<ShiftLimits>,
@@ -240,7 +240,8 @@ impl Arithmetic {
     }
 
     fn parameters(self) -> Parameters {
-        // If a kind has no multiplier, `bits` is the width from which its rule computes the parameters.
+        // For a kind without a multiplier, `bits` is the width of the multiplier from which its rule computes the
+        // parameters.
         let plain = |name, kind, rounding| Parameters {
             name,
             kind,
@@ -304,7 +305,7 @@ impl Arithmetic {
 }
 
 impl ZeroPoint {
-    /// The kind of form that multiplies, shifts, and adds its zero point at this place.
+    /// The kind of form that multiplies, shifts, and adds its zero point where `self` says.
     fn kind(self) -> FormKind {
         match self {
             ZeroPoint::After => FormKind::TfLite,
@@ -345,7 +346,7 @@ impl FormRow {
         self.kind.parameters().shift
     }
 
-    /// The form and its limits, in the shape that the search for a requantization of this form needs.
+    /// The kind of the form and its limits, as the search for a requantization of this form needs them.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             kind: self.form_kind(),

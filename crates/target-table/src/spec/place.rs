@@ -29,7 +29,7 @@ pub struct OpSite<'a> {
     /// The type of the op's first result.
     pub result: &'a TensorType,
     /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes.
-    /// Limits of this sum hold then.
+    /// Limits of this sum are then taken to hold.
     pub weight_sum: Option<u64>,
 }
 
@@ -164,7 +164,8 @@ impl Limit {
     }
 }
 
-/// Converts a real number. A whole number becomes an integer, and any other number a text, which no limit allows.
+/// Converts a real number. A whole number becomes an integer, and any other number becomes a string, which no limit
+/// allows.
 fn of_real(number: f32) -> Scalar {
     // The conversion is exact if the number is whole and below 2^24.
     match number as i64 {
@@ -173,7 +174,7 @@ fn of_real(number: f32) -> Scalar {
     }
 }
 
-/// True if two values are equal. A truth value equals 0 or 1.
+/// True if two values are equal. In this comparison, `false` equals 0 and `true` equals 1.
 fn same(known: &Scalar, value: &Scalar) -> bool {
     match known {
         Scalar::Bool(flag) => *value == Scalar::Integer((*flag).into()),
@@ -181,7 +182,7 @@ fn same(known: &Scalar, value: &Scalar) -> bool {
     }
 }
 
-/// The values of a quantity. Empty if the op does not have it.
+/// The values of a quantity of the op. Empty if the op does not have the quantity.
 fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
     if matches!(quantity, "axis" | "axis_from_end") {
         return axes(site, quantity == "axis_from_end");

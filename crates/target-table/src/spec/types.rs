@@ -107,7 +107,7 @@ pub struct ActivationScheme {
     /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    /// The smallest and the largest code in use. Default: all codes of the type are in use.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
     pub range: Option<[i64; 2]>,
 }
@@ -129,7 +129,7 @@ pub struct WeightScheme {
     /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    /// The smallest and the largest code in use. Default: all codes of the type are in use.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
     pub range: Option<[i64; 2]>,
 }
@@ -144,7 +144,7 @@ pub struct Accumulator {
     pub bits: u8,
     /// What happens if a sum does not fit into the accumulator.
     pub overflow: Overflow,
-    /// Narrower partial sums, which are then added to the accumulator. Absent: products are added to the accumulator directly.
+    /// Narrower partial sums, which are then added to the accumulator. Default: products are added to the accumulator directly.
     pub block: Option<SumBlock>,
     /// The reference of this row, if it is not that of the table.
     pub oracle: Option<String>,
@@ -197,11 +197,11 @@ pub struct Quantize {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
     pub zero_point: ZeroPoint,
-    /// How a weight, divided by its scale, is rounded to an integer. The division is always a true division. Absent: as
-    /// `rounding`.
+    /// How a weight, divided by its scale, is rounded to an integer. The division is always a true division. Default:
+    /// as `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub weight_rounding: Option<Rounding>,
-    /// How a bias, divided by its scale, is rounded to an integer. Absent: as `rounding`.
+    /// How a bias, divided by its scale, is rounded to an integer. Default: as `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub bias_rounding: Option<Rounding>,
     /// The observer that determines ranges from the measurements, unless a configuration names another one.

@@ -123,7 +123,7 @@ pub(crate) mod schemas {
     /// The schema of a [`Definition`].
     pub(crate) struct FunctionName;
 
-    /// The schema of an interval of codes that holds more than one.
+    /// The schema of an interval that contains more than one code.
     pub(crate) struct Ends;
 
     macro_rules! schema {

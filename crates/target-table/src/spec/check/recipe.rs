@@ -151,7 +151,8 @@ fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool
     }
 }
 
-/// Checks that the entries of a table of lines lie at evenly spaced codes, for each type that the row reads.
+/// Checks, for each type that the row reads, that the entries of a lookup table with linear interpolation are for
+/// evenly spaced codes.
 fn evenly_spaced(findings: &mut Findings<'_>, row: &OpRow, lines: Lines, path: &KeyPath) {
     let other = findings
         .spec

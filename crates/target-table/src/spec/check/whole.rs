@@ -24,7 +24,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     findings.once(&KeyPath::of(&["rules"]), &spec.rules);
 }
 
-/// Checks that recordings name rows of the table.
+/// Checks that the rows that recordings name exist in the table.
 fn recordings(findings: &mut Findings<'_>) {
     let spec = findings.spec;
     let known: Vec<String> = spec.supports().map(|support| support.row.to_string()).collect();

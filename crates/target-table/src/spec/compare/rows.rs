@@ -58,7 +58,7 @@ fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetS
     }
 }
 
-/// A short description of a row that only one of the tables has.
+/// A short description of a row that is in only one of the two tables.
 fn said(term: Term, activation: Activation, row: &OpRow) -> Option<String> {
     let recipe = maybe(row.recipe).unwrap_or_default();
     Some(format!("{} on {} by {recipe}", term.name(), activation.name()))
@@ -153,8 +153,9 @@ fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     recipe
 }
 
-/// The effect of another width of accumulators. All sums are proved to fit. So a wider accumulator accepts more of them
-/// and changes none, if both widths are computed in i32 or both in i64.
+/// The effect of a change of the accumulators' width. A node is accepted only if its sums are proved to fit. So a wider
+/// accumulator accepts more nodes, and does not change the sums of the others if both widths are computed in i32 or
+/// both in i64.
 pub(super) fn wider(old: Option<u8>, new: Option<u8>) -> Effect {
     match (old, new) {
         (Some(old), Some(new)) if (old > 32) != (new > 32) => Effect::OtherBits,

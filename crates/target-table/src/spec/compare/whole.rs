@@ -39,7 +39,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     changes.key("table", "emit", effect, [list(&old.emit), list(&new.emit)]);
 }
 
-/// How values are quantized from real numbers and back. If no rounding is stated there, the rounding of activations is
+/// The settings of `[quantize]`. If they do not state how weights or biases are rounded, the rounding of activations is
 /// filled in.
 fn resolved(quantize: &Quantize) -> Quantize {
     Quantize {
