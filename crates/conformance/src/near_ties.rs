@@ -1,5 +1,5 @@
-//! Finds accumulators whose exact results lie close to a half but are not exactly a half. At these accumulators,
-//! floating-point arithmetic goes wrong first.
+//! Finds accumulators whose exact results, before rounding, lie close to halfway between two integers, but not exactly
+//! there. At these accumulators, floating-point arithmetic goes wrong first.
 //!
 //! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) lies d/2^s below
 //! a half. If the product has more than 53 bits and d is less than half a unit in its last place, the sum is rounded to

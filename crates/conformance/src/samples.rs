@@ -23,9 +23,9 @@ pub(crate) const FEW: usize = 19;
 const ROUNDS: usize = 8;
 /// The round in which factors are powers of two.
 const POWERS: usize = 2;
-/// The round in which factors have accumulators next to halves.
+/// The round in which factors are chosen so that the exact results of some accumulators lie close to a half.
 const SHARP: usize = 3;
-/// The round that is used for many channels.
+/// The round that is used if there are more than [`FEW`] channels.
 const ANY: usize = 4;
 
 /// The requantizations for the row of a form: for each output type, with one set of parameters and with several numbers

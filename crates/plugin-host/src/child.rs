@@ -87,8 +87,8 @@ mod unix {
         }
     }
 
-    /// Lets a supervisor continue that the library has stopped. If nobody has waited for the supervisor yet, its
-    /// process id still belongs to it.
+    /// If the library has stopped its supervisor, lets the supervisor continue. As long as nobody has waited for the
+    /// supervisor, its process id still belongs to it.
     pub(crate) fn resume(supervisor: &Child) {
         if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
             let _ = kill_process(supervisor, Signal::CONT);

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub enum Trial {
     /// Each tile is computed in a single call.
     Once,
-    /// Each tile is computed in several calls, with marks around the accumulators and the codes, and with other bytes
-    /// in the memory for the codes each time.
+    /// Each tile is computed in several calls, with guard bytes around the accumulators and the codes. The memory for
+    /// the codes is filled with different bytes before each call.
     Alone,
     /// Each tile is computed with guard pages before and after all memory that is handed over, and only the codes are
     /// in writable memory. Reading or writing too far crashes.
@@ -66,7 +66,7 @@ pub enum Misdeed {
     },
 }
 
-/// The parts of the state of a library's process that calls may have changed.
+/// The parts of a process's state that calls of the library could have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
     /// True if the system provides this information.

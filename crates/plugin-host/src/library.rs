@@ -25,7 +25,7 @@ pub(crate) const MOST_PIECE: u64 = 16 << 20;
 /// A plugin in a library, which runs in a worker. Calls are made one after the other. If a worker has crashed, hung or
 /// panicked, the next call starts a new one.
 pub struct Library {
-    /// Whether models are handed over next to guard pages, and how many models have been handed over so.
+    /// Whether models are handed over next to guard pages, and how many models have been handed over in this way.
     fenced: (AtomicBool, AtomicU64),
     /// True if the codes of each tile are compared with those that the form computes.
     held: AtomicBool,

@@ -11,7 +11,7 @@ use strait_plugin_interface::INTERFACE_MAJOR;
 pub enum Probe {
     /// A normal tile, as this host hands it over.
     Plain,
-    /// The entry function, called as a host of this version would call it.
+    /// The entry function, called as a host of the version `major.minor` would call it.
     Entry {
         /// Major version of the imitated host.
         major: u32,
@@ -20,7 +20,7 @@ pub enum Probe {
     },
     /// The entry function, called by this host a second time.
     EntryAgain,
-    /// A struct as a host would hand it over that knows fewer or more of the struct's fields.
+    /// A struct as it is handed over by a host that knows fewer or more of the struct's fields.
     Sized(Struct, Size),
     /// A tile with room for fewer codes than it has accumulators.
     LessRoom,

@@ -49,7 +49,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The side of some bytes on which a guard page lies without a gap.
+/// The side of a piece of memory at which a guard page follows without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fence {
     Before,

@@ -99,7 +99,7 @@ impl<'m> Export<'m> {
         Some(made)
     }
 
-    /// Sets that the value `made` of the new graph stands for `value` of the source graph.
+    /// Records that the value `made` of the new graph stands for `value` of the source graph.
     pub fn set(&mut self, value: ValueId, made: ValueId) {
         if let Some(place) = self.made.get_mut(value.index()) {
             *place = Some(made);

@@ -524,7 +524,8 @@ graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
 data @w: i8[1,1,1,1] = inline [3]
 data @b: i32[1] = inline [5]";
 
-/// Calls `emit` of a target that was opened with this mood, on damaged IR bytes if asked; returns the status.
+/// Calls `emit` of a target that was opened with this value of the option `mood`. If `damage` is true, the IR bytes are
+/// damaged. Returns the status.
 fn emitted(host: &mut Host, mood: &str, damage: bool) -> c::Status {
     let (status, target) = host.open(mood);
     assert_eq!(status, c::OK, "{:?}", host.said);

@@ -25,7 +25,7 @@ pub(super) struct IdentifiedLayer<'a> {
 /// Widths that accumulators have in chips, in bits.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
-/// A line for each row of the table that names recordings, if all of the named recordings were given.
+/// A line of the report for each row for which the table names recordings, if all of these recordings were given.
 pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Line> {
     let recordings = || spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let names: BTreeSet<&str> = recordings().flat_map(|one| &one.rows).map(String::as_str).collect();
@@ -141,8 +141,8 @@ fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'
     }
 }
 
-/// Checks the row of an op: the sums that follow from its recorded inputs and weights must be such that some arithmetic
-/// explains the recorded outputs.
+/// Checks the row of an op: some requantization must give the recorded outputs for the sums that follow from the
+/// recorded inputs and weights.
 fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {

@@ -177,7 +177,7 @@ impl Fault {
         message.contains(" did not return within ")
     }
 
-    /// Adds to the text of the fault with which form and which clamp it happened.
+    /// Adds the form and the clamp with which the fault happened to the fault's text.
     pub(super) fn on(mut self, name: &str, form: &Requantization, clamp: Option<[i32; 2]>) -> Fault {
         let form = Attribute::Form(Box::new(form.clone())).to_string();
         let shortened: String = form.chars().take(160).collect();
@@ -191,7 +191,8 @@ impl Fault {
 /// The most wrong results of one call that are examined. Each is compared with every other channel, which takes time.
 const LOOKED_AT: usize = 256;
 
-/// The results that are wrong. If there are many, a few of them are returned, evenly spread.
+/// The position, the wrong result and the expected result of each result that is wrong. If there are many, a few of
+/// them are returned, evenly spread.
 pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterator<Item = (usize, i32, i32)> {
     let both = found.iter().zip(expected).enumerate();
     let all: Vec<(usize, i32, i32)> = both

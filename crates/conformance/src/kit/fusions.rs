@@ -17,8 +17,8 @@ use strait_target::{
 /// A network with sums, products, pools and constants that the six usual networks do not have.
 const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
 
-/// A network with a pool, a function and an input whose results have another type than the one that their readers
-/// compute with.
+/// A network with a pool, a function and an input. Their values have another type than the one that the readers of
+/// these values compute with.
 const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
 
 /// Names of the values in [`WIDTHS`] that get another type.
@@ -34,7 +34,7 @@ pub(super) struct Other {
 
 /// The networks to try because of what the table contains: one for each pair of types, one for each additional type of
 /// a result, and one for each value of an option that has an overlay. If the table does not allow fusions to change
-/// results, there is also a network for which a difference of one unit is allowed.
+/// results, there is also a network for which a difference of one LSB is allowed.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
     let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {

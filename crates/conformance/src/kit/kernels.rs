@@ -274,7 +274,7 @@ fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec
     faults
 }
 
-/// How many threads call the same loops.
+/// How many threads call the same loops at the same time.
 const THREADS: usize = 4;
 
 /// How many calls each of these threads makes.

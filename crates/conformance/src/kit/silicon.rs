@@ -14,8 +14,8 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line of the report that says whether all rows that the table states to be `measured` name their recordings, and
-/// whether these recordings were given.
+/// The line of the report that says whether the table names recordings for every row that it states to be `measured`,
+/// and whether these recordings were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
@@ -64,7 +64,7 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     line
 }
 
-/// A line for each recorded layer, then one for each row that names recordings.
+/// A line for each recorded layer, then one for each row for which the table names recordings.
 pub(super) fn lines(
     target: &Arc<dyn Target>,
     recordings: &[Recording],

@@ -65,8 +65,8 @@ struct Watched {
     misdeeds: Vec<Misdeed>,
 }
 
-/// Makes a call with marks around all memory that is handed over. Before the call, the memory for codes is filled with
-/// `fill`. The accumulators have bytes with the value `mark` on both sides.
+/// Makes a call with guard bytes around all memory that is handed over. Before the call, the memory for codes is filled
+/// with `fill`. The accumulators have bytes with the value `mark` on both sides.
 fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
     let input = Room::holding(checked.accumulators, mark);
     let mut codes = Room::new(checked.room(), fill, !fill);
