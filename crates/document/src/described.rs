@@ -42,7 +42,8 @@ fn of_toml(object: &mut Map<String, Value>) {
             let only = only.clone();
             object.remove("anyOf");
             for (key, value) in only {
-                // If the key has a text of its own, it is kept, because it says more than the text of the key's type.
+                // If the key has a description of its own, it is kept, because it says more than the description of the
+                // key's type.
                 object.entry(key).or_insert(value);
             }
         }

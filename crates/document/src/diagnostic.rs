@@ -263,7 +263,7 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 const MOST_OF_A_CODE: usize = 20;
 
 impl Diagnostics {
-    /// `value` if there are no findings.
+    /// Returns `value` if there are no findings.
     ///
     /// # Errors
     /// The findings, if there are any.

@@ -16,7 +16,7 @@ pub trait Document: DeserializeOwned + Described {
     /// The name of this kind of document, with its article: `the configuration`.
     const NAME: &'static str;
 
-    /// The newest version of the document's form that this version of Strait reads. A document states its version by
+    /// The newest version of the document's format that this version of Strait reads. A document states its version by
     /// the key `schema`.
     const SCHEMA: u32;
 

@@ -48,7 +48,7 @@ impl PartialEq for Format {
     }
 }
 
-/// The shape of a value: its type and its limits.
+/// The shape of a value: which types, keys and limits are allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A table with any of these keys.
@@ -89,7 +89,7 @@ pub enum Shape {
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {
-        /// Further condition.
+        /// A further condition that the string must meet; `None` if there is none.
         format: Option<Format>,
     },
     /// An integer within these limits.

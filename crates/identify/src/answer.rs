@@ -25,7 +25,7 @@ pub struct Answer {
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, these
     /// are the ones in the list. Otherwise the list has the arithmetic that produces the most values, and those that
-    /// miss only slightly more, so that wrong values in the file can be the reason.
+    /// miss so few more that wrong values in the file can be the reason.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,

@@ -11,7 +11,8 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
 }
 
 /// The lowest and the highest output if wrong values beyond a clamp are ignored. A code counts as the lowest or highest
-/// one if many outputs equal it, and if the few outputs beyond it belong to accumulators that do not fit them.
+/// one if many outputs equal it, and if there are only a few outputs beyond it, whose accumulators are not farther out
+/// than those of the code.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [lowest, highest] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
@@ -23,8 +24,8 @@ pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     [low, high.unwrap_or(highest)]
 }
 
-/// The first code that many outputs equal, while the few outputs beyond it belong to accumulators that do not fit them.
-/// `codes` has the codes from the end on, with the number of their outputs; `beyond` is as for [`are_strays`].
+/// The first code that counts as the lowest or highest one (see [`without_strays`]). `codes` has the codes, beginning
+/// at that end, with the number of their outputs; `beyond` is as for [`are_strays`].
 fn pile<'a>(
     layer: &RecordedLayer,
     codes: impl Iterator<Item = (&'a i32, &'a u64)>,

@@ -133,8 +133,8 @@ impl Answer {
 ///
 /// If the best arithmetic misses no value, this one is worse if it misses any. Otherwise some recorded values are
 /// wrong, and this arithmetic may miss more values than the best one by chance: a value at which the two arithmetics
-/// differ may be wrong, and so may the two values next to the best factor of each channel. This arithmetic is worse if
-/// it misses more values than this can explain.
+/// differ may be wrong, and so may the two values that bound the best factor of each channel. This arithmetic is worse
+/// if it misses more values than this can explain.
 fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {

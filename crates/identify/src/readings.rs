@@ -8,9 +8,9 @@ use crate::{
     zeros,
 };
 
-/// The least number of values that a channel must have so that its line can be estimated.
+/// The least number of values that a channel must have so that the line through its outputs can be estimated.
 const LEAST_VALUES: usize = 12;
-/// The most channels whose lines are compared with each other.
+/// The most channels for which the lines through the outputs are compared with each other.
 const MOST_CHANNELS: usize = 128;
 /// How many zero points on each side of the estimated one are tried, too.
 const BESIDE: i64 = 2;
@@ -26,7 +26,7 @@ pub(crate) struct Reading {
 
 /// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
 /// another zero point of the output, and all combinations. Other zero points of the input are only tried if
-/// `moves_input` says so.
+/// `moves_input` is true.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()

@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// The orientations of Exif: the stored rows and columns, worked out on paper.
+    /// Checks each Exif orientation against a result that was worked out by hand.
     #[test]
     fn orientations_turn_and_mirror() {
         for (orientation, width, expected) in [

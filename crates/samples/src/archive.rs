@@ -197,7 +197,7 @@ pub(crate) mod tests {
         assert!(bytes.as_ptr_range().contains(&content.bytes.as_ptr()));
     }
 
-    /// A process that is killed cleans up nothing.
+    /// A killed process cannot remove its temporary files, so the file must have no name.
     #[cfg(target_os = "linux")]
     #[test]
     fn inflated_content_is_in_a_file_without_a_name() {
@@ -225,7 +225,8 @@ pub(crate) mod tests {
             for at in 0..whole.len() {
                 let mut garbled = whole.to_vec();
                 garbled[at] ^= 0xff;
-                // Whatever comes out, it comes out without a panic; a garbled member never comes out as content.
+                // Reading never panics, whichever byte was changed. If the changed byte is in a member's content,
+                // reading fails.
                 let result = read(&Bytes::from(garbled));
                 if (80..whole.len() - 300).contains(&at) {
                     assert!(result.is_err(), "{at}");
@@ -269,7 +270,7 @@ pub(crate) mod tests {
     #[test]
     fn a_member_that_would_fill_the_disk_is_refused_before_it_is_inflated() {
         let mut bomb = archive(&[("a.npy", &[0; 100_000])], true).to_vec();
-        // The directory alone is believed: of this size it is refused, and not inflated first.
+        // The size in the directory is enough to refuse the member: it is not inflated first.
         let size = 100_000u32.to_le_bytes();
         while let Some(at) = bomb.windows(4).position(|bytes| bytes == size) {
             bomb[at..at + 4].copy_from_slice(&(1u32 << 30).to_le_bytes());

@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(found.names(), ["a/1.png", "b/1.png"]);
     }
 
-    /// No circle, and 3^14 folders.
+    /// Tests links that do not form a circle, but lead to 3^14 different paths of folders.
     #[cfg(unix)]
     #[test]
     fn links_that_make_few_folders_look_like_many_are_an_error() {

@@ -2,8 +2,8 @@
 
 use std::{fmt::Write as _, path::Path};
 
-/// The name, in which every byte except letters, digits, `.`, `_` and `-` is replaced by `%` and two hexadecimal
-/// digits. Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
+/// Replaces every byte of `name`, except letters, digits, `.`, `_` and `-`, by `%` and two hexadecimal digits.
+/// Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -36,7 +36,7 @@ pub enum Fault {
     Defect,
 }
 
-/// An error. It consists of a message, of who or what is at fault, and of the layer that the error is about, if any.
+/// An error. It has a message, states who or what is at fault, and names the layer that it is about, if any.
 ///
 /// ```
 /// # #[cfg(feature = "onnx")] {

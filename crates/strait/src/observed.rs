@@ -22,7 +22,7 @@ use strait_container::{Digest, ModelFiles};
 /// }
 /// let target = Target::named("generic-int8")?;
 /// let built = observed.compile(&target, &Rules::new())?;
-/// // The same from the same statistics, but for what other rules touch.
+/// // Compile again from the same statistics. Only what the new rule affects is computed again.
 /// let rules = Rules::new().layer(LayerRule::of("/head/**").float("it is looked at"));
 /// let better = built.revise(&rules)?;
 /// # assert!(better.layers()?.iter().any(|layer| layer.host.is_some()));

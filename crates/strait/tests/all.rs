@@ -233,7 +233,7 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     );
 }
 
-/// Meaningless images.
+/// Makes samples that are images of noise.
 fn noise(count: usize) -> Vec<Vec<Tensor>> {
     let image = |k: usize| {
         let pixels: Vec<f32> = (0..64).map(|i| ((i * 7 + k * 13) % 17) as f32 / 16.0).collect();

@@ -97,8 +97,8 @@ pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
 
 /// A factor of at most this many bits, with its shift.
 ///
-/// The search uses the largest shift. This also finds every factor with a smaller shift, since ⟨x·m·2^k / 2^(s+k)⟩ is
-/// ⟨x·m / 2^s⟩ for every rounding.
+/// The search uses the largest shift. This also finds every factor with a smaller shift, since round(x·m·2^k / 2^(s+k))
+/// equals round(x·m / 2^s) for every rounding.
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
     within(bracketed(edges, zero, rounding, bits)?, bits)
 }

@@ -157,8 +157,8 @@ pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypot
                     out: IntType::I8,
                 },
             };
-            // Rounding down, up or half down differs from rounding half up only by a constant, and this form has a free
-            // constant.
+            // Rounding down, up or half down differs from rounding half up only by a constant, and this form adds a
+            // constant of any size.
             let rounding = match rounding {
                 Rounding::Floor | Rounding::Ceil | Rounding::HalfDown => Rounding::HalfUp,
                 other => other,

@@ -33,7 +33,7 @@ struct Component {
     table: usize,
     /// Width and height in levels, not including the padding that completes blocks.
     size: [usize; 2],
-    /// Width and height in blocks, including the padding that completes the units of several components.
+    /// Width and height in blocks, including the padding that completes the units of several components (MCUs).
     blocks: [usize; 2],
     /// For a progressive frame: 64 coefficients for each block, in row-major order of frequencies.
     coefficients: Vec<i16>,
@@ -132,7 +132,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Number of units of all components together, horizontally and vertically.
+    /// Number of units (MCUs) of the image, horizontally and vertically.
     fn units(&self) -> [usize; 2] {
         [
             self.width.div_ceil(8 * self.most[0]),
