@@ -1,4 +1,4 @@
-//! Randomly drawn arithmetics are identified, and arithmetics that can be told apart are told apart.
+//! Tests that randomly drawn arithmetics are identified, and that arithmetics with different results are told apart.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;

@@ -1,4 +1,5 @@
-//! Waits for a worker, which is a child process: until when to wait, and whether the worker still runs.
+//! What is needed to wait for a worker, which is a child process: the time until which to wait, and whether the worker
+//! still runs.
 
 #[cfg(not(unix))]
 use crate::Allowance;
@@ -71,11 +72,11 @@ mod unix {
     use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
     use std::process::Child;
 
-    /// The signal with which a supervisor ends itself to tell the host that the library's process ended because it was
-    /// refused memory.
+    /// The signal with which a supervisor ends itself if the library's process ended because the system refused it
+    /// memory. It tells the host about this.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
-    /// The limits of a worker: those in `allowance`, but at most those of this process.
+    /// The limits of a worker: those in `allowance`, or the limits of this process where they are lower.
     pub(crate) fn inherited(allowance: Allowance) -> Allowance {
         let least = |most: u64, resource| getrlimit(resource).current.map_or(most, |own| own.min(most));
         let memory = getrlimit(Resource::Data).current;
@@ -113,7 +114,7 @@ mod unix {
         Ended,
     }
 
-    /// The state of a child; `None` if somebody has already waited for it.
+    /// The state of a child process; `None` if its end has already been waited for.
     pub(super) fn state(child: u32) -> Option<State> {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(Pid::from_raw(child as i32)?), ended) {

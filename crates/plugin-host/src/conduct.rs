@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a library is asked for the codes of tiles.
+/// The way in which test calls ask a library for the codes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trial {
     /// Each tile is computed in a single call.
@@ -13,7 +13,7 @@ pub enum Trial {
     /// the codes is filled with different bytes before each call.
     Alone,
     /// Each tile is computed with guard pages before and after all memory that is handed over, and only the codes are
-    /// in writable memory. Reading or writing too far crashes.
+    /// in writable memory. Reading or writing beyond this memory crashes.
     Fenced,
     /// All tiles are computed at once, each on a thread of its own.
     Together {
@@ -24,8 +24,8 @@ pub enum Trial {
     Often,
 }
 
-/// Something that a library must not do in a call. Positions are indices of codes in their tile. If there are two
-/// values, they are in the order of the calls.
+/// Something that a library must not do in a call. Positions are indices of codes in their tile. If a misdeed has two
+/// codes, they are in the order of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misdeed {
     /// The library writes to memory before the codes.

@@ -35,7 +35,7 @@ pub enum Probe {
     Reopened,
 }
 
-/// The part of the interface that a test call tests.
+/// The part of a library's behaviour that a test call tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// How the library treats other versions of the interface.
@@ -68,7 +68,7 @@ words! {
     }
 }
 
-/// How much of a struct the imitated host knows.
+/// Which fields of a struct the imitated host knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Size {
     /// Only the size field. In the struct `strait_host`, also the versions.
@@ -115,7 +115,7 @@ words! {
 pub(crate) const FAR: u32 = 1000;
 
 impl Probe {
-    /// All test calls except `Plain`, which the others are compared with.
+    /// All test calls except `Plain`, with whose result the others are compared.
     pub fn all() -> impl Iterator<Item = Probe> {
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });
@@ -126,7 +126,8 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // These calls come before those that may damage the first target by closing another one.
+            // `EntryAgain` must come before `Reopened`, which closes a second target: a faulty library may damage the
+            // first target in this call.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])

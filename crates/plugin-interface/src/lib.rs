@@ -31,7 +31,7 @@ pub const ALIGNMENT: usize = 64;
 /// The value of `node` in a report that is not about a node.
 pub const NO_NODE: u32 = u32::MAX;
 
-/// What a call returns.
+/// The status code that a call returns.
 pub type Status = i32;
 
 macro_rules! numbers {
@@ -43,7 +43,7 @@ macro_rules! numbers {
 numbers! { Status:
     /// The call succeeded.
     OK = 0,
-    /// The plugin does not support what it was asked for.
+    /// The plugin does not support what the host asks for.
     UNSUPPORTED = 1,
     /// An argument makes no sense. The caller is at fault.
     INVALID_ARGUMENT = 2,

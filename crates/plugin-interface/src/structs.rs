@@ -16,14 +16,14 @@ pub unsafe trait Layout: Sized {
     const NAME: &'static str;
     /// Name and offset of each field, in order.
     const FIELDS: &'static [(&'static str, usize)];
-    /// The struct with all fields 0 or `None`, except its size, which is the size that this side knows.
+    /// The struct with all fields 0 or `None`, except its size field, which has the size of the struct in this version.
     const EMPTY: Self;
 
     /// Sets the struct's size in bytes.
     fn set_size(&mut self, size: u32);
 }
 
-/// Types of fields, with the value that a field gets if the other side does not have it.
+/// The types that fields of structs can have. `ZERO` is the value of a field that the other side does not have.
 trait Zero {
     const ZERO: Self;
 }

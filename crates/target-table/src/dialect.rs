@@ -93,11 +93,11 @@ impl Dialect {
         (self.shape)()
     }
 
-    /// Translates a tree of the tool's keys into settings. Each setting comes with the value of its key, which contains
-    /// its line and column.
+    /// Translates a tree of the tool's keys into settings. Each setting is returned with the node of its key's value,
+    /// which has the line and the column of the value.
     ///
     /// # Errors
-    /// If something is wrong with the tree, or if the target does not support some of the settings. All of this is
+    /// If something is wrong with the tree, or if the target does not support some of the settings. All errors are
     /// returned, with line and column.
     pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;

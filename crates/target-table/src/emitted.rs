@@ -15,15 +15,15 @@ pub const MOST_EMITTED_BYTES: u64 = 8 << 30;
 /// The longest part of a wrong name that an error shows, in characters.
 const SHOWN: usize = 100;
 
-/// A sink that checks the rules for a target's files: their names, their number and their sizes. The size of a graph in
-/// one of Strait's own formats depends on the model and is not limited.
+/// A sink that checks the rules for a target's files: their names, their number and their sizes. A graph that is
+/// written in one of Strait's own formats has no size limit, since its size depends on the model.
 pub struct Emitted<'a> {
     sink: &'a mut dyn Sink,
     target: &'a str,
     names: FileNames,
     /// For each file that is written in pieces, the number of its bytes so far.
     begun: BTreeMap<String, u64>,
-    /// The contents of files that are written in pieces. Only used if the inner sink accepts only whole files.
+    /// The contents of files that are written in pieces. They are only kept if the inner sink accepts only whole files.
     kept: BTreeMap<String, Vec<u8>>,
     /// Number of bytes of all files together.
     all: u64,

@@ -26,9 +26,9 @@ pub(crate) struct Guarded {
 
 /// Which of a target's loops are the vendor's code.
 pub(crate) enum Vendor {
-    /// The loops of these forms. The host's kernels compute the other forms.
+    /// The vendor's code has the loops of these forms. The host's kernels compute the other forms.
     Forms(BTreeSet<String>),
-    /// Any loops, since the vendor's code decides which ones it computes.
+    /// All loops may be the vendor's, since the vendor's code decides which forms it computes.
     All,
 }
 
@@ -191,7 +191,7 @@ impl Loops for GuardedLoops {
 /// accumulator, the expected code, and the code that was found.
 type Wrong = (usize, i64, i32, i32);
 
-/// Number of accumulators that are compared in each channel.
+/// In each channel, the loops are compared with the form at this many accumulators.
 const PROBES: usize = 12;
 
 /// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ.
@@ -252,7 +252,7 @@ fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     Some(accumulators)
 }
 
-/// The first accumulator for which the code that was computed differs from the form's code.
+/// The first of these accumulators for which the computed code differs from the form's code.
 fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], codes: &[u8]) -> Option<Wrong> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let width = Elem::from(form.out()).size();

@@ -1,4 +1,4 @@
-//! The registry, which has all targets that can be used.
+//! The registry of all targets that a program can use.
 
 use crate::dialect::Dialect;
 use crate::guard::{Guarded, Vendor, caught};
@@ -32,9 +32,9 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// The type of functions that make a target with code. Such a function gets the target that consists of the table and
-/// the kernels only. It may have state of its own. It may read the values of the options
-/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and it may fail.
+/// The type of functions that make a target with code. The argument is the target that consists only of the table and
+/// the kernels. The function may have state of its own, may read the values of the options
+/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and may fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
 impl TargetFactory {
@@ -151,8 +151,8 @@ enum Code {
     None,
     /// Code of a crate that is linked into the program.
     Linked(&'static Make),
-    /// Code of a library, which also decides which loops are its own ([`Target::own_loops`]). The flag is true if the
-    /// library writes files.
+    /// Code of a library, which also decides which forms its own loops compute ([`Target::own_loops`]). The flag is
+    /// true if the library writes files.
     Library(Arc<Make>, bool),
 }
 
@@ -314,7 +314,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Adds a target that has a crate.
+    /// Adds a target that comes from a crate.
     ///
     /// # Errors
     /// As for [`Registry::builtin`].
@@ -372,7 +372,7 @@ impl Registry {
     }
 
     /// Adds a target whose table and code come from a library. The host's kernels compute its forms, and `make` makes
-    /// the target. If `emits` is set, the target writes a package.
+    /// the target. If `emits` is true, the target writes a package.
     ///
     /// # Errors
     /// If the table has errors or needs code that the library does not have, or if another target has the same id.

@@ -115,7 +115,8 @@ pub trait Target: Send + Sync {
         false
     }
 
-    /// Reads the scales and zero points in a record of the vendor's own tool. They replace those of the calibration.
+    /// Reads the scales and zero points from a record that the vendor's own tool has written. They replace the scales
+    /// and zero points from the calibration.
     ///
     /// # Errors
     /// [`TargetError::Text`] for a text that is not such a record, with the place; [`TargetError::Unsupported`] for a
@@ -149,8 +150,8 @@ pub struct Emission<'a> {
     pub fuses: bool,
     /// The layers that no rule merges into another one, and into which no rule merges others.
     pub unfused: &'a [&'a str],
-    /// The convolutions that were made from several layers of the source model, or that have several channels for each
-    /// output of a layer. They are sorted by name.
+    /// The convolutions that were made from several layers of the source model, or in which several channels together
+    /// stand for one output of a layer. They are sorted by name.
     pub joined: &'a [(String, Joined)],
 }
 
@@ -159,7 +160,7 @@ pub struct Emission<'a> {
 pub struct Joined {
     /// The name of each layer and the number of its outputs, in the order of the convolution's channels.
     pub layers: Vec<(String, u64)>,
-    /// The number of neighbouring channels of the convolution that are one output of a layer.
+    /// The number of neighbouring channels of the convolution that together stand for one output of a layer.
     pub each: NonZeroU32,
 }
 
@@ -187,13 +188,13 @@ impl<'a> Emission<'a> {
         }
     }
 
-    /// Adds the rules whose patterns the float graph contains.
+    /// Sets the rewrite rules whose patterns were found in the float graph, with their counts.
     #[must_use]
     pub fn with_rules(self, rules: &'a [(&'a str, Counts)]) -> Emission<'a> {
         Emission { rules, ..self }
     }
 
-    /// Sets the observer.
+    /// Sets the default observer of activations.
     #[must_use]
     pub fn with_observer(self, observer: &'a str) -> Emission<'a> {
         Emission { observer, ..self }
@@ -257,14 +258,15 @@ pub struct FusionSite<'a> {
     /// The row's name.
     pub row: &'a str,
     op: &'a Op,
-    /// For each operand of the producer, the element type, and the scale and zero point if it has them.
+    /// For each operand of the producer: its element type and, if it has them, its scale and zero point.
     pub operands: &'a [(Elem, Option<&'a QuantParams>)],
     /// The requantization of the producer's result.
     pub requant: &'a Requantization,
 }
 
 impl<'a> FusionSite<'a> {
-    /// Describes the match of a row: the producer, the producer's operands, and the requantization of its result.
+    /// Describes a place at which a fusion row matches: the producer, its operands, and the requantization of its
+    /// result.
     pub fn new(
         row: &'a str,
         op: &'a Op,

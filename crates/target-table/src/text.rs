@@ -8,8 +8,8 @@ use strait_document::{
 
 use crate::TargetError;
 
-/// A document that was read, with the place of each of its fields. It is an error if a field is not one of the type's
-/// fields, or if a field that is not a list occurs twice.
+/// A document that was read, together with the place of each of its fields in the text. It is an error if a field is
+/// not one of the type's fields, or if a field that is not a list occurs twice.
 #[derive(Clone, Debug)]
 pub struct Written<'a, T> {
     /// The contents of the document.

@@ -22,7 +22,7 @@ pub(super) struct IdentifiedLayer<'a> {
     pub(super) answer: Option<Answer>,
 }
 
-/// Widths that accumulators have in chips, in bits.
+/// The widths that accumulators have in existing chips, in bits.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
 /// A line of the report for each row for which the table names recordings, if all of these recordings were given.
@@ -169,8 +169,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks the row of an accumulator: the recorded sums must need more bits than the next narrower width that chips
-/// have.
+/// Checks a row of `[accumulator]`: the recorded sums must need more bits than the next smaller of the widths in
+/// [`WIDTHS`].
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers

@@ -1,7 +1,8 @@
 //! Checks the fusion rows: which of the rows are used by some network, and what the certificates of the fusions say.
 //!
-//! Besides the usual networks, others with sums, products, pools, functions and constants are compiled, with each type
-//! and each option of the table. If no network uses a row, the report says why the attempt that came closest failed.
+//! Besides the usual networks, further networks with sums, products, pools, functions and constants are compiled for
+//! each type and each option of the table. If no network uses a row, the report says why the attempt that came closest
+//! failed.
 
 use super::lines::{Group, Line};
 use super::network::{Choices, Made, integers};
@@ -56,7 +57,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
         others.push(other(ROWS, format!(" with {with}"), variant, Choices::default()));
     }
     let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
-    // The first type is the default.
+    // The first type is the one that is used by default.
     let usual = codes.first().copied();
     codes.sort_unstable();
     codes.dedup();
@@ -79,7 +80,8 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
 pub(super) struct Fusions {
     /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
-    /// For each row that was not used, why the attempt that came closest failed.
+    /// For each row that was not used: how far the attempt got that came closest to using it, and why this attempt
+    /// failed.
     missed: BTreeMap<String, (Until, String)>,
     off: Vec<String>,
     faults: Vec<String>,

@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};
 
-/// The rows that share an op with other rows. For each there is the name of the first network that used it.
+/// The rows that share an op with other rows, each with the name of the first network that used the row; `None` if no
+/// network did.
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {

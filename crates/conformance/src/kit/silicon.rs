@@ -121,7 +121,7 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
 /// are clamped. If there is none, the reasons, each a sentence.
 type Explaining = Result<(String, Requantization, [i32; 2]), Vec<String>>;
 
-/// The first form of the table that explains a layer, with whatever integers fit.
+/// The first form of the table that explains a layer with integers that `strait identify` has found.
 fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
@@ -230,8 +230,8 @@ fn replayed(
     form: &Requantization,
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
-    // A kernel takes the same number of accumulators for each channel, so the accumulators of channels with fewer are
-    // repeated.
+    // A kernel takes the same number of accumulators for each channel. So if a channel has fewer accumulators than
+    // others, they are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

@@ -1,4 +1,4 @@
-//! Random arithmetics, layers recorded from them, and the random numbers for both.
+//! Makes random arithmetics, and layers that are recorded from them.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -109,7 +109,7 @@ pub fn twice(numbers: &mut Numbers) -> Requantization {
     .into()
 }
 
-/// A random arithmetic of a random family, and the hypothesis that describes it.
+/// Draws a random arithmetic of a random family. Also returns the hypothesis that describes it.
 pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let families = [
         Family::Shift,
@@ -124,7 +124,7 @@ pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     drawn_of(family, numbers)
 }
 
-/// A random arithmetic of this family, and the hypothesis that describes it.
+/// Draws a random arithmetic of this family. Also returns the hypothesis that describes it.
 pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let rounding = numbers.of(&Rounding::ALL);
     let of = |family, rounding, bits| Hypothesis { family, rounding, bits };

@@ -22,7 +22,8 @@ impl FormRow {
         }
         self.accepts_output(form.out())?;
         self.accepts_roundings(form)?;
-        // Parameters of the whole tensor can also be given as equal parameters for each channel.
+        // A form with one set of parameters for the whole tensor needs no check here, since each channel can be given
+        // the same parameters.
         if form.channels().is_some() && !self.per.contains(&Per::Channel) {
             let text = "its integers are given per channel, the form's per tensor";
             return refused(ReasonCode::FormPer, text);
@@ -48,7 +49,8 @@ impl FormRow {
         refused(ReasonCode::FormOutput, text)
     }
 
-    /// For kinds that may round twice, checks the number of roundings. For RESCALE, checks the width of the multiplier.
+    /// Checks the number of roundings of a form that may round twice. For RESCALE, also checks the width of the
+    /// multiplier.
     fn accepts_roundings(&self, form: &Requantization) -> Result<(), Reason> {
         let (roundings, scale32) = match form {
             Requantization::Gemmlowp(f) => (f.roundings, None),
@@ -127,7 +129,7 @@ impl FormRow {
         Ok(())
     }
 
-    /// Checks that the form can apply the clamp to its result by itself. A clamp to the full range of the type does
+    /// Checks that the form itself can apply the clamp to its result. A clamp to the full range of the type does
     /// nothing.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();

@@ -44,7 +44,7 @@ impl FormRow {
     /// limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
-        // A factor outside of the limits is refused, even if it is close to a limit.
+        // A factor outside of the limits is refused and not moved to the nearest limit.
         self.accepts(&form, None)?;
         covers(&form, rescale.accumulators)?;
         let holds =
@@ -120,8 +120,8 @@ impl FormRow {
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps => true,
-            // The input's zero point becomes part of the result's zero point, of which there is only one for all
-            // channels.
+            // The input's zero point becomes part of the result's zero point. This needs equal factors, since all
+            // channels share one zero point.
             FormKind::TfLite => self.from == ScaleRule::Correction && !per_channel,
             _ => false,
         }
@@ -212,8 +212,8 @@ impl FormRow {
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
     }
 
-    /// Builds a form with a float factor: the product of the scales in `f32`, computed in the order of the row's
-    /// runtime and cut to the row's width.
+    /// Builds a form with a float factor. The factor is the product of the scales, computed in `f32` and in the order
+    /// of the runtime that the row names, and then cut to the row's number of significant bits.
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
@@ -362,8 +362,8 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// Builds a form by the rule of LiteRT's convolutions on int16. A product of two activations has a rule of its own for
-/// its factor.
+/// Builds a form by the rule of LiteRT's convolutions on int16. For a product of two activations, LiteRT computes the
+/// factor by another rule.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {

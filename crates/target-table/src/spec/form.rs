@@ -114,7 +114,7 @@ pub enum Arithmetic {
         #[serde(default = "significand")]
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
         bits: u8,
-        /// Where the zero point of the output is added: after the rounding, or inside it.
+        /// Where the zero point of the output is added: after the rounding, or before it.
         #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
         zero_point: quantize::ZeroPoint,
@@ -336,7 +336,7 @@ impl FormRow {
         self.kind.parameters().bits
     }
 
-    /// True if the multiplier's highest bit is set.
+    /// True if the multiplier's highest bit must be set.
     pub fn is_normalized(&self) -> bool {
         self.kind.parameters().normalized
     }
@@ -350,7 +350,7 @@ impl FormRow {
     pub fn wanted(&self) -> Wanted {
         Wanted {
             kind: self.form_kind(),
-            // Forms that are searched for never shift to the left, so a negative limit counts as 0.
+            // The search only finds forms that shift to the right, so a negative limit counts as 0.
             limits: self.limits(0, self.multiplier_bits()),
             rounding: self.rounding(),
         }

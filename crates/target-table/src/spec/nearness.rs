@@ -34,8 +34,8 @@ pub enum Nearness {
 pub struct Distance {
     /// The largest difference between two results in any channel, in LSB (steps of the result's codes).
     pub max_lsb: u32,
-    /// The fraction of a channel's accumulators for which the results differ. It is the fraction in the channel where
-    /// it is largest.
+    /// The fraction of a channel's accumulators for which the results differ. Of all channels, this is the largest
+    /// fraction.
     pub share: f64,
     /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,
@@ -53,8 +53,8 @@ pub struct PossibleGain {
     pub better: usize,
     /// The number of channels.
     pub channels: usize,
-    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice
-    /// gives exactly the ideal function, so only integers that are rounded once are searched.
+    /// True if the form with the best integers rounds once while the runtime rounds twice. No multiplier gives exactly
+    /// the ideal function with two roundings, so only integers for one rounding are searched for.
     pub rounds_once: bool,
 }
 
@@ -87,9 +87,9 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// For integers that the rule of this row has computed: how far they are from the ideal function, and how much
-    /// closer other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor
-    /// is part of the weights), and if no bounds of the accumulators are known.
+    /// Computes how far the integers that this row's rule has computed are from the ideal function, and how much closer
+    /// other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor is part
+    /// of the weights), and if no bounds of the accumulators are known.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind();
         let accumulators = rescale.accumulators?;

@@ -1,6 +1,6 @@
-//! The observers: their names, what each of them can be used for, and their settings. Tables, configurations,
-//! documentation and errors are made from this list. The crate `strait-quantize` implements what each observer
-//! computes.
+//! The observers: their names, the operands that each of them can be used for, and their settings. Tables,
+//! configurations, documentation and errors are made from this list. The crate `strait-quantize` implements what each
+//! observer computes.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ pub enum CodeKind {
 }
 
 impl Observer {
-    /// True if the observer can be used for operands of this sort with codes of this kind.
+    /// True if the observer can be used for this kind of operands with this kind of codes.
     pub fn serves(self, observed: Observed, codes: CodeKind) -> bool {
         let (integers, weights) = (codes == CodeKind::Integers, observed == Observed::Weights);
         match self {

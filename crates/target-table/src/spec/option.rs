@@ -10,7 +10,7 @@ use strait_document::words;
 /// Values for a target's options, by name.
 pub type Options = BTreeMap<String, OptionValue>;
 
-/// An option of the target. A value of the option may switch on an overlay of the table.
+/// An option of the target. The table may have overlays that apply if the option has a certain value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -193,7 +193,7 @@ impl Table {
         };
         spec.digest = self.digest;
         spec.bases.clone_from(&self.bases);
-        // The merged table also keeps the overlays that are not chosen.
+        // The merged table keeps all overlays, including those that were not applied.
         spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
         Ok((spec, merged))

@@ -7,7 +7,7 @@ use strait_core::op::AveragePool;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
-/// What limits need to know about an operand.
+/// The properties of an operand that limits may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     /// Element type and shape of the operand.
@@ -221,7 +221,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
         "uncounted_pad" => match site.op {
-            // In ceil mode, a window that reaches past the end also has fewer elements.
+            // In ceil mode, a window that reaches past the end of the input also counts fewer elements.
             Op::AveragePool(pool) => vec![u64::from(is_padded(pool) && !pool.count_include_pad || pool.ceil)],
             _ => Vec::new(),
         },
@@ -342,7 +342,7 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
         (_, true) => a,
         _ => return Ok(Some("general")),
     };
-    // The axes of both shapes are aligned at the end.
+    // As in NumPy, the last axes of both shapes correspond to each other.
     let offset = result.len() - smaller.len().min(result.len());
     let filled: Vec<usize> = (0..smaller.len())
         .filter(|&axis| smaller[axis] != 1)

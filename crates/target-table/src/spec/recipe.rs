@@ -236,7 +236,7 @@ impl Lines {
 }
 
 impl WeightGrid {
-    /// True if the factor from sums to results is a power of two.
+    /// True if weights on this grid make the factor from sums to results a power of two.
     pub fn leaves_a_shift(self) -> bool {
         self != WeightGrid::MaxAbs
     }
@@ -256,7 +256,7 @@ pub(super) fn computes(definition: Definition) -> Vec<Term> {
     }
 }
 
-/// Whether the row of a recipe has forms in `requantize`.
+/// Whether a row with a certain recipe has forms in `requantize`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forms {
     /// The row has no forms: the recipe does not requantize its results.
@@ -267,7 +267,7 @@ enum Forms {
     Must,
 }
 
-/// Facts about a recipe that do not depend on its parameters.
+/// The properties of a recipe that do not depend on its parameters.
 struct Facts {
     name: &'static str,
     requantize: Forms,

@@ -22,7 +22,8 @@ pub struct Rescale<'a> {
     pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
-/// Scales on both sides of a requantization: real = scale × (q − zero point).
+/// The scales before and after a requantization. A code q with a scale stands for the real number scale × (q − zero
+/// point).
 #[derive(Clone, Copy, Debug)]
 pub enum Scales<'a> {
     /// The scales of a sum of products of activations and weights. The factor is `input · weight / output`.

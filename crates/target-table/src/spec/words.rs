@@ -1,4 +1,4 @@
-//! The words of a table that several of its parts use.
+//! Enums whose words occur in several parts of a table.
 
 use strait_document::words;
 use strait_requantize::IntType;

@@ -104,7 +104,7 @@ fn for_all_limits(mut recipe: Recipe) -> Recipe {
     recipe
 }
 
-/// The keys that a row may have if its ops run on the host.
+/// The only keys that a row may have if its ops run on the host.
 const OF_HOST: [&str; 3] = ["ops", "run", "why"];
 
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
@@ -328,7 +328,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             facts.output,
         ),
         (None, None) if function.normalizes() => return layer_normalization(findings, row, function, path),
-        // The function accepts all types, scales and zero points.
+        // This function accepts all types, scales and zero points, so there is nothing more to check.
         (None, None) => return,
     };
     findings.ensure(row.results.is_none(), path, || {

@@ -127,7 +127,8 @@ fn symmetric_weights(findings: &Findings<'_>, row: &OpRow) -> bool {
     spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric)
 }
 
-/// Checks that a pool which removes bits from its codes does so by a shift, and only for types whose zero point is 0.
+/// If a pool removes the lowest bits of its codes, checks that a shift removes them, and that the zero point of the
+/// types is 0.
 fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
     let results = row.results.iter().flatten();
     findings.ensure(shifts || row.requantize.is_empty(), &at("requantize"), || {

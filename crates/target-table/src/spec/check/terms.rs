@@ -113,7 +113,7 @@ pub(crate) fn factors_of(name: &str) -> impl Iterator<Item = &str> {
     name.split('*').map(str::trim)
 }
 
-/// True if a quantity of the op with this term has a value for each of several positions.
+/// True if a quantity of the op with this term is a list, with a value for each of several positions.
 pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return derived.by_axis;

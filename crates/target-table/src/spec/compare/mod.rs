@@ -70,7 +70,7 @@ pub struct Comparison {
     pub says: Raise,
     /// The lowest version that is high enough for the differences.
     pub least: String,
-    /// True if the new version is high enough for the differences.
+    /// True if the new table's version is high enough for the differences.
     pub agrees: bool,
 }
 
@@ -86,7 +86,8 @@ impl Comparison {
         whole::compare(&mut changes, &base_old, &base_new);
         let base: BTreeSet<Change> = changes.found.iter().cloned().collect();
         for options in values(&base_old, &base_new) {
-            // If one of the tables does not allow the value, this is reported as a difference in the row of the option.
+            // If one of the tables does not allow the value, this is already reported as a difference in the row of the
+            // option.
             let (Ok(old), Ok(new)) = (old.spec(&options), new.spec(&options)) else {
                 continue;
             };

@@ -1,5 +1,5 @@
-//! Compares rows of ops. They are compared for each op and each type of activations, whatever the names of the rows
-//! are.
+//! Compares rows of ops. For each op and each type of activations, the rows of both tables are compared, even if their
+//! names differ.
 
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{Activation, Integer, OpRow, Recipe, TargetSpec};
@@ -25,8 +25,9 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     }
 }
 
-/// The rows of an op for one activation type. If there are several, rows of the same name are compared. An additional
-/// row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get its nodes.
+/// Compares the rows of an op for one activation type. If there are several, rows of the same name are compared. An
+/// additional row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get
+/// its nodes.
 fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetSpec, new: &TargetSpec) {
     let rows = |spec: &'_ TargetSpec| -> Vec<(String, OpRow)> {
         let rows = spec.rows_for(term, activation).filter(|(_, row)| !row.is_host());
@@ -99,8 +100,8 @@ fn both(
     changes.keys(row, [old, new], &OTHERS);
     let both = [&resolved(old_spec, old), &resolved(new_spec, new)];
     changes.choice(row, "recipe", both, |parameter, values| match (parameter, values) {
-        // If convolutions pad with the code 0, those whose zero point is not 0 run on the host. A linear resize without
-        // fraction bits also runs on the host.
+        // These parameters decide which nodes run on the host: with `zero_code`, convolutions whose zero point is not
+        // 0, and without `fraction`, linear resizes.
         ("pad", [Some("zero_code"), Some("zero_point")]) => Effect::AcceptsMore,
         ("pad", [Some("zero_point"), Some("zero_code")]) => Effect::AcceptsLess,
         ("fraction.bits" | "fraction.rounding", [None, _]) => Effect::AcceptsMore,
@@ -144,7 +145,7 @@ fn both(
     limits::compare(changes, row, old, new);
 }
 
-/// The recipe of a row. If it states no rounding, it gets the table's rounding.
+/// The recipe of a row. If the recipe states no rounding, the table's rounding is filled in.
 fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     let mut recipe = row.recipe;
     if let Some(Recipe::Lookup { rounding, .. }) = &mut recipe {
