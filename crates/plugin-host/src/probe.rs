@@ -126,8 +126,8 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // `EntryAgain` must come before `Reopened`, which closes a second target: a faulty library may damage the
-            // first target in this call.
+            // Both calls come first, because later test calls open and close further targets, and a faulty library may
+            // then damage the first target.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])

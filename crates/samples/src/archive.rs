@@ -16,7 +16,7 @@ const MOST_INFLATED: u64 = 256 << 20;
 
 /// If a deflated member inflates to more than [`MOST_INFLATED`] bytes, it may inflate to at most this many times its
 /// length in the archive. Real samples do not compress better than that. A factor of a thousand only occurs if all
-/// numbers are zero, or if somebody made the file to fill the disk.
+/// numbers are zero, or if the file was made to fill the disk.
 const MOST_TIMES: u64 = 100;
 
 /// An archive in a mapped file.
@@ -61,7 +61,7 @@ impl Archive {
         self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
     }
 
-    /// The length of a member's content according to the directory. No more bytes than that are ever inflated.
+    /// The length of a member's content according to the directory. At most this many bytes are ever inflated.
     pub(crate) fn size(&mut self, member: &str) -> Option<u64> {
         let index = self.zip.index_for_name(member)?;
         Some(self.zip.by_index_raw(index).ok()?.size())
@@ -147,7 +147,7 @@ pub(crate) mod tests {
     use std::io::Write as _;
     use zip::write::{SimpleFileOptions, ZipWriter};
 
-    /// An archive as NumPy writes it.
+    /// Makes an archive as NumPy writes it.
     pub(crate) fn archive(members: &[(&str, &[u8])], deflated: bool) -> Bytes {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         let method = if deflated {

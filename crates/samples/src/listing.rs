@@ -230,7 +230,7 @@ fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
     fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Identifies a folder by its path, in which links are resolved.
+/// Identifies a folder by its path after links have been resolved.
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(folder)
@@ -298,7 +298,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tree(&["a/1.png"]);
         symlink(folder.path(), folder.path().join("a/again")).unwrap();
-        // Three links from the folder to itself make 3^DEEPEST paths.
+        // Three links from the folder to itself give 3^DEEPEST paths up to the deepest nesting.
         for name in ["x", "y", "z"] {
             symlink(".", folder.path().join(name)).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Names of files, and file names made of the names of tensors.
+//! Makes file names from the names of tensors, and finds the extensions of file names.
 
 use std::{fmt::Write as _, path::Path};
 

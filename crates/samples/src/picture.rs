@@ -86,7 +86,7 @@ impl InputSamples {
         fits.then_some(found)
     }
 
-    /// For each number of the sample: the value that becomes black, and the value that becomes white.
+    /// For each number of the sample: the value that is shown as black, and the value that is shown as white.
     fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
         let in_bytes = match self.source() {
             Source::Images(_) => true,

@@ -1,4 +1,4 @@
-//! A model with its statistics, and what has been compiled from it.
+//! A model with its statistics, and the artifacts that have been compiled from it.
 
 use crate::{Rules, Target};
 use std::{fmt, sync::Arc};

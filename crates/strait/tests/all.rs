@@ -409,7 +409,7 @@ fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
         fs::read(folder.path().join("x/quantization.json")).unwrap()
     };
     let all = model_of(Rules::new().layer(wide()));
-    // Whether a layer runs in integers does not change its type.
+    // A rule that requires a layer to run in integers does not change the layer's type.
     let integer = LayerRule::of("/classifier/**").integer();
     assert!(all == model_of(Rules::new().layer(wide()).layer(integer)));
     let float = || LayerRule::of("/classifier/**").float("it is looked at");
