@@ -73,7 +73,7 @@ mod unix {
     use std::process::Child;
 
     /// The signal with which a supervisor ends itself if the library's process ended because the system refused it
-    /// memory. It tells the host about this.
+    /// memory. The signal tells the host the reason.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
     /// The limits of a worker: those in `allowance`, or the limits of this process where they are lower.

@@ -419,7 +419,8 @@ impl Library {
                     (Answer::Piece { path }, piece) => {
                         if let Err(error) = sink.append(&path, &piece) {
                             refused = Some(error);
-                            // The worker would continue to send pieces of the refused file, so it cannot be used again.
+                            // The worker would continue to send pieces of the refused file, so this worker is not used
+                            // again.
                             return Err(senseless());
                         }
                     }

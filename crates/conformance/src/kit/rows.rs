@@ -12,7 +12,7 @@ use strait_target::{Target, TargetSpec};
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {
-    /// The rows of a target that share an op with others, with every value of its options.
+    /// Finds the rows of a target that share an op with other rows, for every value of its options.
     pub(super) fn new(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Rows {
         let all = variants.iter().map(|(_, variant)| variant).chain([target]);
         let rows = all.flat_map(|target| shared(target.spec()));

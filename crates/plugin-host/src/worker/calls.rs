@@ -148,7 +148,7 @@ impl Reports {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call with a host struct whose `report` stores what the library reports in this value.
+    /// Makes a call with a host struct whose function `report` stores the library's messages in `self`.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             context: ptr::from_ref(&self).cast_mut().cast(),

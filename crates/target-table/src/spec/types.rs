@@ -59,7 +59,7 @@ words! {
 }
 
 impl BiasType {
-    /// The width of the sum of a block in bits.
+    /// The width of the type in bits.
     pub fn bits(self) -> u8 {
         match self {
             BiasType::Int20 => 20,
@@ -255,8 +255,8 @@ impl Types {
     }
 }
 
-/// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
-/// that the interval fits the type.
+/// The range of codes: the interval if there is one, and otherwise all codes of the type. The check of the table has
+/// made sure that the interval fits the type.
 fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
     range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }
