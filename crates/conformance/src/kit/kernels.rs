@@ -145,7 +145,7 @@ fn probe(
 /// differ, so that results that a kernel did not write differ, too.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
-/// Compares the results of two calls with each other and with the definition.
+/// Compares the results of two calls with each other and with the results by the definition of the form.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
     let mut find = |fault: Fault| fault.add_to(faults);
     if first.is_spilled() || again.is_spilled() {

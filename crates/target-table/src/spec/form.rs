@@ -30,9 +30,9 @@ pub struct FormRow {
     pub from: ScaleRule,
     /// Advice for the user if the form has no integers for a factor. It is shown after the reason.
     pub help: Option<String>,
-    /// The reference of this form, if it is not that of the table.
+    /// The reference for this form, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// The accumulators for which it was shown that the form equals the reference, if this is not the form's whole domain. For
     /// a layer that can have other accumulators, the form only counts as `documented`.

@@ -63,9 +63,9 @@ pub struct FusionRow {
     /// which the producer takes over the requantization, and the verbs that follow from it (`requantize_clamp`,
     /// `requantize_zero_point`).
     pub then: Vec<Verb>,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,

@@ -67,9 +67,9 @@ pub struct OpRow {
     /// Further limits for nodes with weights of one type. The type is one of `pairs`.
     #[serde(default)]
     pub limit_of: BTreeMap<Integer, BTreeMap<String, Limit>>,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// The operands for which it was shown that the row equals the reference, if these are not all operands that the row
     /// accepts. For a layer with other operands, the row only counts as `documented`.

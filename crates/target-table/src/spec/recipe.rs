@@ -42,8 +42,8 @@ pub enum Recipe {
     /// An addition or subtraction. Each operand is requantized (by a form of `inputs`) to a common grid, which is finer than
     /// the grid of the output and has the zero point 0. The result is then requantized.
     AddCommonGrid {
-        /// The number of bits that the common grid has more than the grid of the output. If the forms do not have factors for that
-        /// many bits, it is the largest number for which they do.
+        /// The number of bits by which the common grid is finer than the grid of the output. If the forms have no factors for
+        /// this number, the largest number for which they have factors is used.
         #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
         left_shift: u8,
     },
@@ -145,7 +145,7 @@ words! {
         /// s_w = 2^-n · s_y / s_x.
         Shift = "shift",
         /// The grid of `shift`, but with two roundings. Weights are first rounded on the grid of `max_abs`. Their codes are then
-        /// multiplied by the correction in (0.5, 1] that leads from there to the grid of `shift`, and rounded half to even.
+        /// multiplied by the correction in (0.5, 1], which is the ratio of the two scales, and rounded half to even.
         MaxAbsThenShift = "max_abs_then_shift",
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a finding for each name of a list that is not in `known`.
+    /// Checks each name of a list, and adds a finding if the name is not in `known`.
     fn names(&mut self, what: &str, path: &KeyPath, names: &[String], known: &[&str]) {
         for (index, name) in names.iter().enumerate() {
             self.name(what, &path.clone().index(index), name, known);
@@ -126,7 +126,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a finding for each name of a list that is not the name of a form.
+    /// Checks each name of a list, and adds a finding if there is no form with this name.
     fn forms(&mut self, path: &KeyPath, names: &[String]) {
         let known: Vec<&str> = self.spec.form.keys().map(String::as_str).collect();
         self.names("form", path, names, &known);
@@ -138,7 +138,7 @@ impl<'a> Findings<'a> {
         self.once(path, list);
     }
 
-    /// Adds a finding for each element of the list at `path` that is in the list twice.
+    /// Adds a finding for each element that occurs twice in the list at `path`.
     fn once<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         for (index, element) in list.iter().enumerate() {
             let twice = list[..index].contains(element);

@@ -140,7 +140,7 @@ struct Changes {
     found: Vec<Change>,
 }
 
-/// Keys that have no effect on a compilation, in every row that has them.
+/// The keys that have no effect on a compilation, whatever row they are in.
 const TEXTS: [&str; 10] = [
     "vendor",
     "licence",
