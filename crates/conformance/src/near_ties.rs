@@ -10,7 +10,7 @@ use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// The number of parts into which the range of accumulators is divided. In each part, the accumulators whose results
-/// are closest to a half are searched.
+/// are closest to a half are searched for.
 const PARTS: i64 = 4;
 
 /// For each part of the range, the accumulators whose results are closest below and closest above a half. The range is

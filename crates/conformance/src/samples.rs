@@ -11,8 +11,8 @@ use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftL
 /// A requantization and the clamp after it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// The numbers of channels that are tested: one, a number that is no multiple of a vector's size, more than one vector
-/// has, more than two vectors have, more than the bytes of a cache line, and more than a byte can count.
+/// The numbers of channels that are tested: one; a number that is not a multiple of a SIMD vector's length; more than
+/// one vector holds; more than two vectors hold; more than the bytes of a cache line; and more than a byte can count.
 const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 /// For up to this many channels, there is a requantization for each round and each clamp. For more channels, there is
 /// only one requantization.

@@ -63,7 +63,7 @@ impl Bounds<'_> {
     }
 }
 
-/// The bounds from the first and the last accumulator of each run with the same output.
+/// The bounds that follow from the first and the last accumulator of each run of accumulators with the same output.
 pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
     let mut edges = Vec::new();
     for run in values.chunk_by(|a, b| a.output == b.output) {
@@ -85,7 +85,8 @@ pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
 }
 
 impl Edge {
-    /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one bound.
+    /// The bounds that follow from one value. At the lowest or highest output, where results saturate, there is only
+    /// one bound.
     pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,

@@ -45,8 +45,8 @@ fn pile<'a>(
     None
 }
 
-/// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.
-/// `beyond` compares two numbers in the direction of the end, up or down.
+/// True if, for most outputs beyond `code`, the accumulator is not farther out than all accumulators whose output is
+/// `code`. `beyond` compares two numbers in the direction of the end, up or down.
 fn are_strays(layer: &RecordedLayer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {

@@ -42,8 +42,8 @@ const WIDTHS: [u8; 7] = [1, 7, 8, 15, 16, 24, 31];
 /// most 30 bits instead of 31.
 const BEFORE: [u8; 7] = [1, 7, 8, 15, 16, 24, 30];
 
-/// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are
-/// missing, because they give the same function as half up with another constant.
+/// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are left
+/// out, because they give the same function as half up with another constant.
 const APART: [Rounding; 5] = [
     Rounding::HalfUp,
     Rounding::HalfAway,

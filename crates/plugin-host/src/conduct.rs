@@ -1,5 +1,5 @@
-//! How a library behaves besides what it computes: the ways in which it can be asked, what it must not do in a call,
-//! and the state of its process.
+//! The behaviour of a library, apart from the codes that it computes: the ways in which test calls ask it for codes,
+//! what it must not do in a call, and the state of its process.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -253,7 +253,7 @@ impl<'m> Export<'m> {
             .unwrap_or(ValueId::new(0))
     }
 
-    /// The same type, with its named dimensions registered in the new module.
+    /// Copies a type for the new module, in which its named dimensions are registered.
     fn typed(&mut self, ty: &TensorType) -> TensorType {
         let mut ty = ty.clone();
         for dim in &mut ty.shape {

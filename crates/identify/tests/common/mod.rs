@@ -38,7 +38,8 @@ pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> R
     layer(form, &recorded(form, outputs, numbers))
 }
 
-/// The same recording as pairs of accumulator and output, row by row with one column per channel.
+/// Records a layer as [`record`] does, but returns pairs of accumulator and output. The pairs are stored row by row
+/// with one column per channel.
 pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Vec<(i64, i32)> {
     let channels = form.channels().unwrap_or(1);
     let ranges: Vec<(i64, i64)> = (0..channels)
