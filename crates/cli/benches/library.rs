@@ -59,8 +59,8 @@ mod unix {
         println!("{what:<58} {:>9.3} ms", time.as_secs_f64() * 1e3);
     }
 
-    /// Writes a configuration for the model `digits` of this repository, with the lines `more` added. Returns the path
-    /// of the configuration.
+    /// Writes a configuration for the model `digits` of this repository, to which the lines `more` are added. Returns
+    /// the path of the configuration.
     fn configuration(folder: &Path, name: &str, target: &str, more: &str) -> PathBuf {
         let digits = repository("models/digits");
         let digits = digits.display();

@@ -45,7 +45,7 @@ pub(crate) enum Command {
 }
 
 impl Arguments {
-    /// Refuses a command if an argument is missing that it needs because of other arguments.
+    /// Refuses a command if its other arguments require an argument that is missing.
     pub(crate) fn complete(self) -> Result<Arguments, clap::Error> {
         let (command, missing) = match &self.command {
             Command::Compile(arguments) => ("compile", arguments.missing()),
@@ -75,13 +75,13 @@ pub(crate) fn version() -> String {
     std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
-/// The arguments of a command that runs a compiled model.
+/// The arguments that all commands share that run a compiled model.
 #[derive(Debug, Args)]
 pub(crate) struct Executed {
     /// Folder of the artifact
     #[arg(value_name = "ARTIFACT")]
     pub(crate) artifact: PathBuf,
-    /// Who computes the requantizations: `target` for the target's own model of its arithmetic, tile by tile [default:
+    /// Which code computes the requantizations: `target` stands for the target's own model of its arithmetic [default:
     /// the registered kernels, or the host's]
     #[arg(long, value_name = "WHOSE")]
     pub(crate) kernels: Option<Whose>,
@@ -92,7 +92,7 @@ pub(crate) struct Executed {
     pub(crate) machine: Machine,
 }
 
-/// Whose model or kernels compute.
+/// The values of `--kernels`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Whose {
     /// The target's own model
@@ -100,7 +100,7 @@ pub(crate) enum Whose {
 }
 
 impl Executed {
-    /// Who is to compute the requantizations.
+    /// Which code computes the requantizations.
     pub(crate) fn kernels(&self) -> Kernels {
         match self.kernels {
             Some(Whose::Target) => Kernels::Target(self.plugin.clone()),
@@ -180,7 +180,7 @@ pub(crate) struct Compile {
 }
 
 impl Compile {
-    /// The configuration's file; `None` if there is none, because the other arguments say everything.
+    /// The file of the configuration. `None` if there is no file, because the other arguments replace it.
     pub(crate) fn configuration(&self) -> Option<&Path> {
         self.file.as_deref().or(self.config.as_deref())
     }
@@ -314,7 +314,8 @@ pub(crate) struct Samples {
 
 /// Run a compiled model on stored samples
 ///
-/// Samples are preprocessed as the configuration described. In the files, the first axis of each output is the samples.
+/// Samples are preprocessed as the configuration described. In the files, the first axis of each output counts the
+/// samples.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -349,7 +350,7 @@ Examples:
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Further samples to run on, stored like those of the calibration; with several inputs, a file for each
+    /// Further samples to run on, stored like calibration samples; with several inputs, a file for each input
     #[arg(long, value_name = "[NAME=]PATH", num_args = 1..)]
     pub(crate) data: Vec<String>,
     /// Number of random samples to run on

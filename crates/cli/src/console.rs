@@ -13,11 +13,11 @@ pub(crate) const DEFECT: &str = "\
 This is a defect in Strait, not in your files. Please report it with the command that you ran, what is said above, and, \
 if you can share them, the configuration and the model.";
 
-/// Width of a line on standard output, in characters. On a terminal, this is the terminal's width. Elsewhere, it is a
-/// width that is still easy to read.
+/// Width of a line on standard output, in characters. If standard output is a terminal, this is the terminal's width.
+/// Otherwise, it is a fixed width that is easy to read.
 pub(crate) fn width() -> usize {
     match terminal_size::terminal_size_of(io::stdout()) {
-        // Some terminals do not know their own width.
+        // Some terminals report a width of 0.
         Some((terminal_size::Width(columns), _)) if columns > 0 => columns.into(),
         _ => ELSEWHERE,
     }
@@ -39,8 +39,8 @@ pub(crate) fn print(text: &str) -> Exit {
     }
 }
 
-/// Makes text from files safe to print. Control characters are shown as escapes such as `\u{1b}`, so that they have no
-/// effect on the terminal.
+/// Makes text from files safe to print. Control characters are shown as escapes such as `\u{1b}`, so that the terminal
+/// does not obey them.
 fn printable(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(obeyed) {

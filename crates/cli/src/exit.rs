@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How the program ended. Each has an exit code.
+/// How the program ended. Each variant has an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The work is done.
@@ -11,8 +11,8 @@ pub(crate) enum Exit {
     Failed,
     /// The command line was not understood.
     Usage,
-    /// The artifact is built, but a gate is not met. Also used if the version of a table was not raised as its
-    /// differences from an older one require.
+    /// The artifact is built, but a gate is not met. Also used if the version number of a table was not raised as its
+    /// differences from an older table require.
     Gate,
     /// An artifact is damaged or not sound.
     Unsound,
@@ -23,7 +23,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The first of two exit codes that does not mean success. Used if a command does several things.
+    /// For a command that does several things: the first of two exit codes that is not success, or success if both are.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         if self == Exit::Done { other } else { self }
     }

@@ -1,7 +1,7 @@
 //! The command line of Strait.
 //!
-//! The program `strait` consists of these three lines. A vendor's program has one more line, which links the crate of
-//! the vendor's target:
+//! The program `strait` consists only of the function `main` below. A vendor's program has one more line, shown here as
+//! a comment, which links the crate of the vendor's target:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -31,7 +31,7 @@ use clap::{
 use arguments::Arguments;
 use exit::Exit;
 
-/// Records when the system refuses memory, so that an abort for this reason can be distinguished from others.
+/// Records when the system refuses memory, so that an abort for this reason can be distinguished from other aborts.
 #[global_allocator]
 static MEMORY: strait_signals::Memory = strait_signals::Memory;
 
@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with these arguments, of which the first one is the program's name.
+/// Runs the program with these arguments. The first argument is the program's name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let given = &arguments;
@@ -69,7 +69,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     guarded(|| commands::run(&arguments))
 }
 
-/// A message that says which argument is not UTF-8, and to which option it belongs.
+/// The message that says which argument is not UTF-8, and which option this argument belongs to.
 fn not_text(arguments: &[OsString]) -> String {
     let bad = arguments.iter().position(|argument| argument.to_str().is_none());
     let shown = |at: usize| {

@@ -1,8 +1,8 @@
 //! Shows the progress of the work, and handles signals that ask the program to end.
 //!
-//! On a terminal, work that takes longer than a second gets a progress bar. Elsewhere there is a line every ten
-//! seconds. A separate thread checks the time and shows the progress, so that the work itself only has to count its
-//! steps.
+//! On a terminal, work that takes longer than a second gets a progress bar. If there is no terminal, a line is printed
+//! every ten seconds. A separate thread checks the time and shows the progress, so that the work itself only has to
+//! count its steps.
 //!
 //! A signal to end (an interrupt, a hangup or a termination) asks the work to stop between two steps. If the work does
 //! not stop within some seconds, or if a second signal arrives, the process ends at once. In both cases nothing
@@ -29,13 +29,13 @@ use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
 use crate::console;
 
-/// The time between two checks by the thread.
+/// The thread checks the time and the signals at this interval.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Work that ends sooner than this is not shown on a terminal.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// Time between two lines if there is no terminal.
+/// If there is no terminal, a line is printed at this interval.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// How long the work may take to stop by itself after a signal.
@@ -62,7 +62,7 @@ struct Shared {
     phase: Mutex<Option<Phase>>,
     done: AtomicUsize,
     over: AtomicBool,
-    /// True if a signal has arrived which the thread has not handled yet.
+    /// True if a signal has arrived that the thread has not handled yet.
     signalled: Arc<AtomicBool>,
     interrupted: AtomicBool,
     terminal: bool,
@@ -95,7 +95,8 @@ impl Watch {
             .stack_size(1 << 20)
             .spawn(move || ticking.tick())
             .ok();
-        // If the thread cannot be started, nothing is shown, and a signal ends the process as it does by default.
+        // If the thread cannot be started, no progress is shown, and no handlers are installed: a signal then ends the
+        // process.
         let signals = ticker.as_ref().map_or_else(Vec::new, |_| listen(&shared.signalled));
         Watch {
             shared,

@@ -45,7 +45,7 @@ fn threads_that_cannot_be_had_are_fewer_threads_and_that_is_said() {
     let expected = fs::read(&out).unwrap();
     for (command, told) in [
         (format!("{run} --threads 20000"), "20000 threads are wanted, and "),
-        // This much memory is enough for the stacks of some of the threads only.
+        // This much memory is enough for the stacks of only some of the threads.
         (
             format!("ulimit -v 400000; {run} --threads 200"),
             "200 threads are wanted, and ",
@@ -188,7 +188,7 @@ fn a_metric_that_compares_needs_something_to_compare_with_and_counts_once() {
     assert!(code == 0 && printed.matches("top1").count() == 1, "{printed}");
 }
 
-/// A mistake in a configuration is reported, but not repeated a hundred thousand times.
+/// If a hundred thousand rules have the same mistake, only the first ones are reported one by one.
 #[test]
 fn a_hundred_thousand_rules_that_match_nothing_are_twenty_findings_and_a_number() {
     let folder = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ fn a_simulation_is_measured_beside_the_integers() {
     // The model classifies 96 of 100 images correctly. A simulation with a wiring mistake would be at chance level.
     let [integer, simulated] = [integer, simulated].map(|count| count.as_f64().unwrap());
     assert!((integer - simulated).abs() <= 0.02 * integer, "{printed}");
-    // The simulation alone, without labels, is enough to compare with.
+    // Without labels, the artifact can be compared with the simulation only.
     let (code, printed) = eval(&artifact, &["--simulated", &sima]);
     assert!(code == 0 && printed.contains("simulated"), "{printed}");
 }

@@ -73,7 +73,7 @@ fn nothing_is_written_into_an_artifact() {
         let (code, message) = said(&arguments);
         assert!(code == 1 && message.contains(expected), "{code}: {message}");
     }
-    // Writing into another artifact than the one that runs is refused too, and so is writing through a link.
+    // Writing outputs into the folder of any artifact is refused, also through a symbolic link.
     let link = artifact.folder().with_file_name("link");
     std::os::unix::fs::symlink(artifact.folder(), &link).unwrap();
     let through = text(&link.join("inner"));
@@ -178,7 +178,7 @@ fn whatever_signal_ends_a_compilation_nothing_is_left() {
 
 #[test]
 fn a_read_only_artifact_is_replaced_without_a_trace() {
-    /// A user without privileges. The test runs the program as this user when it runs as root itself.
+    /// The id of a user without privileges. If the test runs as root, it runs the program as this user.
     const NOBODY: u32 = 65_534;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
@@ -229,7 +229,7 @@ fn a_read_only_artifact_is_replaced_without_a_trace() {
     assert_eq!(names(folder.path()), before);
     assert!(!empty.exists(), "it was not replaced");
 
-    // An artifact that belongs to another user could be moved aside but not deleted, so it is left in place.
+    // An artifact that belongs to another user could be moved aside but not deleted, so the program leaves it in place.
     if privileged {
         let manifest = fs::read(out.join("manifest.json")).unwrap();
         chown(&out, Some(0), Some(0)).unwrap();

@@ -10,7 +10,7 @@ const BEGIN: &str =
 const END: &str = "```\n<!-- end -->\n";
 const BEGIN_OF_CODE: &str = "<!-- begin: lines of examples/embed/src/main.rs. A test holds them; `cargo xtask bless` rewrites them -->\n```rust\n";
 
-/// What compiling the digits model prints, up to the line that names the artifact's folder.
+/// The text that compiling the digits model prints, up to the line that names the artifact's folder.
 fn printed() -> String {
     let folder = tempfile::tempdir().unwrap();
     let cache = format!("calibration.cache={:?}", folder.path().join("cache"));

@@ -111,7 +111,7 @@ fn a_hundred_bytes_that_ask_for_fifty_gigabytes_are_refused_by_name() {
         message.contains("at `y` (relu)") && message.contains("`--memory SIZE`"),
         "{message}"
     );
-    // This size exceeds any machine, whatever limit is allowed.
+    // This size exceeds the memory of any machine, whatever the limit is.
     let (code, message) = compile(&folder, &model(&[pad(1 << 40), relu.clone()]), &["--memory", "64T"]);
     assert!(code == 1 && !message.contains("S999"), "{message}");
     assert!(!folder.path().join("out").exists(), "something was made");
@@ -207,7 +207,7 @@ fn whatever_the_memory_the_bytes_are_the_same() {
         "{printed}"
     );
     assert!(!Path::new(&path("none")).exists());
-    // If the statistics are in the cache, nothing is observed and the memory for observing is not needed.
+    // If the statistics are in the cache, no sample is observed, so the memory for observing is not needed.
     let at_hand = format!("calibration.cache='{}'", path("plenty.cache"));
     let (code, printed) = compile("cached", &["--memory", "1M", "--set", &at_hand]);
     assert!(code == 0 && digest(&printed) == expected, "{printed}");

@@ -158,7 +158,7 @@ fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
              extends = {{ file = \"below.toml\", sha256 = \"{digest}\" }}\n[form.scale31.kind]\nmultiply_shift = {{ rounding = \"half_even\" }}\n"
         )
     };
-    // The author does not know the digest yet. The error message contains it.
+    // The author of a configuration may not know the digest of the table yet. The error message contains it.
     fs::write(path("own.toml"), own(&"0".repeat(64))).unwrap();
     let shown = Command::new(env!("CARGO_BIN_EXE_strait"))
         .args(["targets", "acme-npu3", "--file", &path("own.toml")])
@@ -230,7 +230,8 @@ fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
         serde_json::json!({ "table": { "extends": [base] } })
     );
 
-    // Verifying needs neither table file. With a file given, it says whether the artifact was made with that table.
+    // Verifying an artifact does not need the files of the tables. If a file is given, the result says whether the
+    // artifact was made with this table.
     let alone = strait(&["verify", &path("own")]);
     let made = format!("a table in a file on acme-npu2 2.1.0 with SHA-256 {digest}");
     assert!(alone.contains(&made) && !alone.contains("registered here"), "{alone}");

@@ -187,7 +187,7 @@ fn certificates_that_are_dropped_swapped_or_bolder_are_found_at_their_layers() {
     let layers = findings.iter().filter(|f| f["subject"] == "layer").map(|f| &f["name"]);
     let swapped: std::collections::BTreeSet<String> = layers.map(ToString::to_string).collect();
     assert!(code == 4 && swapped.len() == 2, "{printed}");
-    // The certificates do not match those in the report either.
+    // The certificates also differ from those in the report.
     assert!(findings.iter().any(|f| f["name"] == "report.json"), "{printed}");
 }
 
@@ -196,7 +196,8 @@ fn grounded(module: &Module, record: &mut CertificateRecord) {
     record.certificate.derived_from = strait_verify::derived_from(module, record).unwrap().unwrap();
 }
 
-/// The interval of the first convolution is changed in its first channel, or replaced by the second convolution's.
+/// The interval of the first convolution is changed in its first channel, or replaced by the interval of the second
+/// convolution.
 #[test]
 fn an_interval_that_is_narrowed_or_another_channels_is_found_at_its_layer() {
     type Change = fn(&mut [(i64, i64)]);
@@ -351,8 +352,8 @@ fn types_and_grids_of_something_else_are_found_at_their_layers() {
     }
 }
 
-/// A weight is made smaller in both graphs, and the certificates are derived again. This artifact is sound, but it is a
-/// different one.
+/// A weight is made smaller in both graphs, and the certificates are derived again. The result is a sound artifact, but
+/// not the same artifact.
 #[test]
 fn what_is_changed_consistently_is_another_artifact() {
     let copy = Copy::new();

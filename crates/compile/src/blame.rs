@@ -1,6 +1,6 @@
-//! Finds out why a fused layer computes something else than the lowered graph. If the layer is right on the host's own
-//! loops and wrong on the target's, the target's kernels are at fault. If it is wrong on the host's loops too, the
-//! compiler is at fault.
+//! Finds out why a fused layer gives other results than the lowered graph. If the layer is right with the host's own
+//! kernels and wrong with the target's, the target's kernels are at fault. If it is also wrong with the host's kernels,
+//! the compiler is at fault.
 
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
@@ -10,8 +10,8 @@ use strait_verify::{Comparison, Fault, Finding, LOWERED, Ranges, VerifyError, Ve
 
 use crate::{CompileError, Task};
 
-/// Turns the findings of a verification on the target's loops into an error that says whether the target's kernels or
-/// the compiler are at fault.
+/// Turns the findings of a verification that ran with the target's kernels into an error that says whether the target's
+/// kernels or the compiler are at fault.
 pub(crate) fn error(
     task: &Task<'_>,
     module: &Module,

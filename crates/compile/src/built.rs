@@ -18,7 +18,8 @@ use crate::{OwnGrids, Quantized, Shares, quantize::FirstTurn};
 /// The integer model for one target.
 #[derive(Debug)]
 pub struct Built {
-    /// The module with the lowered graph and the fused graph, which is `main`. Both share one pool of tensors.
+    /// The module with the lowered graph and the fused graph. The fused graph is the main graph. Both graphs share one
+    /// pool of tensors.
     pub module: Module,
     /// The same module with the bodies of control flow inlined in both graphs. `None` if the model has no control flow.
     pub open: Option<Module>,
@@ -30,16 +31,17 @@ pub struct Built {
     pub own_grids: OwnGrids,
     /// For each node of the lowered graph, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
-    /// How near each requantization is to the ideal one, by the requantization's name.
+    /// For each requantization, by its name: how close its integers come to the exact scale.
     pub nearness: BTreeMap<String, Nearness>,
     /// The fusions that were made, and those that were refused.
     pub fusion: Fusion,
     /// The certificates of the fusions, with the claim of each.
     pub certificates: Vec<CertificateRecord>,
-    /// The number of layers that were compared with the target's own model of its arithmetic, and the number that this
-    /// model leaves to the host. `None` if the target has no such model, or before [`hold`](crate::hold) has run.
+    /// The number of layers whose requantizations were compared with the target's own model of its arithmetic, and the
+    /// number of layers that this model does not cover. `None` if the target has no such model, or before
+    /// [`hold`](crate::hold) has run.
     pub own_model: Option<Shares>,
-    /// Which part of this model was made anew, if it was revised from another model.
+    /// If this model was revised from another model: which part of it was made anew.
     pub revision: Option<Revision>,
     pub(crate) kept: Kept,
 }
@@ -62,7 +64,7 @@ pub(crate) struct Kept {
     pub(crate) simulated: [Last; 2],
 }
 
-/// The last simulation of a model. It contains `None` until there is a simulation.
+/// The last simulation of a model. `None` before the first simulation.
 pub(crate) type Last = Arc<Mutex<Option<Arc<Simulated>>>>;
 
 impl fmt::Debug for Kept {
@@ -71,18 +73,19 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// Which part of a model a revision made anew.
+/// Which part of a model a revision annotated again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The number of nodes that were annotated in the first turn.
     pub annotated: usize,
     /// The number of nodes in the model.
     pub nodes: usize,
-    /// The reason why the whole model was made anew. `None` if only a part of it was.
+    /// The reason why the whole model was compiled again. `None` if only a part of it was compiled again.
     pub anew: Option<Anew>,
 }
 
-/// The reason why a revision had to make the whole model anew. The result is the same as that of a partial revision.
+/// The reason why a revision had to compile the whole model again. The result is the same as that of a partial
+/// revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {
     /// The model came with grids of its own.
@@ -118,7 +121,7 @@ pub struct Simulated {
     pub(super) annotated: Module,
     /// The values that are kept for later simulations.
     pub(super) keeps: BTreeSet<ValueId>,
-    /// For each sample, those values of `keeps` that are in memory.
+    /// For each sample, the values that were kept in memory.
     pub(super) kept: Vec<Values>,
 }
 

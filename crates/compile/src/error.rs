@@ -1,4 +1,5 @@
-//! The reasons why a compilation fails. They are grouped by what is at fault.
+//! The reasons why a compilation fails, grouped by the cause: the model, the settings, the samples, the target or the
+//! compiler.
 
 use strait_core::{NodeId, PassError, Reason, codes};
 use strait_execute::{Excess, ExecuteError};
@@ -36,10 +37,10 @@ pub enum CompileError {
     /// The target's code failed on the whole model.
     #[error("{0}")]
     Target(String),
-    /// The target's own model of its arithmetic failed, or computes something else than the form in the target's table.
+    /// The target's own model of its arithmetic failed, or gives other codes than the form in the target's table.
     #[error(transparent)]
     OwnModel(#[from] LayerError),
-    /// Some kernels of the target compute something else than their forms define. There is one sentence for each layer.
+    /// Some kernels of the target give other results than their forms define. There is one sentence for each layer.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
     /// A defect of the compiler.
@@ -77,8 +78,8 @@ fn denied(nodes: &[Denied]) -> String {
 }
 
 impl CompileError {
-    /// The code by which programs recognise the error. It is a letter and three digits, or a word if no input is at
-    /// fault.
+    /// The code by which programs recognise the error. It is a letter and three digits, or a word if the cause is not
+    /// an input of the user.
     pub fn code(&self) -> &'static str {
         match self {
             CompileError::Interrupted => "interrupted",

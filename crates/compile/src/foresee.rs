@@ -1,9 +1,9 @@
 //! Checks the limits of later runs before the samples are observed.
 //!
-//! Verification compares the fused graph with the lowered graph and holds all integers of both in memory at once. That
-//! can take far more memory than a run of the float model. A lower limit for this memory can be computed from the
-//! shapes and the target's table. So a model whose integers do not fit into the limits is refused before anybody waits
-//! for its statistics.
+//! Verification compares the fused graph with the lowered graph and holds all integers of both graphs in memory at
+//! once. This can take far more memory than a run of the float model. A lower limit for this memory can be computed
+//! from the shapes and the target's table. So if a model's integers do not fit into the limits, the user learns this
+//! before the samples are run.
 
 use std::num::NonZeroUsize;
 
@@ -17,13 +17,12 @@ use strait_target::spec::TargetSpec;
 
 use crate::CompileError;
 
-/// Ops that may be fused into the op that makes their operand. Then the operand is not stored as an integer tensor of
-/// its own.
+/// Ops that may be fused into the op that makes their operand. After fusion, the operand is no longer stored as a
+/// tensor.
 const ABSORBING: &[Term] = &[Term::Relu, Term::Clip, Term::LeakyRelu, Term::Add, Term::Sub];
 
-/// Checks the smallest amount of memory that verifying the integer model can take. Before the integer model exists,
-/// this is one byte for each element that the target computes. The exact amount is checked against the same limits when
-/// the model exists.
+/// Checks a lower limit for the memory that verifying the integer model takes: one byte for each element that the
+/// target computes. When the integer model exists, the exact amount is checked against the same limits.
 ///
 /// # Errors
 /// The amount is beyond the limits, or the model cannot be run.
@@ -60,7 +59,7 @@ pub fn foresee(
         .filter(|&(id, value)| is_integer(value.def) && !is_absorbed(id));
     let elements = integers.map(|(_, value)| element_count(&value.ty.shape).unwrap_or_default());
     let kept = elements.fold(0, u64::saturating_add);
-    // Both graphs are run. Values that are 8-bit codes take a quarter of the bytes of float32.
+    // Verification runs both graphs. Values that are 8-bit codes take a quarter of the bytes of float32.
     let mut smallest = float.clone();
     smallest.constants /= 4;
     smallest.copies = 0;

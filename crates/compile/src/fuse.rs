@@ -1,4 +1,4 @@
-//! Makes the deployed graph from the lowered one.
+//! Makes the deployed graph from the lowered graph.
 
 use strait_core::CertificateRecord;
 use strait_core::{Bodies, GraphId, Module};
@@ -19,8 +19,8 @@ pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusi
     Ok((module, fusion))
 }
 
-/// The module in the form in which it is deployed: the bodies of control flow are graphs of their own again. If there
-/// are such bodies, also returns the module with the bodies inlined.
+/// Prepares the module for deployment: moves the inlined bodies of control flow back into graphs of their own. If there
+/// are such bodies, also returns the module in which they are still inlined.
 pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Option<Module>), CompileError> {
     if bodies.is_empty() {
         return Ok((module, None));

@@ -6,7 +6,7 @@
 //! - [`Model::new`] applies the rules that are the same for every target.
 //! - [`observe()`] runs the samples once, for any number of targets.
 //! - [`OfTarget::new`] applies the rules that one target's table switches on.
-//! - [`rules`] turns the user's wishes for single layers into settings.
+//! - [`rules`] turns the rules that the user has set for single layers into settings.
 //! - [`compile()`] does all other steps.
 
 mod blame;

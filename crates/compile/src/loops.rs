@@ -1,4 +1,4 @@
-//! Adapters by which the executor uses a target's loops.
+//! Adapters through which the executor calls a target's kernels (its loops).
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use strait_target::{Target, TargetError};
 #[derive(Clone)]
 pub struct TargetLoops(pub Arc<dyn Target>);
 
-/// The loops of the target's own model of its arithmetic. Forms that this model does not compute use the target's other
-/// loops.
+/// The loops of the target's own model of its arithmetic. A form that this model does not cover runs on the target's
+/// other loops.
 #[derive(Clone)]
 pub struct OwnLoops(pub Arc<dyn Target>);
 

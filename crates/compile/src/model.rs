@@ -25,7 +25,7 @@ pub struct Model {
     pub layers: Layers,
 }
 
-/// The resources that runs may use. They do not change a single bit of the results.
+/// The resources that runs may use. The results do not depend on them.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     /// The largest number of samples that run at the same time.

@@ -47,7 +47,7 @@ pub struct Observed {
 type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {
-    /// Means with one thread and the default limits.
+    /// The default: one thread, and the default limits.
     fn default() -> Self {
         Means {
             threads: NonZeroUsize::MIN,
@@ -201,7 +201,8 @@ impl Observed {
         Ok(made)
     }
 
-    /// The observation with all statistics that are requested. Missing statistics are observed.
+    /// The observation with all statistics that are requested. If some are missing, the samples are run again to
+    /// collect them.
     fn more<'o>(
         &self,
         (module, known): (&Module, &'o Observation),

@@ -9,11 +9,12 @@ use strait_target::TargetSpec;
 
 use crate::{CompileError, Watch, check_invariants};
 
-/// The float graph for one target, with its statistics. The rules of the target's table have changed the canonical
-/// graph.
+/// The float graph for one target, with its statistics. It is the canonical graph after the float rules that the
+/// target's table switches on.
 #[derive(Clone, Debug)]
 pub struct OfTarget<'a> {
-    /// The module with this graph. An id that the canonical graph has too stands for the same thing in both graphs.
+    /// The module with this graph. If the canonical graph has a node or value with the same id, it is the same node or
+    /// value.
     pub module: Cow<'a, Module>,
     /// The statistics of the graph's values.
     pub observation: Cow<'a, Observation>,

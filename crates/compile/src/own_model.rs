@@ -1,10 +1,10 @@
-//! Compares the target's own model of its arithmetic with the requantization forms of a compiled model. Some targets
-//! supply such a model beside their table.
+//! Compares the target's own model of its arithmetic with the requantization forms of a compiled model. Such a model is
+//! code that some targets supply in addition to their table.
 //!
-//! For each channel, the comparison covers every accumulator at which the code changes, the two accumulators beside it,
-//! and both ends of the domain. A larger accumulator never gives a smaller code, so between these accumulators the code
-//! does not change. If this is also so in the target's model, agreement at these points means that both are the same
-//! function. A 32-bit result has too many codes for this: then only a sample of codes at equal distances is compared.
+//! For each channel, the comparison covers every accumulator at which the code changes, its two neighbours, and both
+//! ends of the domain. A larger accumulator never gives a smaller code, so between these accumulators the code does not
+//! change. If the target's model is monotone too, agreement at these points proves that both are the same function. A
+//! 32-bit result has too many codes for this. For such a result, only codes at equal distances are compared.
 
 use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;
@@ -17,7 +17,7 @@ use crate::{
     shares::{self, Shares},
 };
 
-/// If a channel has at most this many codes, all its codes are compared. For a 16-bit type this is always so.
+/// If a channel has at most this many codes, all its codes are compared. Types of up to 16 bits never have more.
 const ALL_CODES: i64 = 1 << 16;
 
 /// The approximate number of codes that are compared if a channel has more than [`ALL_CODES`].
@@ -26,8 +26,8 @@ const SOME_CODES: i64 = 1 << 10;
 /// The largest number of accumulators in one call of the target's model. This limits the memory.
 const AT_A_TIME: usize = 1 << 20;
 
-/// Compares every requantization of the main graph that the target's own model covers. Returns how many layers the
-/// model covers and how many it leaves to the host. `None` if the target has no model of its own.
+/// Compares every requantization of the main graph that the target's own model covers. Returns the number of layers
+/// that the model covers and the number that it does not cover. `None` if the target has no model of its own.
 ///
 /// # Errors
 /// The first accumulator at which model and form give different codes, with its layer, or an error of the target's
@@ -115,7 +115,7 @@ impl Layer<'_> {
     fn codes(&self) -> Vec<i64> {
         let [least, most] = self.form.range();
         let [low, high] = self.clamp.unwrap_or([least, most]);
-        // All codes beyond an end of the clamp become that end.
+        // The clamp turns all codes beyond one of its ends into that end.
         let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
         let distance = match most - least {
             ..ALL_CODES => 1,
@@ -128,9 +128,9 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// The accumulators that are compared. For each channel, these are the ends of its domain, and for each code the
-    /// first accumulator that gives this code, with its two neighbours. They are ordered by channel, and all channels
-    /// have the same number of them.
+    /// The accumulators that are compared. For each channel, these are the ends of its domain. For each code, there are
+    /// also the smallest accumulator that gives this code, and its two neighbours. They are ordered by channel, and all
+    /// channels have the same number of them.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };

@@ -57,15 +57,15 @@ pub(crate) struct FirstTurn {
 pub struct OwnGrids {
     /// All grids that the model came with.
     pub grids: ModelGrids,
-    /// The values whose own grid a node does not support, so that this node runs on the host.
+    /// The values whose own grid is not supported by some node, so that this node runs on the host.
     pub unfitting: UnfittingGrids,
     /// The values that got another grid than the model's.
     pub freed: UnfittingGrids,
 }
 
 /// Annotates and lowers. If the settings allow requantizing and some node does not support the model's grid of a value,
-/// the value is freed from this grid, and everything is done once more. Each round frees further values, so the number
-/// of rounds is limited.
+/// the value is freed from this grid, and the graph is annotated and lowered once more. Each round frees further
+/// values, so the number of rounds is limited.
 ///
 /// # Errors
 /// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
@@ -75,8 +75,8 @@ pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
 }
 
 /// Like [`quantize()`], but takes over from `before` everything that the new settings do not change. If annotation
-/// refuses a node in the first turn, everything is done anew, because how far the passes get then depends on the whole
-/// graph.
+/// refuses a node in the first turn, the whole graph is annotated again, because the passes stop at a refusal, and what
+/// they have done by then depends on the whole graph.
 ///
 /// # Errors
 /// Errors of [`quantize()`].
@@ -98,8 +98,8 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
     }
 }
 
-/// Annotates and lowers, with another turn after each refusal. Observers make a range once for each value. `None` if
-/// the work cannot continue from `before`.
+/// Annotates and lowers, with another turn after each refusal. An observer computes the range of a value only in the
+/// first turn that needs it. `None` if the work cannot continue from `before`.
 fn attempt(
     task: &Task<'_>,
     freed: &UnfittingGrids,
@@ -137,7 +137,7 @@ fn attempt(
         }
     };
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
-    // A node that moved to the host because of a grid may return to the accelerator in a later round.
+    // Unless this is the last round, a node that moved to the host because of a grid may return to the accelerator.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut fixpoint, &how, |module, fixpoint| {
         if is_final {
@@ -254,7 +254,7 @@ fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileE
     }
 }
 
-/// True if the reason says that a node runs on the host because a bias or a scale of its weights does not fit.
+/// True if a reason says that a node runs on the host because its bias, or a scale of its weights, does not fit.
 pub fn is_unfit(reason: &Reason) -> bool {
     matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale)
 }

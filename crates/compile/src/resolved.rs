@@ -74,7 +74,8 @@ impl Resolved {
         })
     }
 
-    /// The given grids in the form that annotation needs. Given codes are added to the module's pool of tensors.
+    /// Converts the given grids to the constraints that annotation reads. Given codes are added to the module's pool of
+    /// tensors.
     pub(crate) fn constraints(&self, module: &mut Module) -> Constraints {
         let mut constraints = Constraints::default();
         for grid in &self.given {
@@ -90,7 +91,7 @@ impl Resolved {
 }
 
 /// How much fusions may change results. `accept` is the kind of difference that is allowed, and `most` the largest
-/// difference in LSB. If one of them is absent, the target's table has a default.
+/// difference in LSB. If one of them is absent, the default of the target's table is used.
 pub fn fusion_policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
     let default = &spec.fusion_default;
     match accept.unwrap_or(default.accept) {

@@ -18,8 +18,8 @@ impl Built {
         Ok(built)
     }
 
-    /// Like [`Built::revise`], but without the final check [`hold`]. In the same way, [`build`](crate::build()) is
-    /// [`compile`](crate::compile()) without this check. A search uses this function and checks only its final model.
+    /// Like [`Built::revise`], but without the final check [`hold`]. The search uses this function for its trials, and
+    /// checks only its final model.
     ///
     /// # Errors
     /// Errors of [`build`](crate::build()).

@@ -1,5 +1,5 @@
-//! Counts the layers whose requantizations are computed by the target's own model of its arithmetic, and the layers
-//! whose requantizations this model leaves to the host. Not every target has such a model.
+//! Counts the layers whose requantizations the target's own model of its arithmetic covers, and the layers whose
+//! requantizations it does not cover, so that the host's kernels compute them. Not every target has such a model.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::LayerError;
 pub struct Shares {
     /// Layers whose requantizations the target's own model computes.
     pub own: usize,
-    /// Layers with a requantization that the target's own model leaves to the host.
+    /// Layers with a requantization that the target's own model does not cover.
     pub host: usize,
 }
 
@@ -33,9 +33,9 @@ impl fmt::Display for Shares {
 /// An error of the target's model, with the layer in which it happened.
 pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
-    // Layers without weights often have the same requantization, so forms that the model covers are stored. For a form
-    // that it does not cover, the model says so at once, so this form is not stored: most targets have no model, and a
-    // large model has as many forms as layers.
+    // Layers without weights often have the same requantization, so the answers for forms that the target's model
+    // covers are stored. If the target's model does not cover a form, it answers quickly, and the answer is not stored:
+    // most targets have no such model, and a large network has as many forms as layers.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;
@@ -75,7 +75,7 @@ pub(crate) fn layers(module: &Module) -> impl Iterator<Item = &Node> {
     nodes.filter(|node| node.place == Placement::Accelerator)
 }
 
-/// A requantization form, the clamp behind it, and whether its accumulators have 64 bits.
+/// A requantization form, the clamp after it, and true if its accumulators have 64 bits.
 pub(crate) type Form<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
 
 /// The requantization forms that a node computes, either as an op of its own or fused into another op.

@@ -1,9 +1,9 @@
 //! Runs the fake-quantized model on samples. This model is the float graph, with rounding at each place where the
 //! integer model has codes.
 //!
-//! Intermediate values are kept. After a revision, only those nodes run again that read a changed value, and the nodes
-//! behind them. The memory for kept values is limited, so the smallest values are kept first: a network can be cut at a
-//! few small values. A value that was not kept is computed again when a node needs it.
+//! Intermediate values are kept. After a revision, only those nodes run again that depend on a changed value. The
+//! memory for kept values is limited, so the smallest values are kept first: in most networks, the rest can be computed
+//! from a few small values. A value that was not kept is computed again when a node needs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,7 +46,8 @@ impl Built {
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
         // A partial run is not possible in two cases: if there are bodies of control flow, because they do not run in
-        // the main graph, and if a value has a grid from the model, because its readers then depend on each other.
+        // the main graph, and if a value has a grid from the model, because the values that one reader gets then depend
+        // on the other readers.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
@@ -114,7 +115,8 @@ impl Built {
         })
     }
 
-    /// The part of the simulation that differs from the last simulation. If there was none, the whole simulation.
+    /// The part of the graph whose values differ from those of the last simulation. The whole graph if there was no
+    /// simulation.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
         let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
         match last {
@@ -131,8 +133,8 @@ impl Built {
         }
     }
 
-    /// The results of nodes that are kept. These are the smallest ones, as many as fit into the memory for this number
-    /// of samples.
+    /// The results of nodes that are kept. The smallest results are kept, as many as fit into the memory for this
+    /// number of samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
         let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
@@ -168,7 +170,7 @@ impl Built {
         let threads: NonZeroUsize = self.kept.limits.admit(&demand, self.kept.threads)?;
         watch.admitted(&demand, count);
         let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-        // In the simulation, the results of nodes have the same names as in the model.
+        // In the simulated graph, the results of nodes have the same names as in the model.
         let graph = self.annotated.main();
         let kept = keeps
             .iter()

@@ -28,6 +28,6 @@ pub struct Task<'a> {
     pub random_inputs: usize,
     /// The limits that each run must not exceed.
     pub limits: Limits,
-    /// The number of threads that work. It does not change a single bit of the result.
+    /// The number of threads that work. The result does not depend on it.
     pub threads: NonZeroUsize,
 }

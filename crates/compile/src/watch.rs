@@ -1,4 +1,4 @@
-//! Reports progress of the compiler's steps to a caller, who may show it or stop the work.
+//! Reports the progress of the compiler's steps to the caller. The caller may show the progress or stop the work.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ pub trait Watch {
         let _ = done;
     }
 
-    /// Runs on `samples` samples are about to begin. `demand` says which resources each run takes.
+    /// Runs on `samples` samples are about to begin. `demand` is the memory and other resources that each run takes.
     fn admitted(&self, demand: &Demand, samples: usize) {
         let _ = (demand, samples);
     }

@@ -1,4 +1,4 @@
-//! The way from a file to integers, for every target in the box.
+//! Compiles a model from a file to integers, for every target that is shipped with Strait.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ use strait_verify::{VerifyOptions, verify_module};
 
 const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
 
-/// Numbers without a meaning: what is proved does not depend on them.
+/// Pseudorandom samples. What these tests prove does not depend on the numbers.
 fn noise(module: &Module) -> InMemory {
     let graph = module.main();
     let sample = |index: usize| {
@@ -32,7 +32,7 @@ fn noise(module: &Module) -> InMemory {
     InMemory((0..4).map(sample).collect())
 }
 
-/// Every free dimension is bound to 1.
+/// The model, with every free dimension set to 1.
 fn digits() -> Module {
     let path = Path::new(DIGITS);
     let free = free_dimensions(&read(path, &ReadOptions::default()).unwrap());

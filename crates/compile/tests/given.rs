@@ -1,4 +1,4 @@
-//! Settings that contradict what a quantized model has.
+//! Tests settings that contradict the types of a quantized model.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ graph @main(%x: f32[1,2,2,2] scale=0.5 zero=3 codes=i8) {
 }
 data @w: f32[2,2,1,1] scale=0.5 zero=0 codes=i4 = inline [1.0, 0.5, -1.0, 2.0]";
 
-/// Where the convolution runs, with its activations in a type of their own.
+/// Where the convolution runs if the settings choose this type of activations.
 fn place(activation: Option<Activation>) -> Placement {
     let model = Model::new(parse(TEXT).unwrap(), &Switches::default()).unwrap();
     let samples = InMemory(vec![vec![Tensor::from_values(&[1, 2, 2, 2], &[1.0_f32; 8]).unwrap()]]);
@@ -41,7 +41,7 @@ fn place(activation: Option<Activation>) -> Placement {
     conv.place.clone()
 }
 
-/// The target multiplies codes of 4 bits by those of 8 bits alone.
+/// The target supports weights of 4 bits only with activations of 8 bits.
 #[test]
 fn weights_that_a_wider_activation_has_no_pair_for_move_their_node_to_the_host() {
     assert_eq!(place(None), Placement::Accelerator);

@@ -29,19 +29,19 @@ use crate::{
 /// An artifact whose inputs are preprocessed as a configuration describes.
 pub type Opened = strait_artifact::Opened<Preprocess>;
 
-/// Who is to compute the requantizations of an artifact.
+/// Which code computes the requantizations of an artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
-    /// The registered kernels, or the host's.
+    /// The registered kernels. Where there are none, the host's kernels.
     #[default]
     Registered,
-    /// The target's own model of its arithmetic. If a library is given, the model is in the plugin in this library, and
-    /// the artifact must have been made with it.
+    /// The target's own model of its arithmetic. If a library is given, the plugin in this library supplies the model,
+    /// and the artifact must have been made with the same library.
     Target(Option<PathBuf>),
 }
 
-/// Chooses the kernels that compute the requantizations, and reports which requantizations a library leaves to the
-/// host.
+/// Chooses the kernels that compute the requantizations, and reports which requantizations a library does not cover, so
+/// that the host computes them.
 ///
 /// If `held` is set, an error is returned as soon as a library computes a code that differs from what its table
 /// prescribes. Otherwise the caller has to compare the codes.
@@ -111,8 +111,8 @@ pub fn by(
     Ok(opened)
 }
 
-/// Prepares the main graph for running. Without `join`, primitives are not joined into kernels, so that every value can
-/// be read.
+/// Prepares the main graph for running. If `join` is false, primitives are not combined into kernels, so that every
+/// value can be read.
 ///
 /// # Errors
 /// If the graph cannot be run, or needs more than the limits allow.
@@ -144,7 +144,7 @@ pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
 /// with the samples for all inputs, as for calibration, or one file for each input.
 ///
 /// # Errors
-/// As for [`named_file`] and [`Samples`], and if an input has two files.
+/// The errors of [`named_file`] and [`Samples`], and an error if an input has two files.
 pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samples, Vec<PathBuf>), Diagnostics> {
     if let [only] = arguments
         && Path::new(only).exists()
@@ -160,7 +160,7 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samp
 /// The file for each input, from arguments `[NAME=]FILE`.
 ///
 /// # Errors
-/// As for [`named_file`], and if an input has two files.
+/// The errors of [`named_file`], and an error if an input has two files.
 pub fn named_files(arguments: &[String], inputs: &[InputSpec]) -> Result<BTreeMap<String, PathBuf>, Diagnostics> {
     let mut files = BTreeMap::new();
     for argument in arguments {

@@ -1,4 +1,4 @@
-//! Translates settings of vendors' own tools in a configuration. The settings become rules and keys. The rules apply
+//! Translates settings of vendors' own tools, which a configuration may contain, to rules and keys. The rules apply
 //! only to that vendor's target and come before the configuration's own rules. A key is set only if the configuration
 //! does not set it itself.
 
@@ -20,8 +20,8 @@ use crate::{
 /// The largest size in bytes of a vendor's file. Larger files are refused.
 const MOST_BYTES: u64 = 10 << 20;
 
-/// Adds to the configuration what the settings of the vendors' tools mean. Settings in a vendor's file come first. A
-/// configuration without such settings is returned unchanged.
+/// Adds to the configuration the rules and keys to which settings of the vendors' tools are translated. The rules from
+/// a vendor's file come first. A configuration without such settings is returned unchanged.
 ///
 /// # Errors
 /// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. An error is also
@@ -81,7 +81,7 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
         .chain([["quantize", "rule"].map(str::to_owned).into()])
     {
         let at = path.iter().fold(KeyPath::default(), |at, key| at.key(key));
-        // A configuration without rules has an empty list of them, which is not written.
+        // If a configuration has no rules, its tree contains an empty list of rules, which is not written.
         let is_empty = |node: &Node| matches!(&node.value, Value::List(items) if items.is_empty());
         if let Some(node) = expanded.node(&at).filter(|node| !is_empty(node)) {
             put(&mut document, &path, node.to_toml());
@@ -91,7 +91,7 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
 }
 
-/// Sets a value in a document, and makes the tables that lead to it.
+/// Sets a value at a path in a document, and makes the tables of the path that do not exist.
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}
@@ -120,7 +120,8 @@ fn keys(shape: &Shape) -> Box<dyn Iterator<Item = &String> + '_> {
     }
 }
 
-/// Checks that each of a target's options is in its table, or is a setting of its tool.
+/// Checks that each option that is set for a target is an option of the target's table or a setting of the vendor's
+/// tool.
 fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result<(), Diagnostics> {
     let (Value::Table(given), Ok(entry)) = (&options.value, registry.entry(id)) else {
         return Ok(());
@@ -207,7 +208,7 @@ impl Expansion {
                 }
             };
             let mut node = node(&value, place);
-            // An element of a list gets the place of the setting that it comes from.
+            // Each element of a list gets the place, in the configuration, of the word from which it is translated.
             if let (Value::List(items), Value::List(words)) = (&mut node.value, &said.value) {
                 let each = items.iter_mut().zip(words);
                 each.for_each(|(item, word)| item.location = word.location.clone());
@@ -217,8 +218,9 @@ impl Expansion {
         Ok(())
     }
 
-    /// Keeps the rules, and those keys that the configuration does not set itself. Except for options of a target, a
-    /// key has one value for all targets that are compiled together, so all these targets have to agree on the value.
+    /// Keeps the rules, and those keys that the configuration does not set itself. A key has one value for all targets
+    /// that are compiled together, so all these targets have to agree on the value. Only options of a target are
+    /// separate for each target.
     fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
         // The defaults are computed only if a key needs them. That is rare, and with many rules it takes long.

@@ -24,7 +24,7 @@ use crate::{
 pub struct FloatSide<'a> {
     /// File of the model.
     pub file: &'a Path,
-    /// True if `file` need not be the model that the artifact was made from.
+    /// True if `file` may be another model than the one that the artifact was made from.
     pub any: bool,
 }
 
@@ -42,8 +42,8 @@ pub struct EvaluationRequest<'a> {
     pub data: Set,
     /// The labels for metrics that do not name a file of their own.
     pub labels: Option<&'a Path>,
-    /// The metrics, each with its key in the configuration. If there are none: top-1 if there are labels, and agreement
-    /// if there is a float model or a configuration to simulate.
+    /// The metrics, each with its key in the configuration. If the list is empty, top-1 is measured if there are
+    /// labels, and agreement if there is a float model or a configuration to simulate.
     pub metrics: Vec<(KeyPath, MetricTable)>,
     /// The configuration that the metrics come from. Findings point to its lines, and commands run in its folder.
     pub configuration: Option<&'a Loaded>,
@@ -77,7 +77,8 @@ impl<'a> EvaluationRequest<'a> {
         Some(EvaluationRequest {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            // If the configuration names no metrics, they are chosen by what there is to compare with.
+            // If the configuration names no metrics, the list stays empty, and the metrics are chosen later: it depends
+            // on the labels and models that are given.
             metrics: if says_metrics {
                 evaluation.chosen_metrics()
             } else {
@@ -90,8 +91,7 @@ impl<'a> EvaluationRequest<'a> {
 
 /// Measures the metrics of a request on an artifact.
 ///
-/// The float model is read in the same way as the one that was compiled: with the same sizes, and cut at the same
-/// places.
+/// The float model is read with the same sizes of dimensions, and cut at the same places, as when it was compiled.
 ///
 /// # Errors
 /// If samples or labels do not fit; if the artifact was not made from the float model or the configuration; if the
@@ -207,7 +207,7 @@ fn measured(
     Ok(accuracy)
 }
 
-/// The float model, read in the same way as the one that was compiled.
+/// Reads the float model with the same settings with which the artifact's model was read.
 fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;

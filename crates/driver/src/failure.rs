@@ -29,7 +29,7 @@ pub fn data(error: DataError) -> Diagnostics {
     finding.into()
 }
 
-/// The finding for a run that failed on one sample. It names the sample's index, from 0 on.
+/// The finding for a run that failed on one sample. It names the sample's index, counted from 0.
 pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
     Stop::from(error).note(&format!("it is sample {index} that fails"))
 }
@@ -139,7 +139,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         .help(help)
 }
 
-/// A remark that the batch was set to 1 because the configuration does not set it.
+/// A remark that the batch size was set to 1 because the configuration does not set it.
 pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
     names.sort_unstable();
@@ -173,8 +173,8 @@ pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     (!outputs.is_empty()).then_some(finding)
 }
 
-/// A remark on graphs inside nodes, such as a branch of a condition, that no run can get through. They are left out,
-/// and the other graph of the node is read instead.
+/// A remark on graphs inside nodes, such as a branch of a condition, that fail in every run. Such a graph is left out,
+/// and the node is replaced by its other graph.
 pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model has graphs that no run gets through, and they are left out: {}",
@@ -212,7 +212,7 @@ fn alike(nodes: &[NodeFault]) -> Vec<String> {
     said.into_iter().map(note).collect()
 }
 
-/// A file of the model was written to after the model was read.
+/// The finding that a file of the model was changed after the model was read.
 pub fn model_changed(changed: ModelChanged) -> Diagnostics {
     let finding = Diagnostic::error(codes::MODEL, changed.to_string());
     finding.help(ModelChanged::HELP).into()
@@ -314,8 +314,8 @@ impl From<EvaluateError> for Stop {
 }
 
 impl From<CompileError> for Stop {
-    /// The finding for an error of the compiler. [`CompileError::Denied`] is better reported by code that knows the
-    /// configuration.
+    /// The finding for an error of the compiler. For [`CompileError::Denied`], code that knows the configuration can make a
+    /// better finding, which names the rule.
     fn from(error: CompileError) -> Stop {
         match error {
             CompileError::Interrupted => Stop::Interrupted,

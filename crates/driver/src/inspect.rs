@@ -53,8 +53,8 @@ pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization
     Ok(inspect::quantization(&compiled(folder, "it is quantized")?, pattern)?)
 }
 
-/// Opens the artifact in a folder. If `folder` is a model instead, the error says that only compiling makes what the
-/// command was asked to show; `makes` is the phrase for it.
+/// Opens the artifact in a folder. If `folder` is a model file, the error says that the model has to be compiled first.
+/// `makes` is the part of the message that says what compiling makes.
 fn compiled(folder: &Path, makes: &str) -> Result<Artifact, Stop> {
     if folder.is_file() {
         let message = format!("{} is a model; {makes} when it is compiled", folder.display());

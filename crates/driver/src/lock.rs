@@ -17,8 +17,8 @@ pub struct Locked {
     pub sha256: String,
 }
 
-/// Writes the digest of each plugin in a configuration, and of each table that is named as `{ path = ... }`, into the
-/// configuration. The rest of its text stays as it is.
+/// Writes into a configuration the digest of each plugin that it names, and of each table that it names as `{ path =
+/// ... }`. The rest of the configuration's text stays as it is.
 ///
 /// # Errors
 /// If the configuration is wrong or cannot be written, or a file cannot be read.
@@ -58,7 +58,7 @@ fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     beside.put_in_place(&file)
 }
 
-/// The tables of a list, whether TOML has it as `[[name]]` or as `name = [{ ... }]`.
+/// The tables of a list, which may be written in TOML as `[[name]]` or as `name = [{ ... }]`.
 fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     match list {
         Some(Item::ArrayOfTables(list)) => list.iter_mut().map(|table| table as &mut dyn TableLike).collect(),
@@ -70,8 +70,8 @@ fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     }
 }
 
-/// Writes the digest of the file that `entry` names. Nothing is written if the file does not exist and is allowed to be
-/// missing.
+/// Writes the digest of the file that `entry` names. Nothing is written if the file does not exist and the entry allows
+/// this.
 fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, String> {
     let Some(path) = entry.get("path").and_then(Item::as_str).map(str::to_owned) else {
         return Ok(None);

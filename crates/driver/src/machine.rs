@@ -1,4 +1,5 @@
-//! Finds out how much memory this process may use: the machine's, or less if a container or the shell allows less.
+//! Finds out how much memory this process may use: all memory of the machine, or less if a container or the shell
+//! allows less.
 
 use std::{fs, path::Path};
 
@@ -20,7 +21,7 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// The smallest limit of this process's control group and of all groups around it.
+/// The smallest memory limit among this process's control group and all groups that contain it.
 ///
 /// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
 /// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in
@@ -37,7 +38,8 @@ fn container(root: &Path, groups: &str) -> Option<u64> {
         };
         let group = root.join(path.trim_start_matches('/'));
         let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
-        // `max` means that there is no limit; it is not parsed as a number.
+        // A file may contain the word `max`, which means that there is no limit. It does not parse as a number and is
+        // skipped.
         let limit = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         around.filter_map(limit).min()
     };

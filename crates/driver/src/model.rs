@@ -8,7 +8,7 @@ use strait_onnx::Onnx;
 use strait_tensorflow::TensorFlow;
 use strait_tflite::TfLite;
 
-/// All formats that can be read. A file that none of them recognizes is read as the last one.
+/// All formats that can be read. A file that no format recognizes is read as the last format of the list.
 pub(crate) const FORMATS: &[&dyn Format] = &[&TfLite, &TensorFlow, &Onnx];
 
 /// Maps and decodes the file at `path`. The file must not change while the model, or a module read from it, is in use.

@@ -26,7 +26,7 @@ use crate::{
 /// Name of the file that lists the outputs in a folder.
 pub const INDEX_FILE: &str = "index.json";
 
-/// The most characters of an output's name that become part of a file name. Longer names are cut, and the index has the
+/// A file name contains at most this many characters of an output's name. Longer names are cut, and the index has the
 /// full names.
 const LONGEST_NAME: usize = 120;
 
@@ -41,7 +41,7 @@ struct Output {
     shape: Vec<usize>,
     /// True if a dimension depends on the data.
     is_open: bool,
-    /// True if the first axis is the batch, which the samples replace.
+    /// True if the first axis is the batch axis. In the file, this axis counts the samples.
     is_batch: bool,
     /// With `--raw`: scale and zero point of the integers.
     grid: Option<Json>,
@@ -50,7 +50,7 @@ struct Output {
 /// Runs all samples in the files that are given for the inputs; see [`on_samples`].
 ///
 /// # Errors
-/// If samples do not fit, and as for [`on_samples`].
+/// If samples do not fit the inputs, and the errors of [`on_samples`].
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,
@@ -235,7 +235,7 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
 
 /// A file that is written beside its destination and replaces it when it is complete.
 struct Unfinished {
-    /// The writer. If the shape depends on the data, it is made when the first sample is written.
+    /// The writer. `None` until the first sample is written, if the shape depends on the data.
     writer: Option<Writer>,
     beside: Beside,
     destination: PathBuf,
@@ -243,7 +243,7 @@ struct Unfinished {
     samples: usize,
     /// Shape of one sample.
     shape: Vec<usize>,
-    /// True if the samples replace a batch axis.
+    /// True if the first axis of the output is a batch axis, which counts the samples in the file.
     is_batch: bool,
 }
 
@@ -267,7 +267,7 @@ impl Unfinished {
             );
             return Err(Diagnostic::error(codes::OUTPUT, message).into());
         }
-        // Devices are refused, since the new file would take the place of the device.
+        // Devices are refused, because moving the finished file to this path would replace the device.
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let message = format!(
                 "{} cannot be written: it is there, and is not a regular file",

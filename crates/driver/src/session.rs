@@ -1,5 +1,5 @@
-//! What the work may use, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
-//! None of them changes a bit of any result.
+//! The resources of the work, apart from its inputs: threads, an instruction set, limits, and an observer of the
+//! progress. Results do not depend on them.
 
 use std::{
     num::NonZeroUsize,
@@ -60,21 +60,20 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// What a phase cost.
+/// How much time and memory a phase took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
     /// Name of the phase, with the target's id if there is one phase for each target.
     pub name: String,
     /// Duration in seconds.
     pub seconds: f64,
-    /// The most memory that the process has used at any time up to the end of the phase; absent if the system does not
-    /// tell.
+    /// The peak memory of the process up to the end of the phase, in bytes. `None` if the system does not tell.
     pub peak_bytes: Option<u64>,
 }
 
-/// What the work may use, apart from its inputs. None of it changes a bit of any result.
+/// The resources of the work, apart from its inputs. Results do not depend on them.
 pub struct Session<'a> {
-    /// How many samples run at a time.
+    /// At most this many samples run at the same time.
     pub threads: NonZeroUsize,
     /// The instruction set.
     pub context: Context,
@@ -94,7 +93,8 @@ struct Phases {
 }
 
 /// The number of threads for a session: `wanted`, or by default as many as the machine has. The number is smaller if
-/// the system does not allow this process so many threads, or if so many would not help; the user is told so.
+/// the system does not allow this process so many threads, or if more threads would not make the work faster. The user
+/// is told of this.
 pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
     let wanted = wanted.unwrap_or_else(Threads::available);
     let obtainable = Threads::obtainable(wanted);
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Replaces the limits of the machine by others.
+    /// Replaces the limits of the machine by `limits`.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Session<'a> {
         Session { limits, ..self }
@@ -263,7 +263,7 @@ impl Watch for Steps<'_> {
     }
 }
 
-/// The most memory that this process has used so far.
+/// The peak memory of this process so far, in bytes.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> Option<u64> {
     crate::machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Reports an interrupt after `interrupted` was called this many times.
+    /// A [`Progress`] that reports an interrupt after `interrupted` was called this many times.
     struct After(AtomicUsize);
 
     impl Progress for After {

@@ -10,7 +10,7 @@ pub(crate) use strait_core::counted as count;
 /// Longer names are shortened in the middle.
 const WIDEST_NAME: usize = 48;
 
-/// Writes rows. The first one is the heading.
+/// Writes rows. The first row is the heading.
 pub(crate) fn write<const N: usize>(out: &mut impl fmt::Write, rows: impl Iterator<Item = [String; N]>) -> fmt::Result {
     let rows: Vec<[String; N]> = rows.collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -25,8 +25,9 @@ pub(crate) fn write<const N: usize>(out: &mut impl fmt::Write, rows: impl Iterat
     Ok(())
 }
 
-/// As [`write`], but with lines of at most `width` characters if words allow it. The widest columns are made narrower,
-/// and their texts continue on the next line. A remark that is not empty is written below its row.
+/// Like [`write`], but with lines of at most `width` characters, except where a single word is longer. The widest
+/// columns are made narrower, and their texts continue on the next line. A remark that is not empty is written below
+/// its row.
 pub(crate) fn write_within<const N: usize>(
     out: &mut impl fmt::Write,
     width: usize,
@@ -65,7 +66,8 @@ pub(crate) fn write_within<const N: usize>(
 /// Indent before a remark.
 const REMARK: &str = "    ";
 
-/// Breaks a text at blanks into lines; there is at least one. A word that is longer than a line gets a line of its own.
+/// Breaks a text at blanks into lines. The result has at least one line. A word that is longer than a line gets a line
+/// of its own.
 pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -112,7 +114,7 @@ fn shortened_to(name: &str, widest: usize) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
-/// A large number with three digits and an exponent.
+/// Writes a large number with three digits and an exponent.
 pub(crate) fn figure(count: u64) -> String {
     match count {
         ..100_000 => count.to_string(),
@@ -120,11 +122,11 @@ pub(crate) fn figure(count: u64) -> String {
     }
 }
 
-/// A number of bytes with its unit.
+/// Writes a number of bytes with a unit.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
         1 => "1 byte".to_owned(),
-        // Sums of sizes that do not fit a `u64` stay at its largest value.
+        // If a sum of sizes does not fit into a `u64`, it is the largest `u64`.
         u64::MAX => format!("more than {}", bytes(u64::MAX - 1)),
         0..10_000 => format!("{count} bytes"),
         10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),

@@ -30,7 +30,7 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
 /// or from a file that the configuration names.
 ///
 /// # Errors
-/// If the configuration names a target that is not registered, even if it only sets options for it; the error names the
+/// If the configuration names a target that is not registered, or sets options for such a target. The error names the
 /// nearest id. Also if the configuration sets an option that a target does not have, or sets it to a value that is not
 /// allowed.
 pub(crate) fn chosen(

@@ -1,4 +1,4 @@
-//! Verifies an artifact in a folder, using samples in files.
+//! Verifies an artifact in a folder, on samples from files.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
 pub use strait_artifact::Verification;
 pub use strait_container::Digest;
 
-/// What a verification uses, besides the artifact.
+/// The inputs of a verification, besides the artifact.
 #[derive(Clone, Debug, Default)]
 pub struct VerificationRequest {
     /// Samples to run on, as `[NAME=]PATH`. They are stored samples and are preprocessed as the artifact says.
@@ -28,7 +28,7 @@ pub struct VerificationRequest {
     pub seed: u64,
     /// The digest that the artifact must have.
     pub expect: Option<Digest>,
-    /// Who computes the fused graph.
+    /// Which kernels compute the fused graph.
     pub kernels: Kernels,
 }
 

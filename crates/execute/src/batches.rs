@@ -2,19 +2,19 @@
 
 use crate::error::StepError;
 
-/// The products of two matrices that make up a batched product.
+/// The matrix products that make up one batched matrix product.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batches {
-    /// The number of rows, of columns, and of summands per element (the depth) of each product.
+    /// The number of rows, of columns, and of summands per element (the depth) of each of these matrix products.
     pub(crate) extents: [usize; 3],
-    /// For each of these products: the index of its matrix in the first operand, and the index of its matrix in the
-    /// second.
+    /// For each of these matrix products: the index of its matrix in the first operand, and the index of its matrix in
+    /// the second.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 
 impl Batches {
-    /// The products for operands `[…, M, K]` and `[…, K, N]`, whose leading axes broadcast. A vector on the left is a
-    /// row, and on the right a column.
+    /// The matrix products for operands `[…, M, K]` and `[…, K, N]`, whose leading axes broadcast. A vector on the left
+    /// is a row, and on the right a column.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Batches, StepError> {
         let (a_batch, [rows, depth]) = match a {
             [batch @ .., rows, depth] => (batch, [*rows, *depth]),

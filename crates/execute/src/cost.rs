@@ -38,8 +38,8 @@ pub struct Cost {
     /// The peak memory of a run: the bytes of all values that exist at the same time, plus the scratch memory of steps.
     /// The node is the one at which the peak is reached.
     pub peak: NodeCost,
-    /// The work of a run: the multiply-adds of products, the elements that windows read, and the elements that all
-    /// other nodes visit.
+    /// The work of a run: the multiply-adds of convolutions and matrix products, the elements that windows read, and
+    /// the elements that all other nodes visit.
     pub operations: u64,
     /// The node with the most operations.
     pub busiest: NodeCost,
@@ -188,8 +188,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
     Ok(cost)
 }
 
-/// The operations of one node: the multiply-adds of a product, the elements that windows read, or the elements that any
-/// other op visits.
+/// The operations of one node: the multiply-adds of a convolution or matrix product, the elements that windows read, or
+/// the elements that any other op visits.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let types = Types {
         operands,
@@ -200,7 +200,7 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
     executable(op).operations(&types)
 }
 
-/// Upper bound on the packed size, in bytes, of the constant weights of an integer product.
+/// Upper bound on the packed size, in bytes, of the constant weights of an integer convolution or matrix product.
 fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
     let codes = |ty: &TensorType| ty.elem.int_type().filter(|codes| codes.bits() <= 16);
     let (Some(dims), Some(x), Some(codes)) = (weight.dims(), x.and_then(codes), codes(weight)) else {

@@ -89,7 +89,7 @@ impl ExecuteError {
         }
     }
 
-    /// Adds to the error of a step which node it belongs to.
+    /// Adds the node's name and op to the error of its step.
     pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
         let node = graph.node(id);
         ExecuteError::Node {

@@ -24,8 +24,8 @@ const MOST_HERE: usize = 1 << 12;
 /// The largest size of a result in bytes: 64 GiB, the same limit as for a plan.
 const LARGEST: usize = 1 << 36;
 
-/// The results of `op` on `operands`, computed by the step that a plan would use. This is used to fold constants and to
-/// compute tables.
+/// The results of `op` on `operands`, computed by the step that a plan would use. Callers fold constants and compute
+/// tables in this way.
 ///
 /// # Errors
 /// The operands do not fit the op, or the step fails.
@@ -45,8 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// The results of an op whose extents depend on data, or of an op with operands in place of attributes. `None` for any
-/// other op.
+/// The results of an op whose extents depend on data, or of an op that has operands in place of some attributes. `None`
+/// for any other op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {

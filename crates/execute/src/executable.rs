@@ -16,7 +16,7 @@ pub(crate) trait Executable {
     /// Prepares the step that computes the op on floats, or on elements of any type if the op takes any type.
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError>;
 
-    /// True if this step is used for every element type. That is so for ops that only move elements.
+    /// True if this step is used for every element type, because the op only moves elements.
     fn takes_any_type(&self) -> bool {
         false
     }
@@ -26,8 +26,8 @@ pub(crate) trait Executable {
         None
     }
 
-    /// The number of operations: the multiply-adds of a product, the elements that windows read, or the elements that
-    /// any other op visits.
+    /// The number of operations: the multiply-adds of a convolution or matrix product, the elements that windows read,
+    /// or the elements that any other op visits.
     fn operations(&self, types: &Types<'_>) -> u64 {
         types.visited()
     }
@@ -115,8 +115,8 @@ impl<'a> Types<'a> {
         self.made().saturating_mul(operations)
     }
 
-    /// The multiply-adds of a product with weights. Each element of the result takes as many as the weights have
-    /// elements for each index of their first axis.
+    /// The multiply-adds of a convolution or matrix product with weights. Each element of the result takes one for each
+    /// weight of its output channel, which is an index of the first axis of the weights.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),

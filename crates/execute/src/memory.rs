@@ -35,7 +35,7 @@ impl Hole {
 /// logarithmic in their number.
 #[derive(Default)]
 struct Holes {
-    /// The size of each hole, found by where the hole starts.
+    /// The size of each hole, by the offset at which the hole starts.
     sizes: BTreeMap<usize, usize>,
     /// The size and the start of each hole, sorted by size.
     by_size: BTreeSet<(usize, usize)>,
@@ -168,13 +168,13 @@ mod tests {
     #[test]
     fn buffers_that_die_together_cost_little_each() {
         let count = 200_000;
-        // Every second buffer dies first and leaves a hole of its own. Each of the other buffers then joins two holes
-        // when it dies.
+        // Every second buffer is freed first and leaves a hole of its own. Each of the other buffers, when it is freed,
+        // merges two holes.
         let mut requests: Vec<_> = (0..count).map(|i| request(64, 0, 1 + i % 2)).collect();
         requests.extend([request(128, 2, 3), request(64 * count, 3, 3)]);
         let start = std::time::Instant::now();
         let placement = place(&requests).unwrap();
-        // If all later holes were moved each time, a hundred thousand million bytes would be moved.
+        // If all later holes were moved each time, about 10^11 bytes would be moved.
         assert!(start.elapsed().as_secs() < 10);
         assert_eq!(placement.offsets[count..], [64 * count, 0]);
         assert_eq!(placement.total, 64 * count + 128);

@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// If its thread panics, stops all workers, so that none of them waits forever.
+/// When this value is dropped because its thread panics, stops all workers, so that none of them waits forever.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {

@@ -63,7 +63,7 @@ pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// The steps that follow on the node's accumulators: those that are fused into the node, or those that a join adds.
+    /// What is done with the node's accumulators: the steps that are fused into the node, or those that a join adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }

@@ -1,4 +1,4 @@
-//! Plans against the plain interpreter. One program, so that it is linked once.
+//! Compares plans with the plain interpreter. All tests are in one program, so that it is linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod common;

@@ -1,4 +1,5 @@
-//! The borders of an integer graph, with a grid per channel on any axis.
+//! Tests the quantizations and dequantizations at the borders of an integer graph, with a grid per channel along any
+//! axis.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

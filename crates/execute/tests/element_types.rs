@@ -1,4 +1,5 @@
-//! Codes of 4 and 16 bits: plans compute what the interpreter says, and 4-bit tensors are the same numbers as wider ones.
+//! Tests codes of 4 and 16 bits: plans give the same results as the interpreter, and 4-bit tensors the same as wider
+//! tensors with the same numbers.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -64,7 +65,8 @@ fn products_with_4_bit_weights_are_those_of_the_same_numbers_in_8_bits() {
     assert_eq!(products(Elem::I4), products(Elem::I8));
 }
 
-/// `y = x·wᵀ + b` on 16-bit codes, in accumulators of `carrier`, and what leaves the graph of it.
+/// A graph that computes `y = x·wᵀ + b` on 16-bit codes, with accumulators of type `carrier`. `rest` is the text of the
+/// nodes after it and of the outputs.
 fn dense(carrier: &str, weights: &str, bias: i64, rest: &str) -> Module {
     let attribute = if carrier == "i64" { ", accumulator=i64" } else { "" };
     parse(&format!(
@@ -86,7 +88,7 @@ fn sums_that_leave_i32_are_carried_in_i64() {
     let wanted: Vec<i64> = [32_767i64, -32_768].iter().map(|w| w * 32_766 + 5).collect();
     let sums = both(&dense("i64", weights, 5, "return %y"), &input);
     assert_eq!(sums[0].values::<i64>().unwrap(), wanted);
-    // Beyond i32, and back into 16 bits.
+    // The accumulators exceed i32, and are requantized to 16 bits.
     let large = Tensor::from_values(&[1, 3], &[32_767i16; 3]).unwrap();
     let form = "{fixed sc=3 add=1 zp=-7 shift=20 rounding=half_up out=i16}";
     let rest = format!(
@@ -115,7 +117,7 @@ fn a_sum_that_its_type_does_not_hold_is_an_error_of_the_interpreter() {
         let text = refused(&dense(carrier, weights, bias, "return %y"));
         assert!(text.contains(&format!("{sum} does not fit into {carrier}")), "{text}");
     }
-    // In front of what is fused, too.
+    // The same is an error if a requantization is fused into the node.
     let fused = "strait 1 integer
         graph @main(%x: i16[1,3] scale=0.5 zero=0) {
           %y: i16[1,1] scale=0.5 zero=0 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={arith_folded shift=20 rounding=floor out=i16}

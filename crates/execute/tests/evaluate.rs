@@ -1,4 +1,4 @@
-//! Ops on constants, wherever their bytes lie and however few they are.
+//! Evaluates ops on constants with any alignment and any number of bytes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use strait_core::op::{Add, Cast, Concat, MatMul, Reshape, Split, Transpose};
 use strait_core::{Carrier, Elem, TensorData};
 use strait_execute::evaluate;
 
-/// A tensor whose bytes begin one past an aligned place.
+/// A copy of a tensor whose bytes begin one byte after an aligned address.
 fn unaligned(tensor: &TensorData) -> TensorData {
     let bytes: Vec<u8> = [0].into_iter().chain(tensor.bytes().iter().copied()).collect();
     TensorData::new(tensor.elem(), tensor.shape(), Bytes::from(bytes).slice(1..)).unwrap()
@@ -43,7 +43,7 @@ fn a_view_shares_the_bytes_of_its_operand() {
 
 #[test]
 fn codes_of_four_bits_are_moved_one_by_one() {
-    // 1, 2, 3 and -1, 0, 7, two to a byte, the first in the low half.
+    // The elements are 1, 2, 3 and −1, 0, 7. Each byte has two of them, the first in its low half.
     let a = TensorData::new(Elem::I4, &[2, 3], Bytes::from_static(&[0x21, 0xf3, 0x70])).unwrap();
     let turned = evaluate(
         &Transpose {

@@ -1,4 +1,4 @@
-//! Float operators on small tensors, against values worked out by hand or by plain formulas.
+//! Compares float operators on small tensors with values that were computed by hand or by plain formulas.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -50,17 +50,17 @@ fn rounding_without_codes_is_that_to_the_nearest_of_a_grid() {
     let codes = |policy| Scheme::integers(policy, Elem::I8, [-8, 7], Rounding::HalfEven).unwrap();
     let (tensor, channel) = (Granularity::Tensor, Granularity::Channel { axis: 0 });
     let fixed = |per| codes(Policy::linear(false, per));
-    // Steps of a half from −8.5 (code −8 above the zero point 9 of −17 halves) to −1: all else is cut off.
+    // The grid has steps of ½ from −8.5 (code −8, with zero point 9) to −1 (code 7). Numbers beyond are clamped.
     let x = [-9.0, -8.25, -3.75, -1.25, 0.0, 100.0];
     assert_eq!(
         rounded(fixed(tensor), Some(QuantParams::tensor(0.5, 9)), &[6], &x),
         [-8.5, -8.0, -4.0, -1.0, -1.0, -1.0]
     );
-    // Two rows of their own steps; 1.5 and 2.5 of them are ties.
+    // Each row has a step size of its own. 1.5 and 2.5 steps are ties.
     let grid = QuantParams::channel([1.0, 4.0].into(), 0);
     let found = rounded(fixed(channel), Some(grid), &[2, 3], &[1.5, 2.5, 9.0, 6.0, 10.0, -40.0]);
     assert_eq!(found, [2.0, 2.0, 7.0, 8.0, 8.0, -32.0]);
-    // e2m1 has 0, 0.5, 1, 1.5, 2, 3, 4 and 6, here times a quarter.
+    // The format e2m1 has the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4 and 6, here times ¼.
     let small = FloatFormat::new(2, 1).unwrap();
     let small = Scheme::floats(small, tensor, Rounding::HalfEven);
     let found = rounded(
@@ -70,7 +70,7 @@ fn rounding_without_codes_is_that_to_the_nearest_of_a_grid() {
         &[0.1, 0.3, -0.6, 0.9, 1.1, 7.0],
     );
     assert_eq!(found, [0.125, 0.25, -0.5, 1.0, 1.0, 1.5]);
-    // A range of each run: 7 steps hold 14.
+    // The range is computed in each run: the largest number, 14, is 7 steps.
     let dynamic = codes(Policy::Linear {
         symmetric: true,
         power_of_two: false,
@@ -106,7 +106,8 @@ fn codes_by_block_are_those_of_each_block() {
             .unwrap()
             .to_vec()
     };
-    // 1.3 on steps of 1, 0.5, 0.25 and 2. Along the last axis a block lies together, along the first in two columns.
+    // 1.3 is rounded to steps of 1, 0.5, 0.25 and 2. Along the last axis, the elements of a block are neighbours; along
+    // the first axis, the blocks of both columns are interleaved.
     assert_eq!(of(1, &[2, 4]), [1.0, 1.0, 1.5, 1.5, 1.25, 1.25, 2.0, 2.0]);
     assert_eq!(of(0, &[4, 2]), [1.0, 1.5, 1.0, 1.5, 1.25, 2.0, 1.25, 2.0]);
 }

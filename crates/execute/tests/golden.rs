@@ -25,7 +25,7 @@ const MODELS: [&str; 11] = [
     "squeezenet1.1",
     "yolox_nano",
 ];
-/// Of each golden file; more would only take longer.
+/// Number of samples of each golden file that are tested. More samples would only take longer.
 const SAMPLES: usize = 2;
 
 fn array(path: &Path) -> ArrayD<f32> {

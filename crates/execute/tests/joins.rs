@@ -1,4 +1,4 @@
-//! Which primitives become one step, and which must not.
+//! Tests which primitives become one step, and which must not.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -23,7 +23,7 @@ fn requantize(builder: &mut Builder, value: ValueId, form: Requantization, axis:
     builder.op(op::Requantize { form, axis }, &[value])
 }
 
-/// A graph over i8 [1, 3, 4, 4], and how many steps it takes joined.
+/// Checks that a graph on i8 [1, 3, 4, 4] has this many steps after joining.
 fn check(steps: usize, build: impl Fn(&mut Builder, ValueId) -> Vec<ValueId>) {
     let mut builder = Builder::new(Stage::Integer);
     let x = builder.input(Elem::I8, &[1, 3, 4, 4]);
@@ -60,7 +60,7 @@ fn a_convolution_takes_its_requantization_and_its_clamps() {
     });
 }
 
-/// Over codes of 16 bits on one side at least: a table would have 65536 entries.
+/// At least one operand has codes of 16 bits, for which a table would have 65,536 entries.
 #[test]
 fn a_sum_of_16_bit_codes_is_one_step() {
     let codes: Vec<i16> = (0..48).map(|i| (i * 2739 % 65536 - 32768) as i16).collect();
@@ -101,7 +101,7 @@ fn a_sum_of_16_bit_codes_is_one_step() {
     }
 }
 
-/// The loops of a target whose forms clamp to nothing but their type.
+/// The loops of a target whose forms cannot clamp, except to the range of their type.
 struct WithoutClamps;
 
 impl LoopsFor for WithoutClamps {
@@ -146,7 +146,7 @@ fn what_others_use_stays() {
     });
 }
 
-/// The sums of windows of 2 × 2 that reach into padding on all sides: [1, 3, 5, 5].
+/// A sum over windows of 2 × 2, with padding on all sides. The result has the extents [1, 3, 5, 5].
 fn sum_pool() -> op::SumPool {
     op::SumPool {
         size: smallvec![2, 2],
@@ -171,13 +171,14 @@ fn a_pool_takes_a_requantization_whose_channels_are_picked_by_position() {
             vec![b.op(op::Clamp { min: -20, max: 60 }, &[q])]
         });
     }
-    // No channel of the image is a position: this is computed by the definition, in one step all the same.
+    // The operand picks a channel for each channel of the image, not for each position. This is computed by the
+    // definition, but also in one step.
     check(1, |b, x| {
         let picks = b.constant(&[3, 1, 1], &[2, 0, 1]);
         let sum = b.op(sum_pool(), &[x]);
         vec![b.op(op::Requantize { form: form(), axis: 0 }, &[sum, picks])]
     });
-    // A convolution has no place for what picks them.
+    // A convolution cannot have an operand that picks channels.
     check(2, |b, x| {
         let picks = b.constant(&[4], &[2, 0, 1, 0]);
         let sum = conv(b, x);
@@ -193,7 +194,7 @@ fn a_channel_that_is_not_there_is_an_error() {
     let sum = b.op(sum_pool(), &[x]);
     let form = shift([1, 2, 3].into_iter().collect(), IntType::I8);
     let q = b.op(op::Requantize { form, axis: 0 }, &[sum, picks]);
-    // The verifier would refuse it.
+    // The output is added without the builder, because the verifier would refuse the graph.
     b.module.main_mut().add_output(q);
     let module = b.module;
     let input = Tensor::from_values(&[1, 3, 4, 4], &[0i8; 48]).unwrap();
@@ -219,7 +220,7 @@ fn channels_on_another_axis_stay_apart() {
 #[test]
 fn both_ways_of_adding_are_one_step() {
     let row = |b: &mut Builder| b.constant(&[4], &[1i8, -2, 3, -4]);
-    // Over a common left shift.
+    // Both operands are shifted left by the same number of bits.
     check(1, |b, x| {
         let y = row(b);
         let operands = [x, y].map(|v| {
@@ -244,7 +245,7 @@ fn both_ways_of_adding_are_one_step() {
         let q = requantize(b, sum, shift(20.into(), IntType::I8), 0);
         vec![b.op(op::Clamp { min: -50, max: 50 }, &[q])]
     });
-    // Over a common grid; the difference is left as accumulators.
+    // Both operands are on a common grid, and the difference is not requantized.
     check(1, |b, x| {
         let y = row(b);
         let form = || {
@@ -266,7 +267,8 @@ fn both_ways_of_adding_are_one_step() {
 
 #[test]
 fn an_operand_with_two_uses_is_no_table() {
-    // Both operands are one value, which must stay; so the sum works on accumulators.
+    // Both operands are the same value, which is used twice and must not be joined. So the sum is computed on
+    // accumulators.
     check(2, |b, x| {
         let wide = b.op(
             op::ShiftLeft {

@@ -1,12 +1,12 @@
-//! Nodes that run at the extents that a run finds, and those that name graphs: as a plan computes them, and as the plain
-//! interpreter does.
+//! Compares plans with the plain interpreter on nodes whose extents are only known at run time, and on nodes that run
+//! graphs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_core::text;
 use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, Threads, Workspace, cost, reference};
 
-/// The outputs of a module, after both ways have agreed.
+/// The outputs of a module, after the plan and the interpreter gave the same.
 fn run(module: &str, inputs: &[Tensor]) -> Result<Vec<Tensor>, ExecuteError> {
     let module = text::parse(module).unwrap_or_else(|error| panic!("{error}\n{module}"));
     strait_core::verifier::verify(&module).unwrap();
@@ -99,7 +99,7 @@ graph @main(%x: f32[2,3], %amounts: i64[4], %sizes: i64[2], %scales: f32[2]) {
     assert_eq!(made[1].values::<f32>().unwrap()[..6], [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!(made[2].shape(), [1, 6]);
     assert_eq!(made[2].values::<f32>().unwrap(), [1.0, 1.5, 2.0, 2.5, 3.0, 3.0]);
-    // No axis can be resized to nothing, and no more can be cropped than is there.
+    // An axis cannot be resized to extent 0, and no more elements can be cropped than there are.
     let error = |amounts: &[i64], sizes: &[i64]| {
         let failed = run(
             module,
@@ -167,7 +167,7 @@ fn a_loop_ends_by_its_condition_its_most_runs_or_its_trips() {
     assert_eq!(ended[0].values::<f32>().unwrap(), [1.0, 0.5, 0.0, 0.125, 0.25, 0.375]);
     let most = run(&halving("@two", -1, "n"), &[x(), limit(1.5)]).unwrap();
     assert_eq!(most[1].values::<f32>().unwrap(), [4.0, 2.0]);
-    // A fixed number of runs asks no condition.
+    // A loop with a fixed number of runs has no condition.
     let fixed = run(&halving("_", 4, "4"), &[x(), limit(1.5)]).unwrap();
     assert_eq!(fixed[1].values::<f32>().unwrap(), [4.0, 2.0, 1.0, 0.5]);
     let none = run(&halving("_", 0, "0"), &[x(), limit(1.5)]).unwrap();

@@ -1,4 +1,5 @@
-//! The needs of a run are known before it, and do not grow with numbers that a file merely states.
+//! Tests that the memory and work of a run are known before it, and that they do not grow with numbers that a file
+//! merely states.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -32,7 +33,7 @@ fn nothing_is_prepared_for_results_without_elements() {
         let found = run(&module, &[Tensor::zeros(Elem::F32, &[0, FAR as usize - 1]).unwrap()]);
         assert_eq!(found[0].view().bytes(), &[] as &[u8]);
         let cost = cost(&module, module.main).unwrap();
-        // Each value has a place.
+        // Each value has a place in the arena, so nothing is copied.
         assert!(cost.peak.amount < 1024 && cost.copies == 0, "{cost:?}");
     }
 }
@@ -52,10 +53,10 @@ fn what_steps_make_for_themselves_is_counted() {
         let cost = cost(&module, module.main).unwrap();
         (cost.peak.amount - cost.ports, cost.copies)
     };
-    // Nine bytes for each element.
+    // The scratch memory is nine bytes for each element.
     let cast = |b: &mut Builder, x| b.op(op::Cast { to: Elem::F64 }, &[x]);
     assert_eq!(of(Elem::F32, &[1024], &cast), (9 * 1024, 0));
-    // A position for each of 20 and 500.
+    // The step holds a position for each of 20 rows and 500 columns.
     let slice = |b: &mut Builder, x| {
         let slice = op::Slice {
             starts: smallvec![0],
@@ -66,7 +67,7 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(slice, &[x])
     };
     assert_eq!(of(Elem::F32, &[20, 1000], &slice), (0, 8 * 520));
-    // 32 pairs of matrices.
+    // The step holds 32 pairs of matrices.
     let matmul = |b: &mut Builder, x| {
         let matmul = op::MatMul {
             a_zero: 0,
@@ -76,7 +77,7 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(matmul, &[x, x])
     };
     assert_eq!(of(Elem::F32, &[4, 8, 2, 2], &matmul), (0, 32 * 32));
-    // Three channels of 10 × 10.
+    // The padded image has three channels of 10 × 10.
     let conv = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 3, 3, 3], &[0.5f32; 27]);
         let conv = op::Conv {
@@ -86,13 +87,15 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(conv, &[x, weights])
     };
     assert_eq!(of(Elem::F32, &[1, 3, 8, 8], &conv), (4 * 300, 0));
-    // By layers of the result: the three that one reads, twice, and its four sums, of four bytes each.
+    // The convolution is computed by layers of the result. The memory is twice the three layers that one layer reads,
+    // and its four sums, of four bytes each.
     let cube = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 1, 3, 3, 3], &[1i8; 27]);
         b.op(op::Conv::plain(3), &[x, weights])
     };
     assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &cube).0, 4 * (2 * 3 * 25 + 4));
-    // By the definition: eight bytes for each of 128 codes, 32 for each of 16 sums.
+    // The sums are computed by the definition. The memory is eight bytes for each of 128 codes, and 32 bytes for each
+    // of 16 sums.
     let sum = |b: &mut Builder, x| {
         let op = op::SumPool {
             size: smallvec![3; 3],
@@ -108,7 +111,7 @@ fn what_steps_make_for_themselves_is_counted() {
     assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &sum).0, 8 * 128 + 32 * 16);
 }
 
-/// A window along three axes.
+/// A window over three axes.
 struct Window {
     size: [u32; 3],
     stride: [u32; 3],
@@ -176,7 +179,7 @@ fn pools_over_three_axes_are_their_definitions() {
         dilation: [1, 2, 1],
     };
     let found = pools(&window, extents, &codes);
-    // Rounded up: ⌈(3 + 1 − 3) / 2⌉ + 1, (4 + 3 − 3) / 1 + 1, ⌈(5 + 3 − 4) / 3⌉ + 1.
+    // The numbers of positions are rounded up: ⌈(3 + 1 − 3) / 2⌉ + 1, (4 + 3 − 3) / 1 + 1, ⌈(5 + 3 − 4) / 3⌉ + 1.
     let positions = [2, 5, 3];
     let mut expected: [Vec<i32>; 4] = Default::default();
     for position in 0..30 {
@@ -214,7 +217,7 @@ fn pools_over_three_axes_are_their_definitions() {
 
 #[test]
 fn a_window_takes_no_more_than_the_elements_under_it() {
-    // 2^27 taps, 64 of them on elements.
+    // The window has 2^27 taps, of which 64 lie on elements.
     let window = Window {
         size: [512; 3],
         stride: [1; 3],

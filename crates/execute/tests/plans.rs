@@ -1,5 +1,5 @@
-//! A plan refuses wrong graphs, an observer sees each value, and neither memory nor threads nor instruction sets change
-//! a result.
+//! Tests that a plan refuses wrong graphs, that an observer sees each value, and that neither shared memory nor threads
+//! nor instruction sets change a result.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -68,9 +68,9 @@ fn the_observer_sees_each_value_before_it_is_overwritten() {
             },
         )
         .unwrap();
-    // The input and the results of six nodes.
+    // The observer sees the input and the results of six nodes.
     assert_eq!(seen.len(), 7);
-    // relu runs in place of the convolution, whose values were shown before.
+    // relu overwrites the result of the convolution, which was shown before.
     let (conv, relu) = (seen[1].1.values::<f32>().unwrap(), seen[2].1.values::<f32>().unwrap());
     assert!(conv.iter().any(|&v| v < 0.0));
     assert!(relu.iter().zip(conv).all(|(&r, &c)| r == c.max(0.0)));
@@ -78,7 +78,7 @@ fn the_observer_sees_each_value_before_it_is_overwritten() {
     assert_eq!(outputs, [seen[6].1.clone(), seen[3].1.clone()]);
 }
 
-/// x → relu → sum ← x: whatever stands in the place of relu's result is what the sum reads, and the outputs say so.
+/// x → relu → sum ← x: the sum reads the tensor that replaces relu's result, and so do the outputs.
 #[test]
 fn what_replaces_a_value_is_read_in_its_place() {
     let mut b = Builder::new(Stage::Float);
@@ -106,7 +106,7 @@ fn what_replaces_a_value_is_read_in_its_place() {
 
 #[test]
 fn elementwise_ops_and_reshapes_share_memory() {
-    // A chain in place: one buffer of 4096 bytes beside nothing.
+    // A chain of nodes that run in place needs only one buffer of 4096 bytes.
     let mut b = Builder::new(Stage::Float);
     let x = b.input(Elem::F32, &[1024]);
     let y = b.op(op::Relu {}, &[x]);
@@ -129,7 +129,7 @@ fn elementwise_ops_and_reshapes_share_memory() {
             .arena_bytes(),
         4096
     );
-    // What is used later keeps its own.
+    // A value that is used later keeps its own buffer.
     let mut b = Builder::new(Stage::Float);
     let x = b.input(Elem::F32, &[1024]);
     let y = b.op(op::Relu {}, &[x]);
@@ -283,7 +283,7 @@ fn empty_tensors_run() {
     );
 }
 
-/// Nothing in it can be computed in place of an operand, and nothing is joined.
+/// In this graph, no node can run in place, and no nodes are joined.
 #[test]
 fn the_cost_of_a_run_has_the_places_of_a_plan() {
     let mut b = Builder::new(Stage::Float);
@@ -398,7 +398,7 @@ fn the_cost_of_a_run_is_known_from_shapes_alone() {
         .unwrap();
         assert!(plan.arena_bytes() as u64 <= cost.peak.amount, "{}", plan.arena_bytes());
     }
-    // A window looks at no more than there is, whatever its size.
+    // A window reads no more elements than there are, whatever its size.
     let pool = |size: u32, stride: u32| op::MaxPool {
         size: smallvec![size; 2],
         stride: smallvec![stride; 2],

@@ -314,7 +314,7 @@ fn speeds(cx: &Context, form: Option<Form>) -> [[f64; 2]; 3] {
     })
 }
 
-/// The speeds of a kernel that does not start from i32 accumulators, as cells of the table.
+/// Measures a kernel whose input is not i32 accumulators. Returns its speeds as cells of the printed table.
 fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
     let cell = |layout: &Layout| {
         let speeds = ELEMENTS.map(|count| {

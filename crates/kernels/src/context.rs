@@ -20,14 +20,14 @@ impl Context {
         Context { isa: Isa::detect() }
     }
 
-    /// Chooses the given instruction set, or the best one that this machine has if the given one goes beyond that.
+    /// Uses the given instruction set, or the best one that this machine has if it does not have the given one.
     pub fn with_isa(isa: Isa) -> Context {
         Context {
             isa: isa.min(Isa::detect()),
         }
     }
 
-    /// The instruction set that kernels use. The machine has it.
+    /// The instruction set that kernels use with this context. The constructors make sure that the machine has it.
     pub fn isa(self) -> Isa {
         self.isa
     }

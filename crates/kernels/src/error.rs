@@ -10,8 +10,8 @@ pub enum KernelError {
     /// The model is at fault: an extent, a stride or a buffer is larger than the kernels can address.
     #[error("kernel size out of range: {0}")]
     Size(String),
-    /// The target is at fault: these loops cannot compute the requantization, or its parameters are outside of their
-    /// domain.
+    /// The target is at fault: the loops that it chose cannot compute the requantization, or a parameter has a value
+    /// that is not allowed.
     #[error("requantization cannot be computed: {0}")]
     Requantization(String),
     /// A batch kernel of the target failed.

@@ -1,4 +1,5 @@
-//! Kernels against their definitions, on every instruction set. One program, so that it is linked once.
+//! Compares kernels with their definitions, on every instruction set. All tests are in one program, so that it is
+//! linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod support;

@@ -1,6 +1,6 @@
-//! All 2^32 accumulators of a form, and all 2^32 floats of a quantization, for each kernel: the definition in
-//! `strait-requantize`, the kernel on every instruction set of this machine, and a third statement of the arithmetic,
-//! written here. Minutes: `cargo xtask test --exhaustive`.
+//! Tests each kernel on all 2^32 accumulators of a form, or on all 2^32 floats of a quantization. The results of the
+//! definition in `strait-requantize`, of the kernel on every instruction set of this machine, and of a third
+//! implementation in this file must be equal. `cargo xtask test --exhaustive` runs these tests, which takes minutes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -19,14 +19,14 @@ use strait_requantize::{
     mixed::{AscendDequant, AscendQuant, QuantizeLinear},
 };
 
-/// Elements that a kernel is given at a time: in cache, with their results.
+/// Number of elements that a kernel gets at a time. They and their results fit in the cache.
 const PIECE: usize = 1 << 14;
 
-/// Pieces that a thread takes at a time.
+/// Number of pieces that a thread takes at a time.
 const PIECES: i64 = 1 << 10;
 
-/// Every integer of 32 bits, by all threads of the machine: `piece(first)` is to look at `PIECE` of them. Says eight
-/// times how far it is.
+/// Goes over all 32-bit integers, with all threads of the machine. `piece(first)` tests the `PIECE` integers from
+/// `first` on. Prints the progress eight times.
 fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
     const SHARE: i64 = PIECES * PIECE as i64;
     const SHARES: i64 = (1 << 32) / SHARE;
@@ -55,7 +55,7 @@ fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
     });
 }
 
-/// True if a kernel gives what is due for the elements from `first` on, on every instruction set.
+/// Checks on every instruction set that a kernel gives the expected results for the elements from `first` on.
 fn everywhere<T: PartialEq + Copy + std::fmt::Debug>(
     first: i64,
     expected: &[T],
@@ -81,7 +81,7 @@ fn everywhere<T: PartialEq + Copy + std::fmt::Debug>(
     }
 }
 
-/// Every accumulator of `i32`.
+/// Tests a form on every `i32` accumulator. `define` is the implementation in this file.
 fn every_accumulator(form: impl Into<Requantization>, define: impl Fn(i32) -> i64 + Sync) {
     let form = form.into();
     assert_eq!(form.out(), IntType::I8);
@@ -107,7 +107,7 @@ fn every_accumulator(form: impl Into<Requantization>, define: impl Fn(i32) -> i6
     });
 }
 
-/// Every float, by its bits; `define` is not asked for NaN.
+/// Tests a quantization on every float. `define` is the implementation in this file; it is not called for NaN.
 fn every_float(quantization: strait_requantize::quantize::Quantization, define: impl Fn(f32) -> f64 + Sync) {
     assert_eq!(quantization.out, IntType::I8);
     sweep(|| {
@@ -160,7 +160,7 @@ fn a_shift_half_up() {
 #[ignore = "minutes: cargo xtask test --exhaustive"]
 fn a_shift_half_away_from_zero() {
     let narrowing = narrowing(24, Rounding::HalfAway);
-    // Exact in f64, and so is the quotient by a power of two.
+    // The accumulator is exact in f64, and so is its quotient by a power of two.
     every_accumulator(form::ArithFolded { narrowing }, |x| {
         (f64::from(x) / 16_777_216.0).round() as i64
     });
@@ -190,7 +190,8 @@ fn a_multiplier_of_few_bits_half_away_from_zero() {
     });
 }
 
-/// 3·2^5 / 2^29 = 3 / 2^24, with ties, and zero point 3. All of it is exact in f64.
+/// A form with the factor 3·2^5 / 2^29 = 3 / 2^24 and zero point 3. There are ties, and all results before rounding are
+/// exact in f64.
 fn three_of_2_to_24(rounding: Rounding) -> form::TfLite {
     form::TfLite {
         sc: (3 << 5).into(),
@@ -202,7 +203,7 @@ fn three_of_2_to_24(rounding: Rounding) -> form::TfLite {
 #[test]
 #[ignore = "minutes: cargo xtask test --exhaustive"]
 fn squares_as_thresholds() {
-    // −127², …, −1, 0, 1, 4, …, 127², each times 2^17: the result is the root, down for x ≥ 0, away from zero below.
+    // −127², …, −1, 0, 1, 4, …, 127², each times 2^17. The result is the signed square root of x / 2^17, rounded down.
     let thresholds = (-127_i32..=127).map(|k| (k * k.abs()) << 17).collect();
     let form = form::Steps {
         thresholds: [thresholds].into(),
@@ -210,7 +211,8 @@ fn squares_as_thresholds() {
         out: IntType::I8,
     };
     every_accumulator(form, |x| {
-        // The quotient is exact in f64, and so is the root of a square; another is far enough from whole numbers.
+        // The quotient is exact in f64, and so is the root if it is a whole number. Any other root is far enough from
+        // whole numbers.
         let root = (f64::from(x).abs() / 131_072.0).sqrt();
         if x < 0 { -root.ceil() as i64 } else { root as i64 }
     });
@@ -239,8 +241,7 @@ fn two_roundings() {
         roundings: Roundings::Two,
         out: IntType::I8,
     };
-    // gemmlowp's functions as they stand, but for the division of negative numbers, which is a shift of what is nudged
-    // up.
+    // The functions of gemmlowp, except that the division of negative numbers is a shift after a number was added.
     every_accumulator(form, |x| {
         let product = i64::from(x) * 0x4000_0001;
         let nudge = if product >= 0 { 1 << 30 } else { 1 - (1 << 30) };
@@ -279,7 +280,7 @@ fn a_product_in_float() {
         zp: 3,
         out: IntType::I8,
     };
-    // The conversion is exact in f64 and so is the product, which is then rounded to f32.
+    // The conversion to f64 is exact, and so is the product in f64, which is then rounded to f32.
     every_accumulator(form, |x| {
         let product = (f64::from(f64::from(x) as f32) * f64::from(scale)) as f32;
         f64::from(product).round_ties_even() as i64 + 3
@@ -295,7 +296,7 @@ fn a_product_in_f64() {
         zp: 3,
         out: IntType::I8,
     };
-    // The multiplier, and 2^-76 of it.
+    // The multiplier times 2^-76.
     let scale = 6_004_799_503_160_661.0 * 2f64.powi(-76);
     every_accumulator(form, |x| (f64::from(x) * scale).round() as i64 + 3);
 }
@@ -342,7 +343,7 @@ fn floats_divided_to_the_nearest_even() {
         zero_point: -5,
         out: IntType::I8,
     };
-    // The quotient of two f32 in f64, rounded once more to f32, is the quotient in f32.
+    // If the quotient of two f32 is computed in f64 and rounded to f32, it equals the quotient in f32.
     every_float(form.quantization(), |x| {
         f64::from((f64::from(x) / f64::from(0.37_f32)) as f32).round_ties_even() - 5.0
     });

@@ -1,5 +1,5 @@
-//! Elementary functions against f64, reductions and pools against their definitions; the same bits on every instruction
-//! set.
+//! Compares elementary functions with functions in f64, and reductions and pools with their definitions. All must give
+//! the same bits on every instruction set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +14,8 @@ fn on(isa: Isa, function: Unary, input: &[f32]) -> Vec<f32> {
     out
 }
 
-/// From the series 2/√π Σ (−1)ⁿ x^(2n+1) / (n!·(2n+1)), good to 1e-9 up to 4.
+/// Computes the error function by the series 2/√π Σ (−1)ⁿ x^(2n+1) / (n!·(2n+1)). For |x| up to 4, the error is below
+/// 1e-9.
 fn erf(x: f64) -> f64 {
     if x.abs() > 4.0 {
         return x.signum();
@@ -27,7 +28,7 @@ fn erf(x: f64) -> f64 {
     sum * 2.0 / std::f64::consts::PI.sqrt()
 }
 
-/// |found − exact| in units of the last place of the exact value's f32 neighbourhood.
+/// |found − exact| in units in the last place of the f32 that is nearest to the exact value.
 fn ulps(found: f32, exact: f64) -> f64 {
     let size = (exact.abs() as f32).max(f32::MIN_POSITIVE);
     let spacing = f64::from(f32::from_bits(size.to_bits() + 1)) - f64::from(size);
@@ -47,7 +48,7 @@ fn functions_are_within_half_a_unit_and_a_hundredth_of_the_true_value() {
         (Unary::Softplus, |x| x.exp().ln_1p(), [-80.0, 80.0]),
     ];
     for (function, exact, [low, high]) in cases {
-        // Evenly over the range, and evenly over the exponents around zero.
+        // Some inputs are spread evenly over the range, and others evenly over the exponents around zero.
         let even = (0..20_000).map(|i| (low + (high - low) * f64::from(i) / 19_999.0) as f32);
         let small = (0..20_000).map(|i| 2.0_f32.powi(i % 40 - 36) * (1.0 + i as f32 / 20_000.0));
         let input: Vec<f32> = even
@@ -160,7 +161,7 @@ fn numbers(count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// The stated order: sixteen partials, halved four times.
+/// Adds in the order that the kernels state: sixteen partial sums, whose number is halved four times.
 fn joined(values: impl Iterator<Item = f32>, start: f32, join: fn(f32, f32) -> f32) -> f32 {
     let mut partials = [start; 16];
     for (i, x) in values.enumerate() {
@@ -248,7 +249,7 @@ fn pools_see_each_window_in_row_order() {
     let cases = [
         pool([4, 4], [2, 2], [2, 2], [1, 1], [0; 4], [2, 2]),
         pool([7, 5], [3, 3], [2, 1], [1, 1], [1; 4], [4, 5]),
-        // Rounded up: the last windows hang over the end.
+        // The number of windows is rounded up, so the last windows reach beyond the end.
         pool([6, 6], [3, 2], [2, 2], [1, 1], [0, 1, 0, 0], [3, 4]),
         pool([9, 9], [3, 3], [1, 1], [2, 3], [2, 1, 0, 4], [7, 8]),
         pool([5, 7], [5, 7], [1, 1], [1, 1], [0; 4], [1, 1]),

@@ -25,7 +25,8 @@ fn assert_same_bits(what: &str, found: &[f32], wanted: &[f32]) {
     );
 }
 
-/// The definition of a sum of products: a chain from zero for every 256, added to `start` one after the other.
+/// Defines a sum of products: the products are divided into chains of 256, each chain starts from zero, and the results
+/// of the chains are added to `start` one after the other.
 fn chained(start: f32, count: usize, factors: impl Fn(usize) -> [f32; 2]) -> f32 {
     let chain = |from: usize| {
         (from..count.min(from + 256)).fold(0.0_f32, |sum, k| {
@@ -87,7 +88,7 @@ fn gemm_is_ascending_chains_per_element() {
     }
 }
 
-/// The definition: taps in the order channel, row, column; padding takes part as zeros.
+/// Defines the convolution: the taps have the order channel, row, column, and padding elements are multiplied as zeros.
 fn reference(c: &Conv, input: &[f32], weights: &[f32], bias: &[f32]) -> Vec<f32> {
     outputs(c, |channel, at| {
         let weights = &weights[channel * c.depth()..];

@@ -1,4 +1,4 @@
-//! Elementwise loops, pools, lookups and every epilogue equal their definitions.
+//! Compares elementwise loops, pools, lookups and every epilogue with their definitions.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -24,7 +24,8 @@ fn every_epilogue_is_the_definition_at_every_boundary() {
             let wide: Vec<i64> = values.iter().map(|&x| i64::from(x)).collect();
             let (all, all_wide) = (bytes(&values).repeat(channels), wide.repeat(channels));
             let wanted = finish(&form, Some([-90, 101]), &all_wide, |i| i / values.len());
-            // Once with a channel's values as neighbours, once with the channels of one value as neighbours.
+            // In one layout, the values of a channel are neighbours; in the other, the channels of one value are
+            // neighbours.
             let across: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes().repeat(channels)).collect();
             let across_wide: Vec<i64> = wide.iter().flat_map(|&v| vec![v; channels]).collect();
             let wanted_across = finish(&form, Some([-90, 101]), &across_wide, |i| i % channels);
@@ -163,7 +164,7 @@ fn elements_of_every_width_are_accumulators() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// numpy's rule, element by element.
+    /// Compares two broadcast operands with NumPy's rule, element by element.
     #[test]
     fn two_operands_broadcast(
         extents in prop::collection::vec((1_usize..6, 0..4), 0..5),
@@ -174,7 +175,7 @@ proptest! {
         let mut numbers = Numbers::new(seed);
         let pick = |which: i32| extents.iter().map(|&(e, repeat)| if repeat == which { 1 } else { e }).collect::<Vec<_>>();
         let (mut a, b) = (pick(1), pick(2));
-        // Leading axes that one operand lacks.
+        // The first operand lacks some leading axes.
         a = a.split_off(longer.min(a.len()));
         let result: Vec<usize> = (0..b.len())
             .map(|i| b[i].max((i + a.len()).checked_sub(b.len()).map_or(1, |j| a[j])))
@@ -273,7 +274,7 @@ fn lookups_begin_at_the_smallest_code() {
 
 #[test]
 fn the_mean_of_a_window_of_any_size_is_that_of_its_codes() {
-    // Sums of bytes past 2^32, and no two lines alike.
+    // The sum of these bytes is above 2^32, and no two rows are equal.
     let size = [2, 8_500_000];
     let pool = |kernel| Pool {
         window: Window::new(kernel),
@@ -291,7 +292,7 @@ fn the_mean_of_a_window_of_any_size_is_that_of_its_codes() {
         average_pool(&cx, &pool(size), element, false, 0, None, &input, &mut out).unwrap();
         assert_eq!(out, [mean], "{element:?}");
     }
-    // What no sum in 64 bits is sure to hold is no window.
+    // A window whose sum may not fit in 64 bits is refused.
     let pool = Pool {
         window: Window {
             pads: [1 << 24; 4],
@@ -327,7 +328,7 @@ fn pools_of_bytes_are_their_definitions() {
         pool([7, 5], [3, 3], [2, 1], [1; 4], [4, 5]),
         pool([6, 6], [3, 2], [2, 2], [0, 1, 0, 0], [3, 4]),
         pool([25, 5], [25, 5], [1, 1], [0; 4], [1, 1]),
-        // More positions than one tile has accumulators.
+        // There are more positions than one tile has accumulators.
         pool([35, 33], [2, 2], [1, 1], [0; 4], [34, 32]),
     ];
     for p in cases {

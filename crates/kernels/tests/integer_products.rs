@@ -1,5 +1,5 @@
-//! Integer convolution and products equal a plain sum in i64 followed by the form's definition, for every form, on every
-//! instruction set, with accumulators in registers and through a tile.
+//! Compares integer convolutions and matrix products with a plain sum in i64 followed by the definition of the form.
+//! The tests cover every form and every instruction set, with accumulators in registers and through a tile.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -39,7 +39,7 @@ fn convolution_is_exact_for_every_form() {
         let positions = sums.len() / c.input.batch / c.out_channels;
         let size = sums.iter().map(|s| s.abs()).max().unwrap();
         for channels in [0, c.out_channels] {
-            // All roundings of each family are another test's; here each family meets each shape.
+            // Another test covers all roundings of each family. This test runs each family on each shape.
             let forms = forms(channels, size, &mut numbers).into_iter().skip(i % 5).step_by(5);
             for (form, clamp) in forms.zip([None, Some([-3, 90])].into_iter().cycle()) {
                 let wanted = finish(&form, clamp, &sums, |e| e / positions % c.out_channels);
@@ -195,7 +195,7 @@ fn products_of_activations_take_both_zero_points_away() {
 
 #[test]
 fn the_extremes_of_both_operands_do_not_saturate_inside() {
-    // 255 · −128 + 255 · −128 leaves i16, where `vpmaddubsw` would saturate.
+    // 255 · −128 + 255 · −128 does not fit in i16, so `vpmaddubsw` would saturate.
     let k = 40;
     let packed = GemmWeights::new(
         IntType::U8,

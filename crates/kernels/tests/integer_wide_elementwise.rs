@@ -1,4 +1,5 @@
-//! Elementwise loops, pools and tables of codes of up to 16 bits equal their definitions, on every instruction set.
+//! Compares elementwise loops, pools and tables of codes of up to 16 bits with their definitions, on every instruction
+//! set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -117,7 +118,7 @@ fn sums_are_those_of_requantized_codes_and_tables() {
             },
         );
     }
-    // What does not fit together.
+    // Arguments that do not fit together are refused.
     let cx = Context::detect();
     let plain = |bits, loops| Addend::Codes {
         zero: 0,
@@ -163,7 +164,7 @@ fn pools_are_their_definitions() {
         for element in ELEMENTS {
             let pad = numbers.between(element.min(), element.max());
             let x = codes(element, p.input.elements().unwrap(), &mut numbers);
-            // A pool as a depthwise convolution: which elements are under a window.
+            // A depthwise convolution with the same window lists the elements that the pool's windows cover.
             let windows = outputs(
                 &Conv {
                     window: p.window,

@@ -1,5 +1,6 @@
-//! Products of codes of up to 16 bits, and sums of 64, equal plain sums, on every instruction set, with accumulators in
-//! registers, through a tile and as they are.
+//! Compares products of codes of up to 16 bits, with sums of up to 64 bits, with plain sums. The tests cover every
+//! instruction set, with accumulators that are requantized in registers, requantized through a tile, and returned as
+//! they are.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +17,8 @@ use support::{
     wide::{CARRIERS, ELEMENTS, check, codes, raw, width},
 };
 
-/// Ends of weights: of 8 bits, of 16, of 16 with a zero point, of four, and of 8 with a zero point: 256 of them, or more.
+/// The smallest and the largest weight of each test: 8 bits, 16 bits, 16 bits minus a zero point, 4 bits minus a zero
+/// point, and 8 bits minus a zero point, with 256 different values or more.
 const WEIGHTS: [[i32; 2]; 7] = [
     [-128, 127],
     [-32768, 32767],
@@ -37,7 +39,7 @@ fn weights([low, high]: [i32; 2], count: usize, numbers: &mut Numbers) -> Vec<i3
         .collect()
 }
 
-/// The bias of some channels, for a carrier.
+/// The bias of each channel: once for 32-bit and once for 64-bit accumulators.
 struct Biases(Vec<i32>, Vec<i64>);
 
 impl Biases {
@@ -60,7 +62,7 @@ impl Biases {
 #[test]
 fn convolutions_are_plain_sums() {
     let mut numbers = Numbers::new(61);
-    // More products than fit into 32 bits at once.
+    // There are more products than can be added in 32 bits at once.
     let deep = Window {
         pads: [1; 4],
         ..Window::new([3, 3])
@@ -184,7 +186,8 @@ fn products_of_activations_are_plain_sums() {
     }
 }
 
-/// Every chunk of products is as large as it can be: dense, over images and depthwise.
+/// All operands have their extreme values, so that each part of a sum is as large as possible. The convolutions are
+/// dense, over images and depthwise.
 #[test]
 fn the_extremes_of_both_operands_do_not_overflow_inside() {
     let plain = Window::new([1, 1]);
@@ -242,7 +245,7 @@ fn the_extremes_of_both_operands_do_not_overflow_inside() {
             }
         }
     }
-    // Products of two activations: of the smallest codes on both sides.
+    // Matrix products of two activations in which all codes are the smallest of their types.
     let k = 300;
     for (left, right) in ELEMENTS.into_iter().flat_map(|a| ELEMENTS.map(|b| (a, b))) {
         let [a, b] = [left, right].map(|e| e.min().to_ne_bytes()[..width(e)].repeat(k));
@@ -280,7 +283,7 @@ fn what_does_not_fit_is_refused() {
     assert!(new(&[0, 1, 2, 3], Bias::I64(Some(&[1]))).is_err());
     let packed = new(&[0, 1, 2, 3], Bias::I64(None)).unwrap();
     let cx = Context::detect();
-    // Sixteen codes of two bytes, and as many sums of eight.
+    // The input has sixteen codes of two bytes, and the output sixteen sums of eight bytes.
     assert!(accumulators().conv(&cx, &packed, 2, &[0; 32], &mut [0; 128]).is_ok());
     assert!(accumulators().conv(&cx, &packed, 2, &[0; 16], &mut [0; 128]).is_err());
     assert!(accumulators().conv(&cx, &packed, 2, &[0; 32], &mut [0; 64]).is_err());

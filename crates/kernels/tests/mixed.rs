@@ -1,4 +1,5 @@
-//! From real numbers, to real numbers and of two codes: every kernel is its definition on every instruction set.
+//! Compares the kernels that quantize, dequantize or combine two codes with their definitions, on every instruction
+//! set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -15,7 +16,7 @@ use strait_requantize::{
 };
 use support::Numbers;
 
-/// Longer than two blocks of the widest vectors of bytes.
+/// The longest array. It is longer than two blocks of the widest vectors of bytes.
 const LONGEST: usize = 130;
 
 /// Runs `kernel(context, out)` on every instruction set, into an array between two elements that have to stay as they are.
@@ -55,7 +56,7 @@ fn quantize(quantizations: &Per<Quantization>, extents: [usize; 3], x: &[f32]) {
     everywhere(&wanted, 0xA5, quantizations, |cx, out| kernel.run(cx, extents, x, out));
 }
 
-/// Around ties, of every magnitude, and what is not finite.
+/// Numbers near ties, numbers of every magnitude, and numbers that are not finite.
 fn reals() -> Vec<f32> {
     let near_ties = (-500..500).flat_map(|i| {
         let tie = i as f32 / 8.0;
@@ -166,7 +167,7 @@ fn quantizations_of_every_length_and_layout_are_the_definition() {
             }
         }
     }
-    // Pieces of a long row, on the threads that there are.
+    // The row is long enough to be split into pieces for several threads.
     let long: Vec<f32> = (0..300_000).map(|i| (i % 5003) as f32 / 16.0 - 150.0).collect();
     let form = QuantizeLinear {
         scale: 1.25,
@@ -266,7 +267,7 @@ fn accumulators_are_dequantized_by_the_definition() {
             dequantize(&with.into(), [1, 1, x.len()], &x, |c| CodeSlice::I32(c));
         }
     }
-    // Every length, per tensor, per channel and with channels last.
+    // Each length is tested per tensor, per channel, and with the channels last.
     for length in 0..=LONGEST {
         for relu in [false, true] {
             let scales = |channels: usize| (0..channels).map(|c| 0.1 + c as f32 / 9.0).collect::<Per<f32>>();
@@ -282,7 +283,7 @@ fn accumulators_are_dequantized_by_the_definition() {
             }
         }
     }
-    // Channels that differ in whether they have a ReLU, and in their zero points.
+    // Some channels have a ReLU and others do not, and the zero points differ.
     let mixed: Per<_> = (0..4)
         .map(|c| Dequantization {
             scale: 0.5,

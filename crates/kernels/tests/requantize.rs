@@ -1,5 +1,5 @@
-//! Requantization of arrays: every form, for every length, layout, type and parameter, is its definition on every
-//! instruction set.
+//! Compares the requantization of arrays with the definition of the form, for every form, length, layout, type and
+//! parameter, on every instruction set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -12,7 +12,7 @@ use strait_kernels::{
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, boundaries, bytes, finish, forms};
 
-/// Results of the loops for some accumulators, between two bytes that have to stay as they are.
+/// The results of the loops for some accumulators. The output lies between two bytes that must not change.
 fn run(loops: &dyn Loops, isa: Isa, extents: [usize; 3], input: &[u8]) -> Vec<u8> {
     let count = extents.iter().product::<usize>() * usize::from(loops.out().bits().div_ceil(8));
     let mut out = vec![0xA5; count + 2];
@@ -105,8 +105,8 @@ fn accumulators_may_lie_at_any_address() {
     }
 }
 
-/// Forms over all their parameters: every rounding and shift, factors, addends and zero points from the ends of their
-/// ranges, scales of every size.
+/// Forms with many parameters: every rounding and shift, extreme factors, addends and zero points, and scales of every
+/// size.
 fn parameters(numbers: &mut Numbers) -> Vec<Requantization> {
     let outs = [IntType::I8, IntType::U8, IntType::I16, IntType::I32];
     let mut list: Vec<Requantization> = vec![];

@@ -1,5 +1,5 @@
-//! Requantization of accumulators of 64 bits: every form that multiplies integers, in integers or in f64, is its
-//! definition on all of its domain, on every instruction set.
+//! Compares the requantization of 64-bit accumulators with the definition of the form, for every form that multiplies
+//! in integers or in f64, on its whole domain and on every instruction set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -39,8 +39,8 @@ fn check(form: &Requantization, clamp: Option<[i32; 2]>, extents: [usize; 3], ac
     }
 }
 
-/// Accumulators where roundings and saturations differ: thresholds and their neighbours, powers of two, both ends of
-/// the domain.
+/// Accumulators at which an error of rounding or saturation would show: those at which the result changes and their
+/// neighbours, powers of two, and the smallest and largest of the domain.
 fn boundaries(form: &Requantization, numbers: &mut Numbers) -> Vec<i64> {
     let channel = form.channel(0).unwrap();
     let domain = channel.domain();
@@ -61,7 +61,7 @@ fn boundaries(form: &Requantization, numbers: &mut Numbers) -> Vec<i64> {
 
 const OUTS: [IntType; 4] = [IntType::I8, IntType::U8, IntType::I16, IntType::I32];
 
-/// Forms over all their parameters, shift 0 and the largest among them.
+/// Forms with many parameters, including shift 0 and the largest shift.
 fn parameters(numbers: &mut Numbers) -> Vec<Requantization> {
     let mut list: Vec<Requantization> = vec![];
     for (exponent, out) in form::SixteenByEight::EXPONENTS.flat_map(|e| OUTS.map(|out| (e, out))) {
@@ -192,7 +192,7 @@ fn outside_of_its_domain_a_form_is_that_of_the_nearer_end() {
     }
 }
 
-/// Both forms of 48 bits, for a number of channels.
+/// The two forms with 48-bit inputs, for this number of channels.
 fn forms(channels: Option<usize>) -> [Requantization; 2] {
     fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
         channels.map_or_else(|| Per::Tensor(value(0)), |channels| (0..channels).map(&value).collect())
@@ -243,7 +243,7 @@ fn rows_of_every_length_and_layout_are_the_definition() {
     }
 }
 
-/// Floats and thresholds are defined on i32 alone.
+/// Forms that compute in f32 or with thresholds are only defined on i32.
 #[test]
 fn a_form_of_32_bits_takes_more_as_its_nearer_end() {
     let mut numbers = Numbers::new(44);
@@ -282,7 +282,7 @@ fn a_form_of_32_bits_takes_more_as_its_nearer_end() {
     }
 }
 
-/// A target's own epilogue, which knows 32 bits alone.
+/// An epilogue of a target, which is only defined on 32-bit accumulators.
 struct Floor(PerChannel<u32>);
 
 impl Epilogue for Floor {

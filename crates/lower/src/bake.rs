@@ -1,9 +1,9 @@
 //! Bake, the last pass over the annotated graph: it rounds parameters to codes. Later passes read these codes.
 //!
 //! **Effect.** Each constant operand with a grid (weights, a bias, or a constant that an op reads as an activation) is
-//! rounded to its grid, and its config becomes baked. The codes go into the module's pool of tensors. This happens once
-//! for each combination of value, grid and type. Configs for which these agree share one tensor. The float values stay
-//! in the pool.
+//! rounded to its grid, and its config becomes baked. The codes go into the module's pool of tensors. The codes are
+//! made once for each combination of value, grid and type: configs that agree in all three share one tensor. The float
+//! values stay in the pool.
 //!
 //! **Preconditions.** The graph is annotated. Every config that the grid of a parameter depends on has a grid itself.
 //!
@@ -22,17 +22,17 @@ use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
-/// The codes that were made so far, each with everything that it depends on. If the same value is passed to several
-/// passes over one module, no codes are made twice.
+/// The codes that were made so far, each with everything that it depends on. If several passes over one module get the
+/// same `Baked`, no codes are made twice.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
-    /// For each tensor for which the model has a grid of its own: that grid.
+    /// For each tensor that has a grid in the model: this grid.
     own: BTreeMap<DataId, QuantParams>,
 }
 
 impl Baked {
-    /// The state before the first pass, for a module in which the model has grids of its own for some tensors.
+    /// Starts with no codes, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Baked {
         Baked {
             own,
@@ -65,7 +65,8 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// 0 for `How::Once`, 1 for `How::Twice`. For `How::Product`, the bits of the operand's scale plus 2.
+    /// The way of rounding, as a number: 0 for `How::Once`, 1 for `How::Twice`. For `How::Product`, the bits of the
+    /// operand's scale plus 2.
     how: u64,
 }
 
@@ -98,7 +99,7 @@ impl Want {
 /// # Errors
 /// [`LowerError::Nodes`] with every node that has a parameter which does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    // Nodes on the host are included, because a weight-only node has codes for its weights there too.
+    // Nodes on the host are included, because the weights of a weight-only node on the host have codes too.
     let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
     bake_nodes(module, spec, known, nodes)
 }
@@ -145,8 +146,8 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             done.map_err(|refused| Failure::Defect(refused.to_string()))
         };
         if state == Some(State::Overlapped) {
-            // If the config shares a grid with other configs, from now on it derives its grid from them. So it can have
-            // codes of its own.
+            // If the config shares a grid with other configs, it is changed so that it derives its grid from theirs. It
+            // can then have codes of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
         let codes = match module.main().quant.codes(id) {
@@ -205,8 +206,8 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     Ok(made)
 }
 
-/// True if the weights of a node are rounded twice. This is so if their grid was chosen so that a shift leads from the
-/// sums to the result.
+/// True if the weights of a node are rounded twice. This is the case if their grid was chosen so that a shift alone
+/// requantizes the sums to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(Scheme::int_type);

@@ -1,13 +1,13 @@
-//! Removes a `dequantize` and a `quantize` behind it if both have the same grid. Together they change no code.
+//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
 //!
-//! With x = (q − z)·s in f32, x / s equals q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22.
-//! Such pairs occur at inputs and outputs that have codes in the model: the accelerator would quantize again what the
-//! model has dequantized.
+//! For a code q, the dequantize gives x = (q − z)·s in f32. The quotient x / s differs from q − z only by rounding
+//! errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at inputs and outputs that have codes in
+//! the model: the accelerator would quantize again what the model has dequantized.
 
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};
 
-/// Removes all such pairs from a graph.
+/// Removes all pairs of a dequantize and a quantize to the same grid from a graph.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -34,8 +34,8 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
     Ok(())
 }
 
-/// Finds the quantize nodes that can be removed. For each, the node, its result, and the codes in front of the
-/// dequantize, which are equal to the result.
+/// Finds the quantize nodes that can be removed. For each, the node, its result, and the operand of the dequantize,
+/// which has the same codes as the result.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

@@ -75,7 +75,7 @@ pub(crate) fn codes(
 }
 
 /// The smallest scales with which the tensor's codes fit into the range, one for each scale of `like`. If all elements
-/// of a part are zero, its scale is the one in `like`.
+/// of a part are zero, the scale of this part is taken from `like`.
 fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
     let mut least = vec![0f64; like.channels().unwrap_or(1)];
     for (index, &w) in values.iter().enumerate() {
@@ -88,8 +88,8 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The parts of a tensor that have a scale of their own. The verifier has already checked that grid and shape fit
-/// together.
+/// The parts of a tensor, each of which has its own scale. The IR verifier has already checked that the grid fits the
+/// shape.
 fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)
@@ -133,7 +133,7 @@ mod tests {
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);
-        // Rounded once they are ±8.45.
+        // With a single rounding, the last two are ±8.45, rounded.
         assert_eq!(found(&How::Once), [79, 8, -8]);
         assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice(None)), [0, 0]);
         // A given grid may be finer than the finest grid that covers the numbers.

@@ -3,8 +3,8 @@
 //! - [`bake()`] rounds the parameters of the annotated graph to codes.
 //! - [`lower`] makes a new module. Each node on the accelerator becomes integer primitives, by the recipe that the
 //!   target's table names. If a recipe makes accumulators, a separate requantize node turns them into codes.
-//! - [`fuse()`] then moves requantizations and clamps into the nodes in front of them, as the rows of the table allow.
-//!   Each fusion gets a certificate.
+//! - [`fuse()`] then moves requantizations and clamps into the nodes that produce their operands, as the rows of the
+//!   table allow. Each fusion gets a certificate.
 
 mod bake;
 mod boundary;

@@ -31,8 +31,8 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// For each requantization for which it is known, how near the requantization is to the ideal function. The key is
-    /// the name of the requantization's node. After fusion, this name is still among the sources of the fused node.
+    /// How near requantizations are to the ideal function, for those for which this is known. The key is the name of
+    /// the requantization's node. After fusion, this name is still among the sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
@@ -43,10 +43,11 @@ pub(crate) struct Lowering<'a> {
     pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The sums that nodes leave without narrowing them, by value. Each reader narrows the sum to its own grid.
+    /// The results that stay sums, because their nodes do not narrow them, by value. Each reader narrows the sum to its
+    /// own grid.
     pub(crate) sums: BTreeMap<ValueId, Wide>,
-    /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it has the model's input
-    /// that the data comes from, if there is one.
+    /// A cache for [`Lowering::input_behind`]: for results of ops that only move data, the input of the model from
+    /// which the data comes, if there is one.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
     pub(crate) nearness: BTreeMap<ValueId, Nearness>,
@@ -87,8 +88,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         };
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
-        // The nodes behind a refused node still need its results, so these are computed in float. The new module is
-        // thrown away afterwards.
+        // The nodes after a refused node still need its results, so the refused node is computed in float. The new
+        // module is thrown away later.
         let done = self.sums_as_reals(node);
         let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
@@ -105,8 +106,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         }
     }
 
-    /// Makes the codes of a value on the grid `to`. They are the baked codes of a parameter, or are requantized from
-    /// the producer's grid, or are quantized from floats.
+    /// Makes the codes of a value on the grid `to`: uses the baked codes of a parameter, requantizes codes from the
+    /// producer's grid, or quantizes floats.
     fn convert(&mut self, value: ValueId, from: Basis<Grid>, to: &Grid) -> Result<ValueId, Failure> {
         match from {
             Basis::Codes(codes) => {
@@ -179,8 +180,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The grid that the model gives for a result of the host, in a type that the target has. This is the model's own
-    /// type, or the same type with the other signedness.
+    /// The grid that the model gives for a result that the host computes, in a type of codes that the target supports.
+    /// This is the model's own type, or the same type with the other signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -199,8 +200,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts the operands of a node that are sums to real numbers. Sums that were already converted for another
-    /// reader are shared.
+    /// Converts the operands of a node that are sums to real numbers. A sum that was already converted for another
+    /// reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
             if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {
@@ -261,7 +262,7 @@ impl<'a> Lowering<'a> {
         self.walk.graph
     }
 
-    /// The float constant behind a value of the source graph.
+    /// The data of a constant of the source graph. `None` if the value is not a constant.
     pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
         self.walk.source.constant(self.walk.graph, value)
     }
@@ -340,7 +341,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds a tensor of integers to the new module.
-    /// Converts `acc` to real numbers. These are the accumulators that a node leaves for `value`.
+    /// Converts `acc`, the accumulators of a node whose result is `value`, to real numbers.
     pub(crate) fn dequantize_accumulator(
         &mut self,
         origin: &Node,

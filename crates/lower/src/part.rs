@@ -1,4 +1,4 @@
-//! The part of a graph that a walk covers: either the whole graph, or what a change of the configs affects.
+//! The part of a graph that a walk covers: either the whole graph, or the nodes that a change of the configs affects.
 
 use crate::error::LowerError;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ pub(crate) struct Part {
     pub(crate) nodes: Vec<NodeId>,
     /// Values that the nodes read but that none of them makes.
     pub(crate) inputs: Vec<ValueId>,
-    /// The outputs of the graph that belong to the part, as positions.
+    /// The indices of the graph's outputs that belong to the part.
     pub(crate) outputs: Vec<usize>,
 }
 
@@ -27,10 +27,10 @@ impl Part {
         })
     }
 
-    /// The part of the graph that changes if the annotation `before` is replaced: the nodes of the main graph that read
-    /// something else than in `before`, all nodes behind them, and the outputs that these make. If these nodes need a
-    /// value that is not stored, the nodes that make this value are included. If only a reader reads another grid, the
-    /// reader is affected but the producer is not.
+    /// The part of the graph that changes if the annotation `before` is replaced: the nodes of the main graph that have
+    /// other configs or parameters than in `before`, all nodes that depend on their results, and the outputs that these
+    /// nodes make. If these nodes need a value that is not stored, the nodes that make this value are included. If only
+    /// the grid of an operand has changed, its node is affected, but the producer of the operand is not.
     ///
     /// # Errors
     /// The graph has a cycle.
@@ -48,7 +48,7 @@ impl Part {
             match port {
                 Port::Operand(_) => open.push(id),
                 Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
-                // What an output of the graph gets depends only on its producer.
+                // An output of the graph depends only on the node that makes it.
                 Port::Output(_) => {}
             }
         }

@@ -2,10 +2,10 @@
 //! has codes.
 //!
 //! Nodes keep their names and their ops. The result of a node is rounded to its grid. If a reader has another grid or
-//! type, the rounded value is rounded once more, once for each grid and type. A baked parameter is not quantized again:
-//! the simulation reads its codes ([`Parameters`]). Before baking, the float parameters are rounded in each run of the
-//! simulation. Other runtimes know no codes for small floats and for dynamic ranges, which are computed anew in each
-//! run: such values are rounded by a `round_to`.
+//! type, the rounded value is rounded again to that grid and type. All readers with the same grid and type share the
+//! result. A baked parameter is not quantized again: the simulation reads its codes ([`Parameters`]). Before baking,
+//! the float parameters are rounded in each run of the simulation. Other runtimes have no ops for small floats, or for
+//! ranges that are computed in each run (dynamic ranges). Values with such codes are rounded by a `round_to`.
 //!
 //! The simulation differs from the integer graph in one way: sums and functions are computed on real numbers and
 //! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.
@@ -26,8 +26,8 @@ use strait_target::TargetSpec;
 /// How a simulation contains baked parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
-    /// As codes with a `dequantize` behind them, so that other runtimes can read them. Codes of 64 bits are the
-    /// exception: they become real numbers, because no runtime dequantizes them.
+    /// As codes that a `dequantize` reads, so that other runtimes can read them. Codes of 64 bits are the exception:
+    /// they become real numbers, because no runtime dequantizes them.
     Codes(Signs),
     /// As the real numbers that the codes stand for. A run of the simulation then needs no conversion.
     Reals,
@@ -58,7 +58,6 @@ impl Signs {
 /// Makes the simulation of `annotated`. It is a module in the float stage whose main graph is that of `annotated` with
 /// pairs of `quantize` and `dequantize`. Activations are quantized in the target's way. Without a target, they are
 /// quantized by a true division and with the scheme's rounding.
-/// and with the scheme's rounding.
 ///
 /// # Errors
 /// A defect of the compiler, because every graph that can be lowered can also be simulated.
@@ -69,21 +68,21 @@ pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Param
 /// The part of a simulation that changes if configs change.
 #[derive(Debug)]
 pub struct Resimulated {
-    /// The affected part, in the form of [`simulate`]: nodes and values of the model keep their names. Its inputs are
-    /// the values that it reads from the unchanged part. They have the same numbers and names as in the previous
-    /// simulation.
+    /// The simulation of the affected part. As in [`simulate`], nodes and values keep their names of the model. Its
+    /// inputs are the values that it reads from the unchanged part. They have the same numbers and names as in the
+    /// previous simulation.
     pub module: Module,
     /// The values of the model that are the inputs of the part, in the order of these inputs.
     pub inputs: Vec<ValueId>,
     /// The nodes of the model that are computed anew, in the order of the graph.
     pub nodes: Vec<NodeId>,
-    /// The outputs of the model that the part makes, as positions. The other outputs have not changed.
+    /// The indices of the model's outputs that the part makes. The other outputs have not changed.
     pub outputs: Vec<usize>,
 }
 
 /// The part of `simulate(annotated, …)` that differs from the simulation of the same graph with the annotation
-/// `before`. It has the nodes that read something else, and all nodes behind them. If these nodes read a value of the
-/// old simulation that was not stored, the part computes this value again.
+/// `before`. It contains the nodes that have other configs or parameters, and all nodes that depend on their results.
+/// If these nodes read a value of the old simulation that was not stored, the part computes this value again.
 ///
 /// # Errors
 /// Errors of [`simulate`].
@@ -297,7 +296,7 @@ impl<'a> Build<'a> for Simulation<'a> {
     }
 }
 
-/// The same numbers as codes of the type with the other signedness.
+/// Converts codes to the type with the other signedness, so that they stand for the same numbers.
 fn recoded(codes: &TensorData, elem: Elem) -> Result<TensorData, Failure> {
     let distance = i64::from(codes.elem().distance_to(elem));
     let moved: Vec<i64> = codes.to_i64()?.iter().map(|code| code + distance).collect();

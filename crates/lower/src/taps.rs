@@ -8,7 +8,7 @@ pub(crate) struct Window<'a> {
     pub(crate) stride: &'a [u32],
     /// The dilations, one per axis.
     pub(crate) dilation: &'a [u32],
-    /// The padding: first at the begin of each axis, then at the end of each axis.
+    /// The padding: first the padding at the beginning of each axis, then the padding at the end of each axis.
     pub(crate) pad: &'a [u32],
     /// The spatial extents of the operand.
     pub(crate) operand: &'a [u64],

@@ -1,10 +1,10 @@
-//! The walk over an annotated graph that builds another graph from it. The walk stores which new value stands for which
-//! old value.
+//! The walk over an annotated graph that builds another graph from it. The walk records which values of the new graph
+//! stand for each value of the old graph.
 //!
 //! An old value can have several new values: one for each config on which it is made or read, and one in real numbers.
-//! Each of them is made when it is first needed, and shared by all readers that need the same. The builder ([`Build`])
-//! decides which nodes replace a node and how a value is converted from one config to another: lowering makes integers,
-//! and simulation makes floats.
+//! Each of these new values is made when it is first needed, and shared by all readers that need the value on this
+//! config. The builder ([`Build`]) decides which nodes replace a node and how a value is converted from one config to
+//! another: lowering makes integers, and simulation makes floats.
 
 use crate::part::Part;
 use smallvec::SmallVec;
@@ -38,7 +38,7 @@ struct Counterparts<C> {
     plain: Option<ValueId>,
     /// The value in real numbers, for readers that have no config.
     real: Option<ValueId>,
-    /// The value on each config that is used. For a parameter, each config comes with the tensor of its codes.
+    /// For each config that is used, the value on this config. For a parameter, also the tensor of its codes.
     on: SmallVec<[(C, Option<DataId>, ValueId); 1]>,
 }
 
@@ -52,11 +52,12 @@ impl<C> Default for Counterparts<C> {
     }
 }
 
-/// What a value on a config can be made from.
+/// The data from which the value on a config can be made.
 pub(crate) enum Basis<C> {
     /// The codes of a parameter: a tensor of the source.
     Codes(DataId),
-    /// The value on the config on which its producer leaves it, if that is not the config that a reader has.
+    /// The value as its producer stores it, with the config of the producer, which differs from the config of the
+    /// reader.
     Left(C, ValueId),
     /// Real numbers.
     Real(ValueId),
@@ -73,17 +74,17 @@ pub(crate) trait Build<'a>: Sized {
     /// Adds the nodes that replace `node` to the new graph.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure>;
 
-    /// The config on which the producer leaves a value. `None` for real numbers.
+    /// The config on which the producer stores a value. `None` if it stores real numbers.
     fn left(&self, value: ValueId) -> Option<Self::Config>;
 
     /// Makes the value on the config `to`.
     fn convert(&mut self, value: ValueId, from: Basis<Self::Config>, to: &Self::Config) -> Result<ValueId, Failure>;
 
-    /// Makes real numbers from what the producer of a value leaves.
+    /// Converts a value to real numbers. `left` is the new value that its producer has stored.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// The config of a value's readers for a grid that the model gives for the value. `None` if there is no suitable
-    /// type.
+    /// Converts a grid that the model gives for a value to the config with which readers read it. `None` if there is no
+    /// suitable type.
     fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
 
     /// Walks over a part of the graph. The inputs of the part become the inputs of the new graph.
@@ -101,7 +102,7 @@ pub(crate) trait Build<'a>: Sized {
             let Some(output) = graph.outputs().get(position) else {
                 continue;
             };
-            // If an input of the model is also an output, its values are passed through under its name.
+            // If an output of the model is also an input, it is passed through under the input's name.
             let made = match graph.value(*output).map(|value| value.def) {
                 Some(Def::Input(_)) => self.walk().plain(*output)?,
                 _ => self.real_at(*output, outside(position))?,
@@ -135,8 +136,8 @@ pub(crate) trait Build<'a>: Sized {
         }
     }
 
-    /// The value in real numbers, made from what its producer leaves. If the producer makes real numbers and the model
-    /// gives a grid for the value, they are rounded to that grid.
+    /// The value in real numbers, made from the value that its producer has stored. If the producer makes real numbers
+    /// and the model gives a grid for the value, they are rounded to that grid.
     fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().counterparts(value)?.real {
             return Ok(made);
@@ -170,7 +171,7 @@ pub(crate) trait Build<'a>: Sized {
     }
 
     /// Makes the value on the grid of a config. A parameter is made from the codes `codes`. Other values are made from
-    /// what their producers leave, or from real numbers.
+    /// the values that their producers have stored, or from real numbers.
     fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().found(value, want, codes) {
             return Ok(made);
@@ -263,7 +264,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(())
     }
 
-    /// Records that `made` is the new value for what the producer of `value` makes in real numbers.
+    /// Records that `made` is the new value for `value`, whose producer makes real numbers.
     pub(crate) fn set_plain(&mut self, value: ValueId, made: ValueId) -> Result<(), Failure> {
         self.counterparts(value)?.plain = Some(made);
         Ok(())
@@ -346,7 +347,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let results = types.into_iter().map(|ty| (result, ty, quant.clone())).collect();
         let main = self.out.main_mut();
         let id = main.add_node(node, op, &[Some(operand)], results);
-        let made = main.node(id).and_then(|node| node.result());
+        let made = main.node(id).and_then(Node::result);
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
@@ -368,8 +369,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made)
     }
 
-    /// If the value is an output of the model, gives its name to `made`, which is the output in real numbers. An input
-    /// that is an output keeps its name.
+    /// If the value is an output of the model, gives the output's name to `made`, the value in real numbers. If the
+    /// output is also an input, the input keeps its name.
     fn take_name(&mut self, value: ValueId, made: ValueId) {
         if !self.graph.is_output(value) {
             return;
@@ -425,8 +426,8 @@ fn outside(position: usize) -> Use {
     }
 }
 
-/// The grid of a value. If the model gives a grid for real numbers, it is left out, because the readers' copies of the
-/// value are rounded instead.
+/// The grid of a value. A grid that the model gives for real numbers is left out, because the copies of the value that
+/// readers read are rounded instead.
 fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
     value.quant.clone().filter(|grid| grid.codes.is_none())
 }

@@ -5,11 +5,11 @@ use strait_core::op::Activation;
 /// A parameter of an activation.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Parameter {
-    /// The activation does not have it.
+    /// The activation does not have this parameter.
     Absent,
-    /// Its value, if the model does not state one.
+    /// The value of the parameter if the model does not state one.
     Or(f32),
-    /// The model has to state it.
+    /// The model has to state the parameter.
     Stated,
 }
 

@@ -1,4 +1,4 @@
-//! Real models: they are read whole, and however they are damaged, reading ends with an error or a module.
+//! Tests with real models: they can be read, and if they are damaged, reading ends with an error or a module.
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ impl Random {
     }
 }
 
-/// Reads damaged bytes: any answer will do, but not a panic.
+/// Reads damaged bytes. Reading may succeed or fail, but must not panic.
 fn survives(bytes: Vec<u8>) -> Result<(), ReadError> {
     let module = Model::decode(bytes.into(), Path::new(""))?.read(&ReadOptions::default())?;
     assert_eq!(verify(&module), Ok(()), "what is read holds the invariants");
@@ -94,7 +94,7 @@ fn truncated_models_are_refused() {
 
 #[test]
 fn garbled_models_do_not_panic() {
-    // Most of the file is weights, where a flipped bit is another weight; the structure stands in front and behind.
+    // Most of the file is weights, where a flipped bit only changes a weight. The structure is before and after them.
     let whole = std::fs::read(DIGITS).unwrap();
     let mut random = Random(2);
     let mut refused = 0;

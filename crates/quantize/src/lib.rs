@@ -2,8 +2,8 @@
 //!
 //! [`observe()`] runs the float graph once over the calibration data and collects [`statistics`] of every value. These
 //! statistics do not depend on any target. [`annotate()`] then gives a quantization config to every operand of a node
-//! that a target computes in integers. It decides which operands share a grid, and finds the grids. An
-//! [`observers::Observer`] finds the range of a grid from the statistics.
+//! that a target computes in integers. It decides which operands share a grid, and finds the grids. The range of a grid
+//! comes from an [`observers::Observer`], which computes it from the statistics.
 
 pub mod annotate;
 mod logarithm;

@@ -69,11 +69,11 @@ enum Failure {
 /// stop the run.
 ///
 /// `bodies` are the bodies of control flow that are also inlined in the main graph. Each body runs where its control
-/// flow calls it, and as often. The statistics of its values cover all these runs.
+/// flow calls it, and as many times as it is called. The statistics of its values cover all these runs.
 ///
-/// The memory that this needs does not depend on the number of samples, except for one range per sample and value. The
-/// result does not depend on `threads` or on the instruction set. Observing all samples gives the same result as
-/// observing parts of them and joining the results.
+/// The memory that this needs does not depend on the number of samples, except that one range is stored per sample and
+/// value. The result does not depend on `threads` or on the instruction set. Observing all samples gives the same
+/// result as observing parts of them and joining the results.
 ///
 /// # Errors
 /// See [`ObserveError`].
@@ -176,7 +176,7 @@ pub fn observe(
     Ok(observation)
 }
 
-/// The records of one sample, or of all.
+/// The records of one sample, or of all samples.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
 
 /// The record of one kind for one sample of a value. `axes` are the axes along which softmaxes read the value.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use strait_core::{Elem, Graph, Kind, Op, ValueId};
 
-/// The values that concatenations join in `value`, in their order. Ops that rearrange elements may lie between two
-/// concatenations or behind the last one. A value that is joined several times is listed once. If `value` is not the
-/// result of a concatenation, it is the only part.
+/// The values that one or several nested concatenations join in `value`, in their order. Ops that only rearrange
+/// elements may come between two concatenations or after the last one. A value that is joined several times is listed
+/// once. If `value` is not the result of a concatenation, it is the only part.
 pub fn parts(graph: &Graph, value: ValueId) -> Vec<ValueId> {
     let (mut open, mut seen, mut found) = (vec![value], BTreeSet::new(), Vec::new());
     while let Some(value) = open.pop() {

@@ -29,8 +29,8 @@ impl Requests {
         requests
     }
 
-    /// Requests statistics of an operand of a node. Positions after the last operand stand for the results. Returns
-    /// false if there is no such operand, or if it does not hold floats.
+    /// Requests statistics of an operand of a node. Indices after the last operand stand for the results. Returns false
+    /// if there is no such operand, or if it does not hold floats.
     pub fn operand(&mut self, graph: &Graph, node: NodeId, operand: usize, kind: Kind) -> bool {
         let value = graph.node(node).and_then(|node| {
             let operands = node.inputs.iter().copied();

@@ -1,4 +1,4 @@
-//! Ascend's observers against a restatement of their rules on the elements themselves.
+//! Compares Ascend's observers with a second implementation of their rules that works on the elements themselves.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use strait_quantize::observers::{GridKind, Observer};
@@ -6,7 +6,8 @@ use strait_quantize::{ObserverChoice, Statistics};
 use strait_requantize::scales::of_range;
 use strait_target::spec::Observer as Word;
 
-/// Observer, numbers, without a zero point, and the scale: what `xtask/python/ascend_ranges.py` prints.
+/// What `xtask/python/ascend_ranges.py` prints: the observer, the name of the list of numbers, whether the grid is
+/// symmetric, and the scale.
 const EXPECTED: &[(Word, &str, bool, f64)] = &[
     (Word::Ifmr, "bell", false, 4.174_034_670e-2),
     (Word::Hfmg, "bell", false, 4.191_593_058e-2),
@@ -40,7 +41,8 @@ fn numbers(name: &str) -> Vec<f32> {
     }
 }
 
-/// Elements lie in bins of a histogram here, so that a scale is another by a factor of IFMR at most, or by some bins of HFMG.
+/// The observers read histograms, not elements. So a scale may differ: for IFMR by at most one step of the factor, and
+/// for HFMG by a few bins.
 #[test]
 fn scales_are_those_of_the_rules_on_the_elements_themselves() {
     for &(word, name, symmetric, expected) in EXPECTED {

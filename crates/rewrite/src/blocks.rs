@@ -1,5 +1,5 @@
-//! Recognises convolutions on blocks of an image: in front of the convolution, the blocks are moved into the batch, and
-//! behind it, they are moved back to their places.
+//! Recognises convolutions on blocks of an image: before the convolution, the blocks are moved into the batch axis, and
+//! after it, they are moved back to their places.
 
 use crate::matching::GraphNode;
 use crate::view::{Part, View, joined};
@@ -17,7 +17,7 @@ pub(crate) fn moves(op: &Op) -> bool {
     )
 }
 
-/// Assigns the axes in `ones`, which have an extent of 1, in their order to the entries that have no axis yet.
+/// Gives each entry that has no axis yet one of the axes in `ones`, in their order. These axes have extent 1.
 fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
     let mut ones = ones.into_iter();
     axes.iter_mut()
@@ -25,19 +25,19 @@ fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
         .for_each(|axis| *axis = ones.next());
 }
 
-/// The image in front of a convolution. The batch of the convolution's operand consists of blocks of this image.
+/// The image before a convolution on blocks: the batch of the convolution's operand consists of blocks of this image.
 pub(crate) struct Image {
     pub(crate) value: ValueId,
     pub(crate) shape: Vec<u64>,
     /// For each axis of the operand, the axis of the image that it comes from. `None` if the axis has an extent of 1
     /// and does not come from an axis of the image.
     pub(crate) axes: Vec<Option<usize>>,
-    /// The side of a block along each spatial axis of the operand.
+    /// For each spatial axis of the operand, the extent of a block along it.
     pub(crate) sides: Vec<u64>,
-    /// For each spatial axis, the part of the batch that counts the positions inside a block. `None` if the side of a
-    /// block along the axis is 1.
+    /// For each spatial axis, the part of the batch axis that counts the positions inside a block. `None` if a block
+    /// has extent 1 along the axis.
     positions: Vec<Option<Part>>,
-    /// The part of the batch that is the batch of the image itself.
+    /// The part of the batch axis that is the batch of the image itself.
     batch: Option<Part>,
     /// The nodes between the image and the operand.
     pub(crate) nodes: Vec<NodeId>,
@@ -108,7 +108,8 @@ impl Image {
         Some(image)
     }
 
-    /// Finds the image in front of a convolution. If the image was padded, this is the padded image.
+    /// Finds the image from which the blocks in a convolution's operand are made. If the image was padded, this is the
+    /// padded image.
     pub(crate) fn in_front(site: &GraphNode<'_>, operand: ValueId) -> Option<Image> {
         let (mut value, mut path) = (operand, Vec::new());
         let mut found = None;

@@ -32,7 +32,7 @@ use strait_target::spec::FloatRule;
 /// After these rules, the graph has the following properties:
 /// - There are no identities and no constant subexpressions.
 /// - Batch normalization is folded into the op before it if that is a convolution, transposed convolution or gemm.
-/// - Every product with a constant matrix is a `gemm` with weights [outputs, inputs].
+/// - Every matrix product with a constant matrix is a `gemm` with weights [outputs, inputs].
 /// - Functions that exporters write as several nodes (silu, gelu, mish, hard swish, PReLU with one slope, layer
 ///   normalization) are one node again.
 pub fn canonical() -> RuleSet {

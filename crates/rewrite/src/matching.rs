@@ -18,7 +18,7 @@ pub(crate) struct GraphNode<'a> {
 }
 
 impl<'a> GraphNode<'a> {
-    /// The node `at`. It must exist. The worklist only has nodes that do.
+    /// The node `at`, which must exist. The worklist contains only nodes that exist.
     pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)
@@ -147,7 +147,8 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// True if the node's result has the same type as `x`. This is not so if a constant operand has more axes than `x`.
+    /// True if the node's result has the same type as `x`. The types differ if a constant operand has more axes than
+    /// `x`.
     pub(crate) fn keeps_type(&self, x: ValueId) -> bool {
         let ty = |v| self.graph.value(v).map(|v| &v.ty);
         self.output().is_some_and(|y| ty(y) == ty(x))

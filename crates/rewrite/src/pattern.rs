@@ -1,11 +1,11 @@
-//! Patterns: data that describes the nodes in front of a node.
+//! Patterns: data that describes a node and the nodes before it.
 //!
 //! A pattern is one of these:
 //! - an [`op`] whose operands are patterns
 //! - a value or a constant, which the match stores in a [`Slot`]
-//! - a product of patterns
+//! - a multiplication of patterns
 //! - one of several patterns
-//! - a pattern behind nodes that the match skips
+//! - a pattern after which there may be nodes that the match skips
 //!
 //! A pattern describes only structure. Numbers, shapes and variable numbers of operands are checked by ordinary code
 //! after the match. If an op has more operands than the pattern lists, the others can be any values.
@@ -44,12 +44,13 @@ pub(crate) enum Pattern {
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of several patterns: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
-    /// A pattern, directly or behind identities and casts from float to float.
+    /// A pattern, directly or after identities and casts from float to float, which are skipped.
     Through(&'static Pattern),
-    /// A pattern, directly or behind identities, casts from float to float, and nodes that add or remove axes of
-    /// extent 1.
+    /// A pattern, directly or after nodes that are skipped: identities, casts from float to float, and nodes that add
+    /// or remove axes of extent 1.
     Reshaped(&'static Pattern),
-    /// A product of all these patterns, in any order and nesting. Other nodes may read the products inside.
+    /// A multiplication of all these patterns, in any order and nesting. Other nodes may read the intermediate
+    /// products.
     Product(&'static [Pattern]),
 }
 
@@ -60,8 +61,8 @@ pub(crate) const fn op(terms: &'static [Term], operands: &'static [Pattern]) -> 
 }
 
 impl Pattern {
-    /// This pattern, with the node's result stored in a slot. Only patterns of nodes support this. For other patterns
-    /// in a constant, the compiler reports an error.
+    /// This pattern, with the node's result stored in a slot. Only patterns of nodes support this. For any other
+    /// pattern in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn keep(self, slot: Slot) -> Pattern {
         match self {
@@ -70,8 +71,8 @@ impl Pattern {
         }
     }
 
-    /// This pattern, for a node that other nodes may read too. Only patterns of nodes support this. For other patterns
-    /// in a constant, the compiler reports an error.
+    /// This pattern, for a node that other nodes may read too. Only patterns of nodes support this. For any other
+    /// pattern in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn shared(self) -> Pattern {
         match self {
@@ -95,7 +96,7 @@ impl Pattern {
     }
 
     /// The number of nodes on the longest path in the pattern. If a node changes, the pattern may now match at nodes up
-    /// to this distance behind it.
+    /// to this distance after it.
     pub(crate) fn depth(&self) -> usize {
         let deepest = |patterns: &[Pattern]| patterns.iter().map(Pattern::depth).max().unwrap_or(0);
         match self {
@@ -128,7 +129,7 @@ impl Pattern {
     }
 }
 
-/// A near miss: everything fits, but a node outside of the match reads a value.
+/// The result for a near miss: everything fits, but a node outside of the match reads a value inside of it.
 fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Miss {
     let node = site.graph.producer(value).map(|(_, node)| node.name);
     let name = node.map(|name| site.module.name(name)).unwrap_or_default();
@@ -158,7 +159,8 @@ impl<'a> Match<'a> {
         self.site.maker(self.value(slot)?)
     }
 
-    /// True if the constants in these slots are these numbers. Slots that the match did not use do not matter.
+    /// True if each of these slots has the constant that is given for it. Slots that the match did not use do not
+    /// matter.
     pub(crate) fn has_numbers(&self, numbers: &[(Slot, f32)]) -> bool {
         let is = |&(slot, number): &(Slot, f32)| {
             let constant = self.value(slot);
@@ -168,7 +170,7 @@ impl<'a> Match<'a> {
     }
 }
 
-/// The largest number of factors in a product.
+/// The largest number of factors in a multiplication.
 const MOST_FACTORS: usize = 8;
 
 /// A condition that is not yet satisfied.
@@ -193,8 +195,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// True if all goals can be satisfied. Then the values of the match are stored. Otherwise the stored values do not
-    /// change.
+    /// Returns true if all goals can be satisfied, and stores the values of the match. Otherwise the stored values do
+    /// not change.
     fn solve(&mut self, goal: Option<&Goal<'_>>) -> bool {
         let Some(Goal(want, next)) = goal else {
             let shared = self.exclusive.iter().copied().find(|&value| !self.reads_alone(value));
@@ -221,7 +223,8 @@ impl Search<'_> {
         }
     }
 
-    /// Matches the first value with one of the factors, or splits it if it is itself a product.
+    /// Matches the first value with one of the factors or, if the value is itself a multiplication, replaces it by its
+    /// factors.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();
@@ -364,7 +367,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if only nodes of the match read a value, directly or behind skipped nodes, and the value is not an output.
+    /// True if only nodes of the match read a value, directly or through skipped nodes, and the value is not an output.
     fn reads_alone(&self, value: ValueId) -> bool {
         let graph = self.found.site.graph;
         let reads = |id: NodeId| {

@@ -54,8 +54,8 @@ pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = 
 pub(crate) struct Carried {
     /// The changed op.
     pub(crate) op: Op,
-    /// The permutation of each operand. If a permutation has more axes than the operand, the operand first gets axes of
-    /// extent 1 in front.
+    /// The permutation of each operand. If a permutation has more axes than the operand, axes of extent 1 are first
+    /// inserted before the operand's axes.
     pub(crate) operands: Vec<Permutation>,
     /// The permutation of each result.
     pub(crate) results: Vec<Permutation>,

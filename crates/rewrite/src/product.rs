@@ -1,8 +1,8 @@
-//! Finds the product with constant weights in front of a value, and folds an affine map of its channels into it.
+//! Finds the layer with constant weights before a value, and folds an affine map of its channels into it.
 //!
-//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may be between the product and the
-//! value. If a map treats all elements of a channel alike, it can be computed in front of these nodes: f(move(x)) =
-//! move(f(x)). The moving nodes then follow the product.
+//! A layer here is a conv, a transposed conv or a gemm; the code calls it `product`. Nodes that only move elements may
+//! be between the layer and the value. If a map treats all elements of a channel alike, it can be computed before these
+//! nodes: f(move(x)) = move(f(x)). The moving nodes then follow the layer.
 
 mod channels;
 
@@ -15,37 +15,38 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// The largest number of moves and maps of channels that are skipped.
+/// The largest number of moving nodes, and of nodes that apply an affine map to each channel, that are skipped
+/// together.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
 /// The largest number of branches of a concat that are searched.
 pub(crate) const MOST_BRANCHES: usize = 1024;
 
-/// The depth of a rule that looks for a product in front of an operand.
+/// The depth of a rule that looks for a layer (a conv, a transposed conv or a gemm) before an operand.
 pub(crate) const DEPTH: usize = MOST_MOVES + 2;
 
-/// For each channel of a product, the factor and the summand of y = factor·x + summand.
+/// For each channel of a layer's result x, the factor and the summand of y = factor·x + summand.
 pub(crate) type Affine = Vec<(f64, f64)>;
 
-/// A node in front of a value, and the moving nodes between them.
+/// A node before a value, and the nodes between them, which only move elements.
 pub(crate) struct InFront<'a> {
     pub(crate) node: GraphNode<'a>,
-    /// The moving nodes, the last one first.
+    /// The nodes that only move elements, the last one first.
     moves: Vec<GraphNode<'a>>,
     /// The axes of the node's result that the axes of the value come from.
     view: View,
-    /// The axis of the channels in the node's result. `channels` is their number.
+    /// The axis of the node's result along which the channels lie. `channels` is their number.
     pub(crate) axis: usize,
     pub(crate) channels: usize,
     /// True if another node also reads the value, or one of the values between it and the node.
     pub(crate) is_shared: bool,
 }
 
-/// The axis of the channels in a product's result.
+/// The axis of the result along which the channels of a layer (a conv, a transposed conv or a gemm) lie.
 fn channel_axis(product: &GraphNode<'_>) -> Option<usize> {
     match &product.node.op {
         Op::Conv(_) | Op::ConvTranspose(_) => Some(1),
-        // A beta other than 1 would also scale the summand that is added to the bias.
+        // If beta is not 1, it would also scale the summand, which is added to the bias.
         Op::Gemm(gemm) if gemm.beta == 1.0 => {
             let result = product.graph.value(product.output()?)?;
             result.ty.shape.len().checked_sub(1)
@@ -54,7 +55,7 @@ fn channel_axis(product: &GraphNode<'_>) -> Option<usize> {
     }
 }
 
-/// The axis of the channels of a batch normalization.
+/// The axis along which the channels of a batch normalization lie.
 fn normalized_axis(node: &GraphNode<'_>) -> Option<usize> {
     matches!(node.node.op, Op::BatchNormalization(_)).then_some(1)
 }
@@ -67,9 +68,9 @@ fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
     }
 }
 
-/// True if there is a product in front of a value, and only moves and maps of channels are between them. The product
-/// will take over these maps one after the other. Rules do not change such a value, so that the order in which rules
-/// run does not matter.
+/// True if there is a layer (a conv, a transposed conv or a gemm) before a value, and all nodes between them move
+/// elements or apply an affine map to each channel. These maps will be folded into the layer one after the other. Rules
+/// leave such a value as it is until then, so that the order in which rules run does not matter.
 pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
     for _ in 0..MOST_MAPS {
@@ -123,8 +124,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// The view after a moving node. A slice cuts off positions. It does not matter which positions are left, because the
-/// map is the same for all of them.
+/// The view after a node that only moves elements. A slice cuts off positions. It does not matter which positions are
+/// left, because the affine map of a channel is the same for all of them.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {
@@ -134,17 +135,17 @@ fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
 }
 
 impl<'a> InFront<'a> {
-    /// The product in front of a value.
+    /// The layer (a conv, a transposed conv or a gemm) before a value.
     pub(crate) fn product(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
         InFront::find(site, value, channel_axis)
     }
 
-    /// The concat in front of a value. Its channels lie along the axis along which it joins.
+    /// The concat before a value. The axis along which it joins counts as the axis of its channels.
     pub(crate) fn concat(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
         InFront::find(site, value, joined_axis)
     }
 
-    /// The batch normalization in front of a value.
+    /// The batch normalization before a value.
     pub(crate) fn normalization(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
         InFront::find(site, value, normalized_axis)
     }
@@ -220,8 +221,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// Adds copies of the moving nodes behind the last node of a patch. They replace the old moving nodes and the nodes
-    /// `at`, whose result is `y`.
+    /// Adds copies of the nodes that only move elements after the last node of a patch. They replace the old moving
+    /// nodes and the nodes `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         let mut last = Source::New(patch.add.len() as u16 - 1, 0);
         for node in self.moves.iter().rev() {
@@ -232,9 +233,9 @@ impl<'a> InFront<'a> {
         patch.remove.extend(self.moves.iter().map(|node| node.id));
     }
 
-    /// The patch that folds a map of the channels into the product. It changes the weights only if there are factors,
-    /// and the bias only if there are factors or summands. `at` are the nodes that compute the map, the last one first.
-    /// Their result is `y`.
+    /// The patch that folds an affine map of the channels into the layer. It changes the weights only if there are
+    /// factors, and the bias only if there are factors or summands. `at` are the nodes that compute the map, the last
+    /// one first. Their result is `y`.
     ///
     /// For weights w and bias b of a channel with factor f and summand s, where a missing bias is 0: w' = f·w and b' =
     /// f·b + s. Both are computed in f64 and rounded to f32 once. If w and b already come from such a map, their values

@@ -17,7 +17,7 @@ const MOST_NODES: usize = 1024;
 /// A number of transposes that move elements, and the number of elements that they move.
 pub(crate) type Cost = (usize, u64);
 
-/// A set of nodes that would be computed on permuted operands.
+/// A set of nodes that a rule may compute on permuted operands instead.
 pub(crate) struct Region<'a> {
     site: GraphNode<'a>,
     nodes: BTreeMap<NodeId, Carried>,
@@ -230,7 +230,7 @@ impl<'a> Region<'a> {
         // If a tensor of the model no longer exists, its permuted counterpart stands for it from now on.
         let made = draft.made.iter().map(|(&result, &(source, _))| (result, source));
         draft.patch.rename.extend(made);
-        // A transpose in front of the region is removed if no other node reads it.
+        // A transpose before the region is removed if no other node reads it.
         let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
             .flat_map(|node| node.inputs.iter().flatten())
             .filter_map(|source| {

@@ -15,10 +15,11 @@ use strait_core::{Dim, NewNode, Op, Patch, Source, ValueId};
 
 /// The axes along which statistics of a value are computed, and the shapes of the value and of the statistics.
 pub(crate) struct Rows {
-    /// The axes, counted from 0, in ascending order.
+    /// The reduced axes, counted from 0, in ascending order.
     pub(crate) axes: Vec<usize>,
     whole: Shape,
-    /// The shape of a statistic that keeps the reduced axes. `dropped` is the shape without them.
+    /// The shape of a statistic if the reduction keeps the reduced axes with extent 1. `dropped` is the shape without
+    /// these axes.
     kept: Shape,
     dropped: Shape,
 }
@@ -77,21 +78,21 @@ impl Rows {
             && operands.all(|operand| operand == x || self.separate(site, operand, x))
     }
 
-    /// The order of axes in which the axes of the rows come last. `None` if they already come last.
+    /// The permutation of axes that puts the axes of the rows last. `None` if they already come last.
     fn order(&self) -> Option<Permutation> {
         let others = (0..self.whole.len()).filter(|axis| !self.axes.contains(axis));
         let order = others.chain(self.axes.iter().copied()).map(|axis| axis as u32);
         Some(order.collect()).filter(|order: &Permutation| !is_identity(order))
     }
 
-    /// The first axis of the rows, counted from the end, when the axes of the rows come last.
+    /// The first axis of the rows after they were put last, counted from the end.
     pub(crate) fn first(&self) -> i64 {
         -(self.axes.len() as i64)
     }
 
-    /// The patch that replaces the node at `site` by a normalization over the last axes of `x`, with a scale of ones, and
-    /// by ops behind it, each with a constant. If possible, another rule folds these ops into the normalization. If the
-    /// rows lie along other axes, transposes are added in front of the normalization and behind it.
+    /// The patch that replaces the node at `site` by a normalization over the last axes of `x`, with a scale of ones,
+    /// and by ops after it, each with a constant. If possible, another rule folds these ops into the normalization. If
+    /// the rows lie along other axes, transposes are added before and after the normalization.
     pub(crate) fn normalization(
         &self,
         site: &GraphNode<'_>,
@@ -101,7 +102,7 @@ impl Rows {
     ) -> Result<Patch, Miss> {
         let mut origins = site.down_to(x);
         if !behind.is_empty() {
-            // The last node takes the name.
+            // The last node takes the name of the old result.
             origins.rotate_left(1);
         }
         // The normalization takes the name of the node that is the first origin.

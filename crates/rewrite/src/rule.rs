@@ -4,8 +4,8 @@ use crate::matching::GraphNode;
 use crate::miss::{Miss, outcome};
 use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule, Term};
 
-/// A rule, as data. [`Rule`] explains the fields. Two of them are functions, because a rule can compute them from its
-/// pattern.
+/// A rule, as data. [`Rule`] explains the fields. `anchors` and `depth` are functions, because a rule can compute them
+/// from its pattern.
 pub struct NodeRule {
     pub(crate) name: &'static str,
     pub(crate) anchors: fn() -> Vec<Term>,

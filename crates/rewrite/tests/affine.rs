@@ -14,7 +14,7 @@ const IMAGE: &str = "1,4,3,3";
 const LAST: &str = "1,3,3,4";
 const BLOCKS: &str = "1,4,1,3,3";
 
-/// The rules that take a link, or make something of several.
+/// The rules that fold a link of the chain, or combine several links.
 fn folds() -> Vec<Box<dyn Rule>> {
     vec![
         Box::<rules::fold_constants::FoldConstants>::default(),
@@ -31,14 +31,14 @@ fn folds() -> Vec<Box<dyn Rule>> {
     ]
 }
 
-/// A chain, and the factor and summand that all of it has for each channel.
+/// A chain of affine maps after a convolution, and for each channel the factor and the summand of the whole chain.
 struct Chain {
     module: Module,
     affine: Vec<(f64, f64)>,
 }
 
 impl Chain {
-    /// Two to five links behind a convolution, some of them behind what moves the elements.
+    /// Makes two to five links after a convolution. Nodes that move elements are between some of them.
     fn new(random: &mut Random) -> Chain {
         let mut text = Text::default();
         let mut affine = vec![(1.0, 0.0); CHANNELS];
@@ -59,7 +59,7 @@ impl Chain {
                 _ => 0,
             };
             let own: Vec<usize> = [CHANNELS].into_iter().chain(vec![1; behind]).collect();
-            // One number serves all channels, or each has its own.
+            // All channels share one number, or each has a number of its own.
             let list = |random: &mut Random| if random.below(3) == 0 { vec![] } else { own.clone() };
             x = match random.below(3) {
                 0 if shape != LAST => {
@@ -95,7 +95,7 @@ impl Chain {
         Chain { module, affine }
     }
 
-    /// Weights and bias of the convolution with the whole chain in it.
+    /// The weights and the bias of the convolution after the whole chain is folded into it.
     fn expected(&self) -> Vec<f32> {
         let [weight, bias] = operands(&self.module);
         let each = weight.len() / CHANNELS;
@@ -123,13 +123,13 @@ impl Chain {
     }
 }
 
-/// Names and numbers of the parameters of a batch normalization.
+/// Adds the parameters of a batch normalization. Returns their names and their numbers.
 fn parameters(text: &mut Text, random: &mut Random) -> (Vec<String>, [Vec<f64>; 4]) {
     let mut lists: [Vec<f64>; 4] = Default::default();
     let mut names = Vec::new();
     for (place, list) in lists.iter_mut().enumerate() {
         let (name, numbers) = match place {
-            // The variance is positive.
+            // The variance must be positive.
             3 => text.positive(random, &[CHANNELS]),
             _ => text.numbers(random, &[CHANNELS]),
         };

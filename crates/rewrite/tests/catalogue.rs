@@ -29,10 +29,10 @@ The report of a compilation (`report.json`) says what each rule did. [writing-ru
 rule.
 ";
 
-/// Stands above the rules that tables switch on.
+/// The heading of the rules that tables switch on.
 const OF_TARGETS: &str = "\n# Rules that a target's table switches on\n";
 
-/// The set in front of whose rules is that of a word.
+/// The set of rules whose first rule is the one that `word` switches on.
 fn of_word(word: FloatRule) -> RuleSet {
     let set = on_grids(&[word]);
     if set.rules().next().is_some() {
@@ -41,10 +41,10 @@ fn of_word(word: FloatRule) -> RuleSet {
     of_target(&[word])
 }
 
-/// Stands above the rules for the Q/DQ file.
+/// The heading of the rules for the Q/DQ file.
 const OF_RUNTIMES: &str = "\n# Rules for the Q/DQ file\n";
 
-/// The rules that no table need name, and the sets of those that one must.
+/// The rules that are always used, and for each rule that a table has to switch on, its set.
 fn both() -> (RuleSet, Vec<RuleSet>) {
     (canonical(), FloatRule::ALL.iter().map(|&word| of_word(word)).collect())
 }

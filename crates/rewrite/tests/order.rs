@@ -10,7 +10,8 @@ use std::fmt::Write;
 use strait_core::{Attribute, Module, NodeId, ValueId};
 use strait_rewrite::canonical;
 
-/// A graph without its names: nodes numbered as they are met from the outputs up, and the constants in that order.
+/// A graph without its names. Nodes are numbered in the order in which they are met on the way from the outputs up, and
+/// constants have the same order.
 #[derive(Default)]
 struct Plain {
     text: String,

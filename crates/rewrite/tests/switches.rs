@@ -19,7 +19,7 @@ data @w: f32[1,1,1,1] = inline [3.0]
 data @one: f32[1] = inline [1.0]
 ";
 
-/// The terms that are left, and the log.
+/// Rewrites the model. Returns the terms of the remaining nodes, and the log of the rewrite.
 fn rewritten(switches: &Switches) -> (Vec<Term>, Rewritten) {
     let mut module: Module = parse(MODEL).unwrap();
     let main = module.main;

@@ -22,7 +22,7 @@ Examples:
 pub(crate) struct Eval {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Samples, stored like those of the calibration
+    /// Samples, stored like calibration samples
     #[arg(long, value_name = "PATH", required_unless_present = "evaluation")]
     pub(crate) data: Option<PathBuf>,
     /// A configuration whose [evaluation] names samples, labels and metrics; --data and --labels override it

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use strait_driver::limits::{self, Limits, Operations};
 
-/// Options about the machine. None of them changes a bit of any result.
+/// Options about the machine. Results do not depend on them.
 #[derive(Debug, Args)]
 pub(crate) struct Machine {
     /// Number of threads, at most 256; fewer if the system does not allow more [default: as many as the machine has]

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Exit {
 /// Makes a file of statistics. Returns the phases, too.
 fn calibrated(arguments: &Calibrate) -> Result<(Calibrated, Vec<Phase>), Stop> {
     super::in_session(&arguments.machine, |session| {
-        // The parser has made sure that a file is given, unless a subcommand follows.
+        // The parser of arguments has checked that a file is given if there is no subcommand.
         let file = arguments.file.as_deref().unwrap_or(Path::new(""));
         let loaded = recognise::load(file, &arguments.instead.overrides())?;
         let made = pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), &session)?;

@@ -61,7 +61,7 @@ fn loaded(arguments: &Compile) -> Result<Loaded, Diagnostics> {
     }
 }
 
-/// The keys that the command line sets. `--set` comes last, so it overrides the other arguments.
+/// The keys of the configuration that arguments set. `--set` comes last, so it overrides the other arguments.
 fn overrides(arguments: &Compile) -> Vec<Override> {
     let targets = (!arguments.target.is_empty()).then(|| Override::targets(arguments.target.clone()));
     let out = arguments.out.as_ref().map(Override::output);

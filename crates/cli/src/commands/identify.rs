@@ -33,7 +33,7 @@ fn identified(arguments: &Identify) -> Result<Vec<Answer>, Stop> {
         .collect()
 }
 
-/// The error for vectors that cannot be used, in the same form as other errors about files.
+/// The error for recorded vectors that cannot be used. It has the same form as other errors about files.
 pub(crate) fn wrong(error: &VectorsError) -> Stop {
     let array = error
         .array

@@ -48,7 +48,7 @@ fn in_session<T>(machine: &Machine, work: impl FnOnce(Session<'_>) -> Result<T, 
     work(session.with_limits(machine.limits()))
 }
 
-/// The instruction set that `--isa` or `STRAIT_ISA` asks for; or else the best one that the machine has.
+/// The instruction set that `--isa` or `STRAIT_ISA` names, or else the best one that the machine has.
 fn context(machine: &Machine) -> Result<Context, Stop> {
     let asked = machine.isa.clone().or_else(|| std::env::var("STRAIT_ISA").ok());
     let Some(asked) = asked.filter(|asked| !asked.is_empty()) else {

@@ -81,7 +81,8 @@ fn four_arguments_are_enough_to_compile() {
     let output = compile(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(Path::new(&bench.path("build/generic-int8/manifest.json")).is_file());
-    // A second target can be compiled next to the first. A wrong key is shown at the place where it was given.
+    // A second target can be compiled next to the first. The error for a wrong key shows the argument that contains the
+    // key.
     assert_eq!(compile(&["--target", "sima"]).status.code(), Some(0));
     assert!(Path::new(&bench.path("build/sima/manifest.json")).is_file());
     let output = compile(&["--set", "calibration.sample=3"]);
@@ -120,7 +121,7 @@ fn a_model_given_as_a_configuration_is_told_how_it_is_compiled() {
     }
 }
 
-/// Without this check, `eval` would compare the artifact with a different model of the same shape and say nothing.
+/// Without this check, `eval` would compare the artifact with a different model of the same shape without a warning.
 #[test]
 fn an_artifact_is_held_against_the_model_that_it_was_made_from() {
     let bench = Bench::new();

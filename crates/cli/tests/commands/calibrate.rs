@@ -4,7 +4,7 @@ use std::{fs, process::Output};
 
 use super::{Bench, repository, strait, text};
 
-/// A rule with an observer that needs statistics of its own.
+/// A rule with an observer that needs additional statistics.
 const ISOTONE: &str = "quantize.rule=[{ tensors=['logits'], observer='isotone' }]";
 
 impl Bench {

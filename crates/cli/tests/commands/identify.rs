@@ -11,7 +11,7 @@ fn vectors(bench: &Bench) -> String {
     vectors_with(bench, &[])
 }
 
-/// Writes the same vectors as `vectors`, with other outputs at the given positions.
+/// Writes the same vectors as `vectors`, except that the outputs at the positions in `wrong` are replaced.
 fn vectors_with(bench: &Bench, wrong: &[(usize, i8)]) -> String {
     let sums: Vec<i32> = (-2000..2000).collect();
     let numbers: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();

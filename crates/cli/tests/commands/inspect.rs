@@ -94,8 +94,8 @@ fn the_quantization_of_each_operand_is_shown_with_where_its_grid_comes_from() {
         (&at("operand 1")["origin"], &at("operand 2")["origin"]),
         (&"observed".into(), &"derived".into())
     );
-    // The weights have one scale for each of the sixteen channels. The scales of a bias follow from the others and are
-    // not stored.
+    // The weights have one scale for each of the sixteen channels. The scales of a bias are the products of the scales
+    // of operand and weights, and are not stored.
     assert!(at("operand 1")["scale"].as_array().unwrap().len() > 1);
     assert!(at("operand 2").get("scale").is_none());
     let table = text(&run(&["inspect", &artifact, "--quant"]).stdout);

@@ -93,7 +93,8 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
     };
     let (code, stderr) = compile("layers = [\"/classifier/Gemm\"]\nrun = \"integer\"");
     assert_eq!(code, Some(0), "{stderr}");
-    // No multiplier can scale the accumulators to such a fine grid. This is only noticed when the layer is lowered.
+    // No multiplier can scale the accumulators to such a fine grid. The compiler finds this only when it lowers the
+    // layer.
     let tiny = "layers = [\"/classifier/Gemm\"]\nrange = [-1e-30, 1e-30]";
     let (code, stderr) = compile(tiny);
     assert_eq!(code, Some(0), "{stderr}");
@@ -113,7 +114,7 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
 fn data_that_is_hardly_meant_is_warned_of() {
     let bench = Bench::new();
     let labels = fs::read(digits("eval_y.npy")).unwrap();
-    // Rotate the last 640 labels (one or more bytes each), so that each image has the label of another.
+    // Rotate the last 640 labels (one or more bytes each), so that each of these images has the label of another image.
     let width = (labels.len() - 128) / 640;
     let mut shifted = labels.clone();
     shifted[128..].rotate_right(width);
@@ -292,8 +293,8 @@ fn the_nine_lines_of_the_readme_compile_a_model_whose_batch_is_free() {
         serde_json::json!([1, 1, 8, 8])
     );
 
-    // With the dimension bound to a size, nothing is assumed and there is no note. The same holds for another batch
-    // size.
+    // If the configuration sets the batch size, nothing is assumed, and there is no note. The same holds for a batch
+    // size other than 1.
     let bound = strait()
         .current_dir(bench.path("."))
         .args(["compile", &config, "--set", "model.bind.N=1"])
@@ -435,15 +436,15 @@ fn a_fusion_that_is_refused_can_be_an_error_and_what_no_row_is_for_is_none() {
         assert!(message.contains(expected), "{expected}: {message}");
     }
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
-    // Two additions are not fused: the operands of one are already codes, and the operand of the other is already
-    // fused.
+    // Two additions are not fused: the operands of one are already codes, and the operand of the other is already part
+    // of another fusion.
     let output = bench.compile(&["--target", "sima", "--set", "fusion.refused='error'"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     for expected in ["not fused: 2 requantizations", "[chain]", "[type]"] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
-    // The operands are shifted, and the table has no row for this.
+    // The operands of the addition are shifted, and the table has no fusion row for this.
     let output = bench.compile(&["--set", "fusion.refused='error'"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("[no-row]"));

@@ -1,4 +1,4 @@
-//! A compiled artifact of the digits model, for tests that damage it.
+//! Gives tests a copy of a compiled artifact of the digits model, which they can damage.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -8,7 +8,7 @@ use strait_core::{Attribute, Elem, ReasonCode, Term};
 use strait_plugin_host::{Library, Patience, register};
 use strait_target::{Candidate, Operand, Options, Registry, Target, TargetError};
 
-/// Opens a target of the test plugin, built with `admits`.
+/// Builds the test plugin with the function `admits`, and opens its target.
 fn target(folder: &Path, name: &str, definitions: &[&str]) -> Arc<dyn Target> {
     let definitions = [&["ADMITS=1"], definitions].concat();
     let path = build(folder, name, TABLE, &definitions);
@@ -105,7 +105,7 @@ fn a_library_that_goes_wrong_about_a_node_is_an_error_with_its_name() {
             "{fault}: {error}"
         );
         assert!(start.elapsed() < Duration::from_secs(20));
-        // The next question starts a new worker.
+        // The next call starts a new worker.
         assert_eq!(target.refusals(&[node("fine")]), Ok(vec![None]), "{fault}");
     }
     let spelled = target(folder.path(), "spelled", &["REASON=\"Too Odd\""]);

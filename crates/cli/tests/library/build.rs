@@ -36,7 +36,8 @@ pub(crate) fn build(folder: &Path, name: &str, table: &str, definitions: &[&str]
     of(folder, name, "plugin.c", table, definitions)
 }
 
-/// Builds a plugin that runs the given C code at each of the given places.
+/// Builds a plugin into which C code is inserted. Each entry of `places` is the name of a place in the plugin, and the
+/// code that runs there.
 pub(crate) fn hostile(folder: &Path, name: &str, table: &str, places: &[(&str, &str)]) -> PathBuf {
     let definitions: Vec<String> = places.iter().map(|(place, what)| format!("{place}={what}")).collect();
     let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();

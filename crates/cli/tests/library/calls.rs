@@ -140,7 +140,7 @@ fn a_library_that_takes_accumulators_of_one_width_leaves_the_other_to_the_form()
     let Some(folder) = workshop() else { return };
     let form = shift(0, Rounding::HalfEven);
     for (bits, off) in [(32, [1, 0]), (64, [0, 1])] {
-        // The plugin returns 8 instead of 7, so the test sees that the library's own code ran.
+        // The plugin returns 8 instead of 7. This shows that the library's own code ran.
         let definitions = [format!("ONLY_BITS={bits}"), "IN_REQUANTIZE=OFF_BY_ONE".to_owned()];
         let path = build(
             folder.path(),
@@ -184,7 +184,7 @@ fn each_way_to_fail_is_an_error_with_the_plugins_name_and_the_next_call_has_a_ne
             &[&format!("IN_REQUANTIZE={fault}")],
         );
         let target = target(load(&path, None).unwrap());
-        // A call with one accumulator succeeds.
+        // A call with a single accumulator succeeds, and a call with two fails.
         let own = target.own_loops(&form, None).unwrap().unwrap();
         let error = codes(own.as_ref(), 1, &[1, 2]).unwrap_err();
         assert!(

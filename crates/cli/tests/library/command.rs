@@ -4,7 +4,7 @@ use crate::build::repository;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The target table `acme-npu2` of the repository, a chip without code.
+/// The target table `acme-npu2` of the repository. The target has no code of its own.
 pub(crate) const CHIP: &str = include_str!("../../../../configs/targets/acme-npu2.toml");
 
 /// Writes a configuration of the digits model for `acme-npu2` with these further lines; returns its path.
@@ -35,7 +35,7 @@ pub(crate) fn fails(arguments: &[&str], code: i32) -> String {
     let out = strait(arguments);
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert_eq!(out.status.code(), Some(code), "{arguments:?}: {said}");
-    // The program wraps its lines at the width of the terminal; undo that.
+    // The program wraps lines at the width of the terminal. Here the lines are joined again.
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

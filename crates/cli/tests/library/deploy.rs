@@ -135,7 +135,8 @@ fn the_files_of_a_library_are_those_of_the_artifact() {
     build(folder, "acme", &chip, &[]);
     let plugin = "[[plugin]]\npath = \"libacme.so\"\n[trust]\nunpinned = \"allow\"\n";
     done(&["compile", text(&configuration(folder, "whole", "", plugin))]);
-    // The plugin sums the sizes of the IR bytes and tensors that it is given. The artifact contains both, so compare.
+    // The plugin sums the sizes of the IR bytes and tensors that it is given. The artifact contains both, so the sum
+    // can be compared.
     let of = |file: &str| std::fs::read(folder.join("whole").join(file)).unwrap();
     let total = u64::from_ne_bytes(of("files/total").try_into().unwrap());
     let artifact = Artifact::open(&folder.join("whole")).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the vendor examples. They are workspaces of their own and are built from outside, as a vendor would build
-//! them. The same target, written in three ways, has to give the same bytes.
+//! Tests of the vendor examples. Each example is a workspace of its own and is built from outside of Strait's
+//! workspace, as a vendor would build it. The same target, written in three ways, has to give the same bytes.
 
 use crate::build::{load, repository, workshop};
 use crate::outside::{Compiler, built, done, tree};
@@ -104,7 +104,7 @@ fn compile(registry: Registry, folder: &Path, name: &str, lines: &str) -> PathBu
     folder.join(name)
 }
 
-/// A registry with the target of a library.
+/// A registry that contains only the target of a library.
 fn plugged(library: &Path) -> Registry {
     let mut registry = Registry::default();
     register(&mut registry, Arc::new(load(library, None).unwrap())).unwrap();
@@ -121,7 +121,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     let known = done(Command::new(&program).args(["targets", "acme-edge"]));
     assert!(known.contains("acme-edge 1.2.0"), "{known}");
 
-    // A target without code cannot emit a package. Without that line of the table it is the same target.
+    // A target without code cannot emit a package. Without the line `emit`, the table describes the same target.
     let table = std::fs::read_to_string(repository("examples/vendor-rust/chip/target.toml")).unwrap();
     let (before, rest) = table.split_once("emit ").unwrap();
     let alone = format!("{before}{}", rest.split_once('\n').unwrap().1);
@@ -143,7 +143,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     for way in &ways[1..] {
         assert!(of(way, "model.strait") == model, "{}", way.display());
     }
-    // The program and both libraries write the same files. The listing is that of the compiled model.
+    // The program and both libraries write the same files. One file is a listing of the compiled model.
     let listing = String::from_utf8(of(&ways[1], "edge.txt")).unwrap();
     for part in ["quantize ", "\nconv ", " sc ", "\n  out i8 ", " @0+"] {
         assert!(listing.contains(part), "{listing}");
@@ -183,7 +183,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         known.contains("acme-edge 1.2.0") && known.contains(", 0 failed, "),
         "{known}"
     );
-    // These options are read by the code only. With one of them, the code refuses layers.
+    // Only the target's code reads these options. One of them makes the code refuse layers.
     let program_of = configuration(folder, "short-program", OPTIONS);
     done(Command::new(&program).arg("compile").arg(program_of));
     let ways = [
@@ -217,8 +217,8 @@ fn named(folder: &Path, name: &str, library: &Path, lines: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Compares the library's own arithmetic with a form: around zero, at the ends of the type, and on values spread over
-/// all of it.
+/// Compares the library's own arithmetic with a form, for accumulators around zero, at the ends of their type, and
+/// spread over the whole type.
 fn held(library: &Path, target: &dyn Target, form: &Requantization) {
     let spread = (0..4096).map(|i: i64| (i * 1_048_573 - (1 << 31)) as i32);
     let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX];

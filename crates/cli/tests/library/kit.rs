@@ -113,7 +113,7 @@ fn a_library_that_writes_past_its_room_or_trusts_what_it_is_given_is_found() {
             .contains("requantize without a tile: the plugin acme-npu 1.2.0: requantize crashed: signal 11"),
         "{trusting}"
     );
-    // Its results are right all the same.
+    // The results of this library are right nevertheless.
     assert!(found.iter().all(|(group, _)| *group != Group::Semantics), "{trusting}");
 }
 
@@ -136,8 +136,8 @@ fn each_mistake_in_what_a_library_computes_fails_at_its_own_line() {
         );
         let found = failed(&kit);
         assert!(found.contains(&line), "{mistake}: {kit}");
-        // A shift that is off by one is wrong for almost every accumulator. The other mistakes are each wrong in one
-        // way only.
+        // A shift that is off by one is wrong for almost every accumulator. Each of the other mistakes shows at one
+        // line only.
         if mistake != "SHIFT" {
             assert!(
                 found.iter().all(|of| *of == line || of.0 == Group::Interface),

@@ -1,4 +1,4 @@
-//! Workers end when their host ends, together with every process that they started.
+//! Tests that workers end when their host ends, together with every process that they started.
 
 use crate::build::{TABLE, build, load, workshop};
 use crate::command::{CHIP, configuration, text};

@@ -69,14 +69,14 @@ fn a_worker_that_used_up_a_limit_is_told_which() {
     }
 }
 
-/// The plugin reports what it reads about its own process, and the test looks at this message.
+/// The plugin puts what it reads about its own process into an error message, and the test checks this message.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_worker_and_what_it_executes_have_no_more_rights_and_write_no_cores() {
     if workshop().is_none() {
         return;
     }
-    // Read from `/proc` and from the system's own list of limits.
+    // The plugin reads its rights from `/proc`, and its limits from the system.
     let what = "char text[4096]; FILE *status = fopen(\"/proc/self/status\", \"r\"); \
                 while (fgets(text, sizeof text, status)) { if (strncmp(text, \"NoNewPrivs:\\t1\", 13) == 0) \
                 { FILE *limits = fopen(\"/proc/self/limits\", \"r\"); \

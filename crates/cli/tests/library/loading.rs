@@ -46,7 +46,7 @@ fn each_library_that_cannot_be_taken_says_why() {
         (absent, None, "it cannot be read"),
         (text, None, "it is not a shared library"),
         (folder.to_owned(), None, "it is not a shared library"),
-        // The machine type is checked before the digest.
+        // The processor type for which a library was built is checked before the digest.
         (
             foreign,
             Some(zeros.as_str()),

@@ -55,7 +55,8 @@ const FURTHER: &[(&str, u32, Lines)] = &[
     ("ZERO_POINT", 8, VALUES),
     ("TIES", 8, &["ties"]),
     ("ADDEND", 8, VALUES),
-    // With 8 bits the result is right for all shifts of the table, so only 32 bits are tried.
+    // With 8 bits, this fault would not show: the result is right for all shifts of the table. So only 32 bits are
+    // tried.
     ("DOUBLE", 32, &["thresholds and their predecessors"]),
     ("SINGLE", 8, VALUES),
     ("OVERFLOWS", 32, VALUES),
@@ -106,7 +107,7 @@ const FURTHER: &[(&str, u32, Lines)] = &[
     ("BLOCKS", 8, TRACES),
     ("MOVES", 8, TRACES),
     ("MASKS", 8, TRACES),
-    // The fault happens at one particular call. Which kit line makes this call does not matter.
+    // These faults happen at one particular call, and any line of the kit may make this call.
     ("EXITS", 8, ENDS),
     ("ABORTS", 8, ENDS),
     ("CRASHES", 8, PANICS),
@@ -295,7 +296,7 @@ fn a_table_that_is_another_one_in_another_process_is_the_librarys_fault() {
         lines: &[],
     };
     let library = load_with(&build(folder.path(), &changing), Duration::from_secs(20)).unwrap();
-    // The fault depends on the process number, and a new thread uses up a number too.
+    // The fault depends on the process id, and starting a thread also uses up an id.
     let refused = (0..8).find_map(|at| {
         (0..at % 2).for_each(|_| std::thread::spawn(|| {}).join().unwrap());
         library.again().err()

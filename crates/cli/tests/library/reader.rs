@@ -57,7 +57,7 @@ fn shown(program: &Path, what: &str, bytes: &[u8], folder: &Path) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-// ---- the same text, made from the module that Rust reads ----
+// ---- Prints the module that the Rust reader reads, in the same form as the C program ----
 
 struct Shown<'a> {
     module: &'a Module,
@@ -200,7 +200,7 @@ impl Shown<'_> {
     }
 }
 
-/// Prints a module that was read from bytes. Its ids are therefore the numbers in these bytes.
+/// Prints a module that was read from bytes. Its ids have to be the numbers in these bytes.
 fn text(module: &Module) -> String {
     let text = format!("main {}\n", module.main.index());
     let mut shown = Shown { module, text };
@@ -329,7 +329,7 @@ fn cut_and_changed_bytes_are_refused_or_read_and_never_left() {
         for (answer, change) in answers.iter().zip([0x01, 0x80, 0xff]) {
             let mut changed = ir.clone();
             changed[at] ^= change;
-            // The C reader checks less than Rust does. It does not check forms and shapes.
+            // The C reader checks less than the Rust reader: it does not check forms and shapes.
             let by_rust = read(&changed).is_some();
             assert!(
                 !by_rust || *answer == b'0',

@@ -1,4 +1,5 @@
-//! Tests with plugins that misbehave: the host ends with the right error, and no process or file of them is left.
+//! Tests with plugins that misbehave: the host ends with the right error, and no process and no file of the plugin is
+//! left.
 
 #![cfg(target_os = "linux")]
 
@@ -166,7 +167,8 @@ fn a_plugin_that_changes_its_process_changes_nothing_of_the_artifact() {
 fn a_constructor_that_hangs_and_what_it_daemonised_end_with_a_host_that_is_killed() {
     let Some(folder) = workshop() else { return };
     let folder = folder.path();
-    // The plugin joins the supervisor's process group, ignores every signal it can ignore, and holds the loader's lock.
+    // The plugin joins the process group of its supervisor, ignores every signal that can be ignored, and holds the
+    // lock of the dynamic loader.
     let what = "daemonise(); signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN); setpgid(0, getpgid(getppid())); ";
     let hang = configured(
         folder,

@@ -7,8 +7,8 @@ use strait_document::KeyPath;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {message}")]
 pub struct RuleError {
-    /// The key with the error, as it is written in a configuration. For example, `quantize.rule[2].layers[0]` belongs
-    /// to the rule at position 2.
+    /// The key with the error, as it is written in a configuration. For example, `quantize.rule[2].layers[0]` is the
+    /// first entry of `layers` in the rule with index 2.
     pub key: KeyPath,
     /// The code by which programs recognise the error.
     pub code: &'static str,

@@ -9,8 +9,8 @@ use strait_document::Glob;
 
 use super::{Pattern, Rule, RuleError, keys::rule_place};
 
-/// The layers of a model before rewriting, by their source names. Each entry says which layers the layer reads, and the
-/// layer's position in the order of the graph.
+/// The layers of a model before rewriting, by their source names. For each layer, this type stores the layers whose
+/// results it reads, and its position in the order of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Layers(BTreeMap<Symbol, Layer>);
 
@@ -18,7 +18,7 @@ pub struct Layers(BTreeMap<Symbol, Layer>);
 struct Layer {
     /// The position of the layer's last node in topological order.
     rank: usize,
-    /// The layers that make what the layer reads. `None` stands for an input of the graph.
+    /// The layers that make the operands of this layer. `None` stands for an input of the graph.
     reads: BTreeSet<Option<Symbol>>,
 }
 
@@ -61,9 +61,9 @@ impl Layers {
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if a node still has the given part of one of its layers. A layer may consist of several nodes, for example
-    /// one node between two transposes: then the first node reads the layer's operand, and the last node makes its
-    /// result.
+    /// True if the operands or the result (`part`) of the layer `source` still exist as the operands or the result of
+    /// `node`. A layer may consist of several nodes, for example one node between two transposes: then the first node
+    /// reads the layer's operand, and the last node makes its result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {
@@ -169,7 +169,7 @@ fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a
     node
 }
 
-/// True if the result of a node is used outside of the layer. Nodes of the layer may move the result first.
+/// True if the result of a node is used outside of the layer, directly or after nodes of the layer that only move data.
 fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut open = node.outputs.to_vec();
     let mut stays = false;

@@ -1,4 +1,5 @@
-//! The keys that rules can set, in one table. Also combines several rules for the same thing: the later rule wins.
+//! The keys that rules can set, in one table. Also combines several rules for the same layer, operand or tensor: the
+//! later rule wins.
 
 use strait_document::KeyPath;
 use strait_target::spec::{Integer, ObserverOptions};
@@ -11,7 +12,7 @@ pub struct RuleKey {
     pub name: &'static str,
     /// What the key applies to.
     pub of: Of,
-    /// What a layer or tensor must have for the key to have any effect.
+    /// What is required of a layer or tensor so that the key has an effect on it.
     pub(super) need: Option<Need>,
     is_given: fn(&Rule) -> bool,
     /// Copies the key's value from a later rule.
@@ -25,24 +26,24 @@ pub enum Of {
     Layers,
     /// The key applies to the weights of layers.
     Weights,
-    /// The key applies to the activations on which layers compute, and to tensors in the form in which layers make
-    /// them.
+    /// The key applies to the activations on which layers compute, and to tensors as layers store them.
     Activations,
-    /// The key applies to results of layers, to tensors and to operands.
+    /// The key applies to the ranges of layers' results, tensors and operands.
     Ranges,
 }
 
-/// What a layer or tensor must have for a key to have any effect.
+/// What is required of a layer or tensor so that a key has an effect on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Weights,
     /// The layer must have operands or results that may share a grid.
     Sharing,
-    /// The target must compute the layer's op, or the layer must have weights, which can be quantized weight-only.
+    /// The target must support the layer's op, or the layer must have weights, so that it can be weight-only.
     Types,
     /// The layer must compute on activations that are quantized to codes.
     Codes,
-    /// The layer must compute on codes or stand next to a layer that does, so that some of its values have a grid.
+    /// The layer must compute on codes, or a layer that reads its result or makes its operand must compute on codes.
+    /// Then some of its values have a grid.
     Grid,
 }
 
@@ -142,13 +143,12 @@ impl Rule {
         !self.operands.is_empty() || !self.results.is_empty()
     }
 
-    /// True if the rule sets where the ranges of results or operands come from.
+    /// True if the rule sets a range, an observer or settings of an observer.
     pub fn ranges(&self) -> bool {
         self.range.is_some() || self.observer.is_some() || self.observer_options.is_given()
     }
 
-    /// Overwrites every key that `later` sets. The reason is taken over together with the key that says where the
-    /// layers run.
+    /// Overwrites every key that `later` sets. The key `reason` is taken over only together with the key `run`.
     fn overlay(&mut self, later: &Rule) {
         if later.run.is_some() {
             self.reason.clone_from(&later.reason);
@@ -162,7 +162,7 @@ impl Rule {
 }
 
 impl Quantize {
-    /// The combination of the rules at the positions `matched`, as one rule. The positions are in rising order.
+    /// Combines the rules with the indices `matched` into one rule. The indices are in ascending order.
     pub fn together<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Rule {
         let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
         rules.fold(Rule::default(), |mut together, rule| {
@@ -171,7 +171,7 @@ impl Quantize {
         })
     }
 
-    /// The position of the last rule in `matched` that sets a key.
+    /// The index of the last rule in `matched` that sets a key.
     pub fn last(&self, matched: &[usize], key: &RuleKey) -> Option<usize> {
         let sets = |index: &usize| self.rule.get(*index).is_some_and(|rule| key.is_given(rule));
         matched.iter().copied().rfind(sets)
@@ -185,15 +185,15 @@ impl Quantize {
         (run == Run::Float).then_some(index)
     }
 
-    /// The path of a key: in the last rule of `matched` that sets it, or else in `[quantize]`. The positions are in
-    /// rising order.
+    /// The path of a key: in the last rule of `matched` that sets the key, or in `[quantize]` if none sets it. The
+    /// indices in `matched` are in ascending order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)
     }
 
-    /// The type of a layer's weights. If a rule makes the layer run in float, only this rule and later ones count,
-    /// because earlier rules have chosen the type for a layer in integers.
+    /// The type of a layer's weights. If a rule makes the layer run in float, only this rule and later ones are
+    /// considered, because earlier rules chose the type for a layer that computes in integers.
     pub(super) fn weight_type(&self, matched: &[usize]) -> Option<Integer> {
         let first = self.in_float(matched).unwrap_or(0);
         let meant = matched.iter().filter(|&&index| index >= first);

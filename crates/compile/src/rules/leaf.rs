@@ -1,4 +1,4 @@
-//! Types for the values of keys, if such a value is more than a number or a word.
+//! Types for the values of keys that are more than a number or a word.
 
 use serde::{Deserialize, Serialize};
 use strait_document::Glob;
@@ -37,7 +37,7 @@ impl Range {
     }
 }
 
-/// The JSON schema of the types in this file.
+/// The JSON schemas of the types in this file.
 #[cfg(feature = "schema")]
 pub(super) mod schema {
     use std::borrow::Cow;
@@ -48,10 +48,11 @@ pub(super) mod schema {
 
     use super::{Pattern, Range};
 
-    /// The words for a type of codes. Codes of weights and activations have up to 16 bits.
+    /// The schema of a key for a type of codes: it lists the names of the types. Codes of weights and activations have
+    /// up to 16 bits.
     pub(crate) struct CodesWord;
 
-    /// The words for a type of activations: a type of codes, or `float32`.
+    /// The schema of a key for a type of activations: it lists the names of the types of codes, and `float32`.
     pub(crate) struct ActivationWord;
 
     fn types(generator: &mut SchemaGenerator, has_float: bool) -> Schema {

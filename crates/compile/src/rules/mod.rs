@@ -6,7 +6,7 @@
 //! - [`settings`] combines the rules for each layer, where later rules win, checks them against the target's table, and
 //!   makes [`Settings`](crate::Settings).
 //!
-//! Each error is a [`RuleError`] and names the key.
+//! Each error is a [`RuleError`] and names the key with the error.
 
 mod check;
 mod consistent;
@@ -45,10 +45,10 @@ pub use strait_quantize::annotate::Unfit;
 pub struct Rules {
     /// The settings for all layers, and rules for single layers.
     pub quantize: Quantize,
-    /// The observer that makes ranges, unless a rule names another one. If it is absent, it is the one of the target's
-    /// table.
+    /// The observer that finds ranges, unless a rule names another one. If it is absent, the observer of the target's
+    /// table is used.
     pub observer: Option<Observer>,
-    /// Settings of the observer, unless a rule sets others.
+    /// Settings of the observer. A rule may set others.
     pub observer_options: ObserverOptions,
     /// The ranges of the model's inputs, by name.
     pub inputs: BTreeMap<String, Range>,

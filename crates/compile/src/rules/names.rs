@@ -1,6 +1,6 @@
 //! Matches the patterns of rules with the names in a model, and suggests similar names if a pattern matches nothing.
-//! Layers are chosen by their source names. The name of a layer that was folded into another layer finds that other
-//! layer. Patterns for operators are matched with the terms of the canonical graph. They ignore letter case and
+//! Layers are chosen by their source names. If a layer was folded into another layer, its name chooses that other
+//! layer. Patterns for operators are compared with the terms of the canonical graph. They ignore letter case and
 //! underscores, so that `GlobalAveragePool` matches `global_average_pool`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,11 +10,11 @@ use strait_document::{Glob, KeyPath, nearest};
 
 use super::{Between, Pattern, Rule, RuleError, keys::rule_place};
 
-/// The number of names that an error lists.
+/// An error lists at most this many names.
 const MOST_NAMES: usize = 3;
 
-/// The number of errors that suggest similar names. Finding such names takes long in a large model, and nobody reads
-/// more.
+/// At most this many errors suggest similar names. Finding such names takes long in a large model, and nobody reads so
+/// many errors.
 pub(super) const MOST_NEAR: usize = 20;
 
 /// One error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list at
@@ -99,8 +99,8 @@ impl<'a> Names<'a> {
         matching(&self.tensors, patterns)
     }
 
-    /// Every node on a path from a node that `from` matches to a node that `to` matches. Both of these nodes are
-    /// included.
+    /// Every node on a path from a node that `from` matches to a node that `to` matches. The first and the last node of
+    /// the path are included.
     fn between(&self, between: &Between) -> BTreeSet<NodeId> {
         let graph = self.graph;
         let start = |patterns: &[Pattern]| matching(&self.layers, patterns).into_iter().collect();

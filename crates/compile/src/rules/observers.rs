@@ -1,5 +1,5 @@
-//! Finds the statistics that the observers in rules need, and errors for observers that cannot be used where they are
-//! chosen.
+//! Finds the statistics that the observers in rules need, and makes an error for each observer that cannot be used
+//! where a rule chooses it.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result
     found.or(requests)
 }
 
-/// The error if the default observer cannot be used for activations. It is used for all activations without a rule.
+/// The error if the default observer, which is used for all activations without a rule, cannot be used for activations.
 fn default_refused(rules: &Rules) -> Option<RuleError> {
     let observer = rules.observer?;
     let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;

@@ -12,12 +12,13 @@ use super::{Rule, RuleError, keys::rule_place, selection::weighs};
 pub(super) struct Ports {
     pub(super) operands: Vec<(NodeId, usize)>,
     pub(super) results: Vec<ValueId>,
-    /// Errors for positions that no layer has, or at which there is nothing that a rule could set.
+    /// Errors for positions that no layer has, or whose operand or result cannot be set by a rule.
     pub(super) errors: Vec<RuleError>,
 }
 
 /// Finds the operands and results that a rule chooses. Operands are searched for in the first list of layers, results
-/// in the second. If the rule matches several layers, it is enough that some of them have the position.
+/// in the second. If the rule matches several layers, it is enough that one of them has an operand or result at a
+/// position.
 pub(super) fn ports(
     module: &Module,
     (index, rule): (usize, &Rule),
@@ -43,7 +44,8 @@ pub(super) fn ports(
     found
 }
 
-/// Adds everything in `tried` that is not an error to `found`. If there are only errors, adds the first error.
+/// Adds everything in `tried` that is not an error to `found`. If everything is an error, adds the first one to
+/// `errors`.
 fn any<T>(tried: impl Iterator<Item = Result<T, RuleError>>, found: &mut Vec<T>, errors: &mut Vec<RuleError>) {
     let (fit, unfit): (Vec<_>, Vec<_>) = tried.partition(Result::is_ok);
     if fit.is_empty() {

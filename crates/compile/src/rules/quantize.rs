@@ -18,13 +18,13 @@ use super::leaf::{Pattern, Range};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Quantize {
-    /// How weights are quantized. Absent keys have the target's default.
+    /// How weights are quantized. Keys that are not set have the target's default.
     pub weights: Weights,
-    /// How activations are quantized. Absent keys have the target's default.
+    /// How activations are quantized. Keys that are not set have the target's default.
     pub activations: Activations,
-    /// Which operands and results of a layer share a grid. Absent keys have the target's default.
+    /// Which operands and results of a layer share a grid. Keys that are not set have the target's default.
     pub alignment: Alignment,
-    /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
+    /// What to do with grids of a quantized model that the target cannot use. Default: `"keep"`.
     pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
     pub rule: Vec<Rule>,
@@ -59,14 +59,14 @@ pub struct Weights {
     /// Which weights share a scale. The target has to support this for the type of the weights. In `[quantize]` the key applies
     /// to the layers whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
-    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
-    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, a rule with this key is an error. With the
-    /// key in `[quantize]`, the layer then has a scale for each channel instead.
+    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Default: the target's
+    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, a rule with this key is an error. With
+    /// the key in `[quantize]`, the layer then has a scale for each channel instead.
     pub block: Option<NonZeroU32>,
-    /// The observer that determines a range for each scale from the weights. Absent: `"minmax"`.
+    /// The observer that determines a range for each scale from the weights. Default: `"minmax"`.
     pub observer: Option<Observer>,
     /// What to do if the bias of a channel, divided by the scale of the accumulator, does not fit its integer type, or if the
-    /// scale of the channel's weights is too small. Absent: `"coarser"`.
+    /// scale of the channel's weights is too small. Default: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
@@ -102,22 +102,23 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// For functions such as ReLU that become a clamp in the requantization of the layer before them.
+    /// The alignment of functions such as ReLU, which become a clamp in the requantization of the layer before them.
     pub activation: Option<Align>,
-    /// For additions and subtractions.
+    /// The alignment of additions and subtractions.
     pub elementwise: Option<Align>,
-    /// For concatenations.
+    /// The alignment of concatenations.
     pub concat: Option<Align>,
-    /// For average pools and means.
+    /// The alignment of average pools and means.
     pub pooling: Option<Align>,
-    /// For resizes.
+    /// The alignment of resizes.
     pub resize: Option<Align>,
-    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
-    /// always has the same grid for its operand and its result. This key then decides which of the two determines the grid.
+    /// The alignment of other ops that the target's table lists as passive. An op that only moves codes, such as a transpose
+    /// or a maximum, always has the same grid for its operand and its result. This key then decides which of the two
+    /// determines the grid.
     pub passive: Option<Align>,
     /// If true, and all readers of a result use the same grid, the result is computed on that grid and rounded once. If false,
-    /// the result has a grid from its own range, and readers with another grid requantize it, as far as the target can
-    /// requantize codes.
+    /// the result has a grid that is made from its own range, and readers with another grid requantize the result, if the
+    /// target can requantize codes.
     pub simplify: Option<bool>,
     /// If true, and an operand was aligned to a grid, all other readers of this operand have to use the same grid. The report
     /// names these readers. If false, the other readers use the grid on which the operand was computed, and the operand is
@@ -143,7 +144,7 @@ pub struct Alignment {
 pub struct Rule {
     /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
-    /// The ids of the targets to which the rule applies. Empty: all.
+    /// The ids of the targets to which the rule applies. Default: all targets.
     pub target: Vec<String>,
     /// Source names of layers.
     pub layers: Vec<Pattern>,
@@ -153,12 +154,12 @@ pub struct Rule {
     /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
     /// `"dense_conv"`.
     pub op: Vec<Pattern>,
-    /// Selects all layers on any path from one layer to another, including both.
+    /// Selects all layers on any path from one layer to another, including these two layers.
     pub between: Option<Between>,
     /// The rule applies only to these operands of the layers, counted from 0 as in `strait inspect --quant`. Only `range`,
     /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
-    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
-    /// tensor is computed directly on this range.
+    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only
+    /// reader, the tensor is computed directly on the grid of this range.
     pub operands: Vec<u32>,
     /// The rule applies only to these results of the layers, counted from 0. This has the same effect as naming the tensors of
     /// these results in `tensors`.
@@ -179,7 +180,7 @@ pub struct Rule {
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
-    /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
+    /// The same as `alignment.simplify` of `[quantize]`, but only for the results of these layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
     pub weights: Weights,
@@ -212,8 +213,9 @@ pub enum Run {
     /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one gives them
     /// a type.
     Float,
-    /// In integers, even between layers on the host. It is an error if the target cannot do that.
+    /// In integers, even between layers on the host. It is an error if the target does not support this.
     Integer,
-    /// In integers if the target can do that, and otherwise on the host. A layer between layers on the host also runs there.
+    /// In integers if the target supports this, and otherwise on the host. A layer between layers on the host also runs
+    /// on the host.
     Auto,
 }

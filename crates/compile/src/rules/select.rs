@@ -16,8 +16,9 @@ use super::{
 /// rewriting.
 ///
 /// # Errors
-/// Rules that match nothing and are not optional; names that match nothing, with similar names; positions that no
-/// matched layer has or that no rule can set; a range for the result of a layer that was folded into another one.
+/// Rules that match nothing and are not optional. Names that match nothing, with similar names. Positions of operands
+/// or results that no matched layer has, or that no rule can set. A range for the result of a layer that was folded
+/// into another layer.
 pub fn select(
     module: &Module,
     layers: &Layers,
@@ -47,8 +48,8 @@ pub fn select(
             }
             errors.push(error.help("`optional = true` allows a rule to match nothing"));
         } else {
-            // If a rule has several patterns with wildcards, it is enough that one matches. A name without wildcards
-            // has to match.
+            // If a rule has several patterns with wildcards, it is enough that one of them matches. A name without
+            // wildcards has to match.
             let named = unknown
                 .into_iter()
                 .filter(|(pattern, _)| !pattern.as_str().contains(['*', '?']));
@@ -88,7 +89,7 @@ pub fn select(
 }
 
 impl Selection {
-    /// Adds the rule at position `index` to the selection, for the layers and tensors that the rule names.
+    /// Adds the rule with index `index` to the selection, for the layers and tensors that the rule names.
     pub fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
         let names = Names::of(module);
         let nodes = names.layers(rule);

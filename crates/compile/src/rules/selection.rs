@@ -7,7 +7,7 @@ use strait_target::{TargetSpec, spec::Recipe};
 
 use super::Quantize;
 
-/// For each layer, operand and tensor, the positions of the rules that apply to it, in rising order.
+/// For each layer, operand and tensor, the indices of the rules that apply to it, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The rules for layers.
@@ -39,7 +39,7 @@ impl Selection {
         )
     }
 
-    /// The value of an operand, and the rules for its range, which are the rules for the value and the rules for the
+    /// The value of an operand, and the rules that may set the operand's range: those for the value and those for the
     /// operand.
     pub fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
         let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
@@ -47,13 +47,13 @@ impl Selection {
         Some((value, rules))
     }
 
-    /// The rules for an operand and for its layer, in rising order.
+    /// The rules for an operand and for its layer, in ascending order.
     pub fn of_operand(&self, (id, index): (NodeId, usize)) -> Vec<usize> {
         united(self.nodes.get(&id), self.operands.get(&(id, index)))
     }
 
     /// For each node, the rules that choose the type on which it computes. These are the rules for the node and for its
-    /// operands. If operands and results share a grid, they include the rules for its results.
+    /// operands. If operands and results share a grid, the rules for the node's results are included too.
     pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
         let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
         let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
@@ -71,7 +71,8 @@ impl Selection {
 
     /// Translates the selection from the canonical graph to the graph that a target's rules have made from it. A rule
     /// applies to a new node if it applies to one of the nodes that the new node stands for. It applies to a new value
-    /// if it applies to the old value with the same name. An id that is in both modules stands for the same thing.
+    /// if it applies to the old value with the same name. An id that is in both modules stands for the same node or
+    /// value.
     #[must_use]
     pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
         if std::ptr::eq(canonical, module) {
@@ -142,7 +143,7 @@ pub fn weighs(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }
 
-/// The rules of both lists, in rising order.
+/// The rules of both lists, in ascending order.
 fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
     let rules: BTreeSet<usize> = one.into_iter().chain(other).flatten().copied().collect();
     rules.into_iter().collect()
@@ -157,7 +158,7 @@ fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -
     kept.collect()
 }
 
-/// The entries that the rule at position `index` applies to.
+/// The entries that the rule with index `index` applies to.
 fn having<K: Copy>(all: &BTreeMap<K, Vec<usize>>, index: usize) -> Vec<K> {
     let having = all.iter().filter(|(_, rules)| rules.contains(&index));
     having.map(|(&of, _)| of).collect()

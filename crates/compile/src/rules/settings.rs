@@ -17,7 +17,7 @@ use super::{
     selection::{moves_codes, weighs},
 };
 
-/// Combines the selected rules with the settings for all layers, and checks them against what the target has.
+/// Combines the selected rules with the settings for all layers, and checks them against the target's table.
 ///
 /// # Errors
 /// Types and other settings that the target does not support.
@@ -112,8 +112,8 @@ impl Resolving<'_> {
         let (quantize, graph) = (&self.rules.quantize, self.module.main());
         for (&value, rules) in &self.selection.values {
             let said = quantize.together(rules);
-            // If a rule chooses the layer that makes the value, its type is for the activations on which that layer
-            // computes, not for the value.
+            // If a rule chooses the layer that makes the value, the type that the rule sets is for the activations on
+            // which this layer computes, and not for the value.
             let maker = graph.producer(value).and_then(|(id, _)| self.selection.nodes.get(&id));
             let named = rules
                 .iter()
@@ -137,7 +137,8 @@ impl Resolving<'_> {
         for (&at, rules) in &self.selection.operands {
             let range = self.selection.read(graph, at).and_then(|(value, rules)| {
                 let from = self.range(&quantize.together(&rules))?;
-                // If operand and value have the same range, the operand uses the grid of the value.
+                // If rules set the same range for an operand and for its value, the operand has no range of its own and
+                // uses the grid of the value.
                 let same = match settings.values.get(&value).and_then(|value| value.range.as_ref()) {
                     Some(of_value) => *of_value == from,
                     None => from == RangeFrom::Observer(settings.default.observer.clone()),
@@ -173,8 +174,8 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// The observer that a rule chooses. If it chooses none, this is the default observer of the configuration, or else
-    /// that of the target's table.
+    /// The observer that a rule chooses. If the rule chooses none, the result is the default observer of the
+    /// configuration, or else that of the target's table.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);
         ObserverChoice {

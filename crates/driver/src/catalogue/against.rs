@@ -25,8 +25,8 @@ pub struct Against {
     pub comparison: Comparison,
 }
 
-/// Compares a target's table with the older one in a file. The new table is the one with this id in `files`, or else
-/// the one that is built into the program. This way a new version of a built-in target can be compared, too.
+/// Compares a target's table with the older table in the file `old`. The newer table is the table with the id `id` in
+/// `files`, or else the built-in one. So a new version of a built-in target can be compared too.
 ///
 /// # Errors
 /// If a table cannot be read or is wrong, no table has the id (the error names the nearest one), or the old table

@@ -31,11 +31,12 @@ pub struct Card {
     pub origin: String,
     /// SHA-256 of the target's table.
     pub digest: String,
-    /// The tables that this table extends, the nearest first.
+    /// The tables that this table extends. The table that it extends directly comes first.
     pub extends: Vec<BaseLine>,
     /// The reference that integer models for the target follow.
     pub reference: String,
-    /// What can be claimed about the results of a model that uses every row of the table.
+    /// The weakest evidence of all rows: what can be claimed about the results of a model that uses every row of the
+    /// table.
     pub claim: String,
     /// Number of rows that decide the bits of results, for each kind of evidence.
     pub rows: Counts,
@@ -76,7 +77,7 @@ pub struct Sheet {
     pub types: Vec<TypeLine>,
     /// Widths of accumulators, and what happens if a sum does not fit.
     pub accumulators: Vec<AccumulatorLine>,
-    /// Groups of ops that annotation treats alike, and which of their operands share a scale and zero point.
+    /// Groups of ops that annotation treats alike, and for each group the operands that share a scale and zero point.
     pub passes: PassLines,
     /// The rules that rewrite the float graph for this target, in addition to those that apply to every target.
     pub rules: Vec<String>,
@@ -88,7 +89,7 @@ pub struct Sheet {
     pub fusions: Vec<FusionLine>,
     /// Which fusions are made unless a configuration says otherwise: `exact`, `bounded` or `any`.
     pub accept: String,
-    /// With `bounded`: the largest difference that a fusion may make, in units of the last place.
+    /// If `accept` is `bounded`: the largest difference that a fusion may make, in LSB of the output.
     pub max_lsb: Option<u32>,
     /// The options that a configuration may set.
     pub options: Vec<OptionLine>,
@@ -125,9 +126,9 @@ pub struct PassLines {
     pub activation: Vec<String>,
     /// For each kind of op, which operands and results share a scale and zero point.
     pub alignment: BTreeMap<&'static str, String>,
-    /// True if a result is written directly with the scale and zero point of its readers, if all readers use the same.
+    /// True if a result whose readers all use the same scale and zero point is computed directly with these.
     pub simplify: bool,
-    /// True if the scale and zero point of an aligned operand are imposed on its other readers, too.
+    /// True if all readers of a value must use the scale and zero point to which one reader has aligned it.
     pub force_overlap: bool,
 }
 
@@ -159,16 +160,16 @@ pub struct OpLine {
     pub recipe: Option<String>,
     /// The forms that requantize the results.
     pub requantize: Vec<String>,
-    /// The forms that bring the operands to a common scale.
+    /// The forms that requantize the operands to a common scale.
     pub inputs: Vec<String>,
     /// The types that results may have. Only given if results may have another type than the activations.
     pub results: Vec<String>,
-    /// Which of the results are requantized. Only given if it is not what the rest of the table says.
+    /// Which of the results are requantized. Only given if the row differs from the table's setting for all rows.
     pub points: Option<String>,
-    /// Whether scales of weights are per tensor, per channel or per block. Only given if it is not the preferred choice
-    /// for the type of the weights.
+    /// Whether scales of weights are per tensor, per channel or per block. Only given if the row differs from the
+    /// preferred choice for the type of the weights.
     pub weight_per: Option<String>,
-    /// Limits of the ops. The key is what is limited, such as an attribute.
+    /// Limits of the ops. The key names what is limited, for example an attribute.
     pub limits: BTreeMap<String, String>,
     /// Evidence for what the row computes; absent if the ops run on the host.
     pub evidence: Option<String>,
@@ -181,7 +182,7 @@ pub struct OpLine {
 pub struct FormLine {
     /// Name of the form in the table.
     pub name: String,
-    /// The kind of arithmetic, by the word that the table uses for it.
+    /// The kind of arithmetic, in the word that the table uses for it.
     pub kind: String,
     /// Number of roundings, `one` or `two`. Only given for kinds that may round twice.
     pub roundings: Option<String>,
@@ -213,7 +214,7 @@ pub struct FormLine {
 pub struct FusionLine {
     /// Name of the row.
     pub name: String,
-    /// The operations that the row can fuse something into.
+    /// The ops into which the row can fuse requantizations and clamps.
     pub ops: Vec<String>,
     /// The forms that the row accepts; empty if it accepts any.
     pub accept: Vec<String>,
@@ -324,7 +325,7 @@ fn base(base: &Base) -> BaseLine {
     }
 }
 
-/// The values as texts. Where in the table they are written is left out.
+/// The values as texts, without the places where they are written in the table.
 fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<String> {
     all.into_iter().map(T::to_string).collect()
 }
@@ -425,7 +426,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     }
 }
 
-/// The limits of a row. For each name of what is limited, the text says which values are allowed.
+/// The limits of a row: for each name of something that is limited, a text that says which values are allowed.
 fn limits(row: &OpRow) -> BTreeMap<String, String> {
     let own = row.limit.iter().map(|(of, limit)| (of.clone(), limit.to_string()));
     let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {

@@ -5,7 +5,7 @@ use crate::table;
 use super::{Card, List, OpLine, Sheet};
 
 impl List {
-    /// The list of targets as text. Lines have at most `width` characters if words allow it.
+    /// The list of targets as text. Lines have at most `width` characters, except where a single word is longer.
     pub fn text(&self, width: usize) -> String {
         let line = |card: &Card| {
             let cells = [
@@ -24,7 +24,7 @@ impl List {
 }
 
 impl Sheet {
-    /// The target's table as text, with lines as for [`List::text`].
+    /// The target's table as text. The width of lines is limited as in [`List::text`].
     pub fn text(&self, width: usize) -> String {
         let card = &self.target;
         let accumulators = self.accumulators.iter().map(|line| {
@@ -194,7 +194,7 @@ fn op(line: &OpLine) -> [String; 6] {
     ]
 }
 
-/// Describes what the columns do not show about a row, and adds the row's remark.
+/// Describes the properties of a row that the columns do not show, and adds the row's remark.
 fn remarks(line: &OpLine) -> String {
     let some = |what: &str, text: String| (!text.is_empty()).then(|| format!("{what} {text}"));
     let limits: Vec<String> = line

@@ -21,13 +21,14 @@ use strait_evaluate::EvaluateError;
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop};
 
-/// The most bytes that a command may print to its standard output. This is enough for the boxes of ten thousand images.
+/// A command may print at most this many bytes to its standard output. This is enough for the boxes of ten thousand
+/// images.
 const MOST_PRINTED: usize = 64 << 20;
 
-/// How many bytes of a command's standard error are shown. They are the last ones.
+/// Of a command's standard error, the last bytes are shown, at most this many.
 const MOST_COMPLAINTS: usize = 4 << 10;
 
-/// The time between two checks whether the command has ended.
+/// While a command runs, its state is checked at this interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A command that computes a metric.
@@ -151,8 +152,8 @@ impl Command {
     fn start(&self, file: &Path) -> io::Result<Child> {
         let folder = self.folder();
         let program = self.words.first().map_or("", String::as_str);
-        // A relative path to the program starts from the folder in which the command runs. Without this line, it would
-        // depend on the system which folder it starts from.
+        // A relative path to the program starts from the folder in which the command runs. The path is made absolute
+        // here, because systems differ in the folder from which they would look for it.
         let program = match program.contains('/') {
             true => std::path::absolute(folder.join(program))?,
             false => program.into(),
@@ -206,8 +207,8 @@ impl Command {
     }
 }
 
-/// True if a process has ended. The process is not reaped here. So its process id, which is also the id of its process
-/// group, is not given to another process.
+/// True if a process has ended. The process is not reaped here. So the system does not reuse its process id, which is
+/// also the id of its process group.
 #[cfg(unix)]
 fn is_over(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -221,8 +222,8 @@ fn is_over(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Reads a pipe to its end on a separate thread. With `last`, the last `most` bytes are returned. Otherwise reading
-/// stops as soon as there are more than `most` bytes, and all bytes up to there are returned.
+/// Reads a pipe to its end on a separate thread. If `last` is true, returns the last `most` bytes. If it is false,
+/// reading stops as soon as there are more than `most` bytes, and all bytes that were read are returned.
 fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     let read = move || {

@@ -38,8 +38,8 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// A difference to the expected accuracy that is smaller than this many percentage points is not reported, however many
-/// samples there are. Different image decoders and ways of resizing alone cause differences of this size.
+/// A difference from the expected accuracy of less than this many percentage points is not reported, whatever the
+/// number of samples. Other image decoders or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
 /// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, the model
@@ -94,16 +94,17 @@ mod tests {
             // The digits model on its images, and on the same images transposed.
             (632, 640, 10, None, &[][..]),
             (65, 640, 10, None, &[guessing]),
-            // Labels that start at 1 instead of 0.
+            // The labels start at 1 instead of 0.
             (3, 640, 10, None, &[guessing]),
             (0, 10_000, 1000, None, &[guessing]),
             // With few samples, nothing can be concluded.
             (0, 2, 1000, None, &[]),
             (0, 1, 10, Some(75.0), &[]),
             (9, 12, 2, None, &[]),
-            // A model that is bad but better than chance.
+            // A model that is not accurate, but better than chance.
             (90, 1000, 1000, None, &[]),
-            // An expected accuracy is given. The measured one is close enough for this number of samples, or it is not.
+            // An expected accuracy is given. For this number of samples, the measured accuracy is close enough in some
+            // cases and not in others.
             (632, 640, 10, Some(98.75), &[]),
             (620, 640, 10, Some(97.9), &[]),
             (600, 640, 10, Some(98.75), &[expected]),

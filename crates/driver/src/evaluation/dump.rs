@@ -22,10 +22,12 @@ pub(crate) struct Dumped {
 }
 
 impl Dump {
-    /// Begins the file for this many samples. The samples replace a batch dimension of 1, as `strait run` writes them.
+    /// Begins the file for `samples` samples. As in the files of `strait run`, an output with a batch dimension of 1
+    /// has the samples along this dimension.
     ///
     /// # Errors
-    /// If shapes of outputs depend on data, the outputs have 4 GiB together, or the file cannot be written.
+    /// If shapes of outputs depend on data, if the outputs have 4 GiB or more in total, or if the file cannot be
+    /// written.
     pub(crate) fn create(outputs: &[Output], samples: usize) -> Result<Dump, Stop> {
         if let Some(open) = outputs.iter().find(|output| output.shape.contains(&0)) {
             let message = format!(

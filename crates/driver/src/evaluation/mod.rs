@@ -1,8 +1,8 @@
 //! Measures how good the integer model is, side by side with the float model on the same samples.
 //!
-//! `strait_evaluate` has the metrics. `set` makes them from their keys in the configuration, and checks that model and
-//! labels have what they need. `side.rs` runs the models. `command.rs` runs the commands that compute a user's own
-//! metric.
+//! The crate `strait_evaluate` computes the metrics. The module `set` makes them from their keys in the configuration,
+//! and checks that the model and the labels have what each metric needs. `side.rs` runs the models. `command.rs` runs
+//! the commands that compute a user's own metric.
 
 mod command;
 mod doubts;

@@ -1,4 +1,4 @@
-//! Runs models on samples, and lets metrics take notes of the outputs.
+//! Runs models on samples. From the outputs, each metric takes notes, from which its result is computed at the end.
 
 use std::borrow::Cow;
 
@@ -38,8 +38,8 @@ impl Side {
         })
     }
 
-    /// The outputs in the order of the graph, as metrics see them: if the model computes codes for an output, the
-    /// output is described as real numbers.
+    /// The outputs in the order of the graph, as metrics see them: an output of codes is described as an output of real
+    /// numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
@@ -70,8 +70,8 @@ impl Side {
     }
 }
 
-/// The module in the form in which it is run. Bodies of control flow that are inlined in its main graph become graphs
-/// of their own again.
+/// Prepares the module for a run: moves bodies of control flow that are inlined in its main graph back into graphs of
+/// their own.
 pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
     bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
@@ -95,7 +95,7 @@ fn on_grid(grid: &QuantParams, tensor: TensorView<'_>) -> Option<Vec<f32>> {
     grid.reals(&tensor.to_tensor().to_data().ok()?).ok().flatten()
 }
 
-/// A sample in the form that a run takes.
+/// Converts a sample to the views of tensors that a run takes.
 pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     let views: Result<_, _> = (sample.iter())
         .map(|one| TensorView::new(one.elem(), one.shape(), one.bytes()))
@@ -103,9 +103,10 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     views.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// Runs a model on all samples in order, as a phase of the session. Returns the notes that each metric takes. Metrics
-/// that a command computes come last. Their command gets all outputs in a file. `beside` has the float model and the
-/// simulation, if there are any. They run on the same samples if a metric compares with them.
+/// Runs a model on all samples in order, as a phase of the session. From the outputs, each metric takes notes, which
+/// are returned. Metrics that a command computes come last: their command gets all outputs in a file. `beside` contains
+/// the float model and the simulation, if there are any. They run on the same samples if a metric compares the outputs
+/// with theirs.
 ///
 /// # Errors
 /// If samples cannot be used, a run fails, a metric cannot judge an output, or the user interrupts.

@@ -1,4 +1,5 @@
-//! Collects statistics without compiling, either for all calibration samples or for a share of them.
+//! Collects statistics without compiling, either for all calibration samples or for one of several equal parts (a
+//! share).
 //!
 //! Shares can be observed on different machines. Only the files with the statistics have to be copied back. When they
 //! are joined, the result is byte for byte the file that a single process would have written, and has the name that a
@@ -38,7 +39,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Part number `part`, counted from 1, of `parts`; `None` if there is no part with this number.
+    /// The part with number `part`, counted from 1, out of `parts` parts. `None` if there is no part with this number.
     pub fn new(part: u64, parts: u64) -> Option<Shard> {
         let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
         (part <= parts).then_some(Shard { part, parts })
@@ -56,13 +57,13 @@ impl fmt::Display for Shard {
 pub struct Calibrated {
     /// Path of the file.
     pub file: PathBuf,
-    /// Digest of the graph with its weights, and of how it was observed.
+    /// Digest of the graph with its weights, and of the way in which it was observed.
     pub model: String,
     /// Digest of all samples with their preprocessing.
     pub data: String,
     /// Number of samples that were observed.
     pub samples: u64,
-    /// Number of all samples.
+    /// The total number of calibration samples.
     pub of: u64,
     /// The share, if only a share of the samples was observed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,9 +97,9 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// Writes the statistics of the calibration samples, or of a share of the samples, to `out`. Without `out`, the file is
-/// written to the cache, where a compilation looks for the statistics of all samples. A file that already exists is
-/// reused.
+/// Writes the statistics of the calibration samples, or of a share of the samples, to `out`. If `out` is `None`, the
+/// file is written to the cache, where a compilation looks for the statistics of all samples. A file that already
+/// exists is reused.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model, the samples or the file's path, or if the user interrupts.
@@ -174,7 +175,8 @@ fn part(share: Shard, count: u64) -> Result<Coverage, Diagnostics> {
     })
 }
 
-/// The path that `out` stands for. If `out` is a folder, or ends with a slash, the file is put into it under this name.
+/// The path that `out` stands for. If `out` is a folder, or ends with a slash, the file is put into this folder under
+/// the name `name`.
 pub(super) fn place(out: &Path, name: &Path) -> PathBuf {
     let is_folder = out.is_dir() || out.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     if is_folder { out.join(name) } else { out.to_owned() }

@@ -96,7 +96,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
 /// A target, where it comes from, the formats that are written for it, and its output folder.
 type Chosen = (Arc<dyn Target>, Origin, Vec<Format>, PathBuf, ArtifactWriter);
 
-/// What is prepared once and used for all targets.
+/// Everything that is prepared once and then used for all targets.
 struct Before<'a> {
     ready: &'a Ready,
     evaluation: Option<Prepared>,
@@ -108,14 +108,14 @@ struct Before<'a> {
     reference: Option<Reference<'a>>,
     /// The notes that metrics took of the float model.
     float_notes: Option<Vec<Vec<Note>>>,
-    /// Remarks on the model and the samples, which have already been shown.
+    /// Remarks on the model and the samples. The user has already seen them.
     remarks: Vec<Diagnostic>,
     sources: Sources,
     data: BTreeMap<String, DataReport>,
 }
 
-/// Observes the float model, runs it for the metrics, and collects what the reports and manifests of all targets have
-/// to say about the model and the samples.
+/// Observes the float model, runs it for the metrics, and collects the facts about the model and the samples that the
+/// reports and manifests of all targets contain.
 fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) -> Result<Before<'a>, Stop> {
     let config = &loaded.config;
     let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
@@ -140,7 +140,8 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
-        // The float model is only kept if a metric compares with it, so that it runs again beside each target's model.
+        // The float model is kept only if a metric compares the integer model with it. It then runs again beside each
+        // target's integer model.
         let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
@@ -245,7 +246,7 @@ fn for_target(
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
-    // The graph is made only after all runs, since it stays in memory until it is written.
+    // The graph of the Q/DQ file stays in memory until it is written, so it is made only after all runs.
     let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
     remarks.tell(one_sample);
     remarks.tell(skipped(&rewritten));
@@ -279,7 +280,7 @@ fn for_target(
     Ok((digest, report))
 }
 
-/// What is needed, besides the integer model, to run it on stored samples.
+/// Everything besides the integer model that is needed to run the model on stored samples.
 fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     let (config, spec) = (&job.loaded.config, job.target.spec());
     let input = |input: inputs::Input| DeployedInput {
@@ -306,7 +307,7 @@ struct Remarks<'a> {
 }
 
 impl<'a> Remarks<'a> {
-    /// Starts with the remarks that have already been shown.
+    /// Starts with the remarks `told`, which have already been shown.
     fn new(told: &[Diagnostic], session: &'a Session<'a>) -> Remarks<'a> {
         Remarks {
             told: told.to_vec(),
@@ -323,7 +324,7 @@ impl<'a> Remarks<'a> {
 /// The remark on an artifact whose ranges come from random numbers.
 const RANDOM: &str = "not for deployment: its ranges were measured on random numbers";
 
-/// The most images that a remark names.
+/// A remark names at most this many images.
 const NAMED: usize = 3;
 
 /// The warning that images were left out.
@@ -346,8 +347,8 @@ fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
     (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
 }
 
-/// The warning that the target's code for its own arithmetic computes no layer of the compiled model, so that nothing
-/// was compared with it.
+/// The warning that the target's own model of its arithmetic covers no layer of the compiled model, so that nothing was
+/// compared with it.
 fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     let held = held.filter(|held| held.own == 0)?;
     let message = format!(
@@ -359,8 +360,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up the counts of the rules that apply for all targets and of the rules that apply for one target. The rules for
-/// one target also try again what was refused before, so each refusal is counted only once.
+/// Adds up the counts of the rules for all targets and of the rules for one target. The second set of rules tries again
+/// at each place at which a rule was refused before, so refusals are taken from this set only.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =
@@ -383,7 +384,7 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     refused.map(warning).collect()
 }
 
-/// Samples for the evaluation, and the metrics that are ready for them.
+/// The samples for the evaluation, and the prepared metrics.
 struct Prepared {
     samples: Samples,
     metrics: Vec<(KeyPath, MetricTable)>,
@@ -436,7 +437,7 @@ fn outputs(module: &Module) -> Vec<Output> {
 }
 
 /// The notes that metrics take of the float model. If the configuration states which accuracy it expects, the measured
-/// one is compared with it. The user is warned of an implausible accuracy.
+/// accuracy is compared with it. If the measured accuracy is implausible, the user gets a warning.
 fn float_notes(
     evaluation: &Prepared,
     float: &Side,
@@ -512,7 +513,7 @@ fn accuracy(
     ))
 }
 
-/// The report on samples that are images; `None` for other samples.
+/// The part of the report on how images were read. `None` if the samples are not images.
 fn images(samples: &Samples) -> Option<DataReport> {
     let reading = samples.reading()?;
     Some(DataReport {

@@ -1,4 +1,4 @@
-//! Reports layers that do not run where the configuration wants them.
+//! Reports layers that do not run where the configuration requires.
 
 use strait_compile::{Denied, is_unfit};
 use strait_core::{Module, Placement, Reason};
@@ -26,7 +26,7 @@ pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagno
     moved.map(|(name, reason)| warning((name, reason))).collect()
 }
 
-/// An error for each layer that should run in integers and cannot, with the rule that asks for it.
+/// An error for each layer that should run in integers and cannot, with the rule that requires it.
 pub(super) fn denied(job: &Job<'_>, settings: &Settings, denied: &[Denied]) -> Diagnostics {
     let id = &job.target.spec().id;
     let finding = |denied: &Denied| {

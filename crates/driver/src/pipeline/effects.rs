@@ -1,5 +1,5 @@
 //! Reports the effect of the configuration on the annotated graph: the layers and tensors to which each key applies,
-//! and those among them that ended up with another value.
+//! and those layers and tensors that ended up with another value than the key's.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};
@@ -25,7 +25,7 @@ enum Has {
 }
 
 impl Has {
-    /// The property in which the effect of `key` can be seen; `None` if it cannot be seen in any.
+    /// The property in which the effect of `key` can be seen. `None` if there is no such property.
     fn of(key: &RuleKey) -> Option<Has> {
         Some(match key.name {
             "run" => Has::Place,
@@ -261,9 +261,9 @@ impl Effects<'_> {
     }
 }
 
-/// True if the value that a subject ended up with satisfies the key. If a scale may be `any`, it may also be a power of
-/// two. A zero point that need not be 0 may still be 0. A scale that was given or made coarser started from the range
-/// that a rule sets, so it satisfies the key for the range.
+/// True if the value that a subject ended up with satisfies the key. With `scale = "any"`, a scale may still be a power
+/// of two. With `symmetric = false`, a zero point may still be 0. A scale that was given, or that was made coarser than
+/// the rule's range requires, satisfies the key `range`.
 fn holds(key: &RuleKey, value: &Value, has: &str) -> bool {
     match (Has::of(key), value) {
         (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))

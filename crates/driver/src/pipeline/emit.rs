@@ -1,4 +1,4 @@
-//! Writes the files that a target asks for, besides the files that every artifact has.
+//! Writes the further formats of a target or a configuration, in addition to the files that every artifact has.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -28,7 +28,7 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// The formats that the configuration names, or else the formats that the target's table has.
+/// The formats that the configuration names, or else the formats that the target's table lists.
 ///
 /// # Errors
 /// If the target does not have one of the formats.
@@ -101,16 +101,13 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(&job.ready.switches.0)
 }
 
-/// Returns a remark on the ReLU6 that are written as ReLU. The remark says for how many of them the inequality holds
-/// that AMCT documents. Also returns which rules that depend on final scales found their pattern.
+/// Returns a remark on the ReLU6 layers that are written as ReLU. The remark says for how many of these layers the
+/// inequality holds that AMCT documents. Also returns which rules that depend on final scales found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
-    if !has_clip
-        || on_grids(job)
-            .rules()
-            .all(|rule| rule.name() != relu6_to_relu::RULE.name())
-    {
+    let name = relu6_to_relu::RULE.name();
+    if !has_clip || on_grids(job).rules().all(|rule| rule.name() != name) {
         return Ok((None, Rewritten::default()));
     }
     let mut module = simulated(job, lowered)?;
@@ -132,8 +129,9 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     Ok((told, rewritten))
 }
 
-/// The graph of the Q/DQ file. If the model takes any number of samples, the graph does, too. If that is not possible,
-/// the graph takes one sample, and the place that only works for one sample is returned, too.
+/// The graph of the Q/DQ file. If the model takes any number of samples, the graph also takes any number, if possible.
+/// If it is not possible, the graph takes one sample, and the second result names the node that works for one sample
+/// only.
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
@@ -165,7 +163,7 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
 
 /// For a model that takes any number of samples: returns the graph of the Q/DQ file, to be passed to [`emit`]. If the
 /// file can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of
-/// samples, returns nothing, and the graph is made when it is written.
+/// samples, returns `None`: the graph is then made when the file is written.
 pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
     if job.ready.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
         return Ok((None, None));
@@ -178,7 +176,7 @@ pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Mod
     Ok((Some(module), remark))
 }
 
-/// True if the configuration names the formats, so that they do not come from the target's table.
+/// True if the configuration names the formats to write. Otherwise the target's table lists them.
 fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
@@ -226,7 +224,7 @@ pub(super) fn emit(
     Ok(left_out_package)
 }
 
-/// The artifact's module in the form that is written to other formats, after the rules that depend on final scales.
+/// The artifact's module after the rules that depend on final scales. This module is written to other formats.
 fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, PassError> {
     let rules = on_grids(job);
     let mut module = Cow::Borrowed(&lowered.built.module);
@@ -268,11 +266,11 @@ fn package(
     job.target.emit_all(&emission, sink)
 }
 
-/// For each layer, by name, how the range of the values was found that the layer computes on.
+/// For each layer, by name, how the range of its activations was found.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
-    // Values that share a scale have one range, so what is known about the range of one value holds for all. The value
-    // with the most detailed description is taken, and among equals the first one.
+    // Values that share a scale have one range, so a description of how the range of one value was found holds for all
+    // of them. The most detailed description is taken. If several are equally detailed, the first one is taken.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);

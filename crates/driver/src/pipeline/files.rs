@@ -17,7 +17,7 @@ pub(super) const ONNX: &str = "onnx";
 /// finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
-    /// The most bytes that an ONNX file may have. If the file would be longer, its large tensors are written to a
+    /// An ONNX file may have at most this many bytes. If it would be longer, its large tensors are written to a
     /// separate file.
     most: usize,
     /// Files that are not finished yet.
@@ -26,7 +26,7 @@ pub(super) struct Files<'a> {
     open: BTreeSet<String>,
 }
 
-/// How many unfinished files are open at a time.
+/// At most this many unfinished files are open at the same time.
 const MOST_OPEN: usize = 32;
 
 impl Files<'_> {
@@ -39,8 +39,8 @@ impl Files<'_> {
         }
     }
 
-    /// Adds all finished files to the artifact. If this is not called, only graphs are in the artifact, and nothing is
-    /// left of the other files.
+    /// Adds all finished files to the artifact. If this function is not called, the artifact contains only the graphs,
+    /// and the other files are removed.
     pub(super) fn finish(&mut self) -> Result<(), TargetError> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
@@ -54,8 +54,8 @@ impl Files<'_> {
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // The file is not added to the artifact yet. So nothing of it is left if the target refuses the model
-        // afterwards.
+        // The file is not added to the artifact yet. So if the target refuses the model later, the file is not left
+        // behind.
         self.append(path, content).map(|_| ())
     }
 
@@ -112,7 +112,8 @@ mod tests {
     use strait_core::text::{PrintOptions, parse, print};
     use strait_import::ReadOptions;
 
-    /// Two matrix products. The weights of the first take 12 KB, those of the second less than a page.
+    /// A model with two matrix products. The weights of the first product take 12 KB, those of the second less than a
+    /// page of memory.
     const MODEL: &str = "strait 1 float
 graph @main(%x: f32[1,50]) {
   %h: f32[1,60] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}

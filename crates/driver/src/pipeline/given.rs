@@ -1,4 +1,5 @@
-//! Finds the nodes for the scales, zero points and codes that a program sets instead of the compiler.
+//! A program that uses this crate can give scales, zero points and codes. This module finds the nodes that they are
+//! for.
 
 use serde_json::{Value as Json, json};
 use strait_compile::GivenGrid;
@@ -12,7 +13,7 @@ use crate::{
     failure::codes,
 };
 
-/// The given quantization with the node that it is for.
+/// Finds the node that a given quantization is for.
 ///
 /// # Errors
 /// As for [`node`].
@@ -26,7 +27,7 @@ pub(super) fn on_node(given: &Given, module: &Module) -> Result<GivenGrid, Diagn
     })
 }
 
-/// All that the given quantization states, as JSON, for the digest of the settings.
+/// The complete given quantization as JSON, for the digest of the settings.
 pub(super) fn settings(given: &Given) -> Json {
     let QuantParams {
         scale,
@@ -81,9 +82,9 @@ pub(super) fn no_layer(name: &str) -> Diagnostic {
 /// The node that computes the model's layer `name`, if there is one.
 pub(super) fn find(module: &Module, name: &str) -> Option<NodeId> {
     let graph = module.main();
-    // A node is found by the layers of the source model that it comes from, even if its own name is another one. If
-    // several nodes belong to a layer, the node with the layer's name is preferred, and nodes that only move elements
-    // come last.
+    // A node is found by the names of the layers of the source model that it comes from, even if the node itself has
+    // another name. If several nodes belong to a layer, the node with the layer's name is preferred, and nodes that
+    // only move elements come last.
     let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
     let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
         true => 0,

@@ -48,8 +48,8 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// How samples are preprocessed for each input: as the input's own table in the configuration says, or else as the
-/// table for all inputs says.
+/// How samples are preprocessed for each input. This is set by the input's own table in the configuration, or else by
+/// the table for all inputs.
 ///
 /// # Errors
 /// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does
@@ -201,8 +201,8 @@ pub(super) fn open_samples(
 }
 
 /// Corrects a finding about shapes. Each entry of a file of samples is a single sample. If an input takes several
-/// samples at once because the configuration has set its first dimension, the finding blames that key and not the
-/// samples.
+/// samples at once because the configuration sets its first dimension, the cause is this key of the configuration, and
+/// the finding names the key instead of the samples.
 fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
     let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
     let mut bound = loaded.config.model.bind.iter();

@@ -1,4 +1,4 @@
-//! What the phases of the compilation for one target work with.
+//! The inputs of the phases of the compilation for one target.
 
 use super::ready::Ready;
 use crate::{config::Loaded, session::Session};
@@ -12,7 +12,7 @@ use strait_quantize::Observation;
 use strait_target::{Origin, Target, spec::Format};
 use strait_verify::Ranges;
 
-/// What the phases of the compilation for one target work with.
+/// The inputs of the phases of the compilation for one target.
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,

@@ -1,4 +1,4 @@
-//! Compiles for one target: from the canonical module to integers.
+//! Compiles for one target: makes the integer model from the canonical module.
 
 use crate::pipeline::job::Job;
 
@@ -41,7 +41,8 @@ pub(super) fn foresee(
     Ok(strait_compile::foresee(module, (spec, &settings), &session.limits)?)
 }
 
-/// Compiles the model to integers for one target, and checks that the result has what the configuration asks for.
+/// Compiles the model to integers for one target, and checks that the result meets the requirements of the
+/// configuration.
 pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let (task, steps) = (
@@ -95,7 +96,8 @@ pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'
     annotate(&job, session)
 }
 
-/// Resolves the configuration for the module of the job, and adds the scales that the program and the record give.
+/// Resolves the configuration for the module of the job, and adds the scales that come from the calling program or from
+/// a record.
 fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =
@@ -121,8 +123,8 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     })
 }
 
-/// Converts an error of the compiler. The result points to the lines of the configuration that ask for something
-/// impossible.
+/// Converts an error of the compiler. If the configuration requires something impossible, the result points to the
+/// lines that require it.
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
         CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),

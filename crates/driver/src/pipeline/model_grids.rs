@@ -12,7 +12,7 @@ use crate::{
     table,
 };
 
-/// The most names that a sentence lists.
+/// A sentence lists at most this many names.
 const MOST: usize = 3;
 
 /// True if the model has a scale for any value.
@@ -21,7 +21,7 @@ pub(super) fn has_some(module: &Module) -> bool {
     grids.any(|grid| grid.codes.is_some())
 }
 
-/// Checks a compilation without samples: every layer that is to be quantized must have its scales from the model.
+/// Checks a compilation without samples: for every layer that is to be quantized, the model must contain the scales.
 ///
 /// # Errors
 /// If there are layers for which samples are needed.

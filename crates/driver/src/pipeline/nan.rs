@@ -15,7 +15,7 @@ use crate::{
 
 use super::inputs;
 
-/// The most values that the warning names.
+/// The warning names at most this many values.
 const NAMED: usize = 3;
 
 /// A warning for each node whose result has NaN although its operands have none.

@@ -1,5 +1,5 @@
-//! Collects statistics of the float values. If nothing has changed since an earlier run, they are read from the file
-//! that it wrote.
+//! Collects statistics of the float values. If nothing has changed since an earlier run, the statistics are read from
+//! the file that this run wrote.
 
 use std::{
     borrow::Cow,
@@ -29,7 +29,7 @@ use crate::{
 /// same samples give different statistics.
 const VERSION: &str = "strait-statistics 1";
 
-/// The most bytes of a file of statistics. Larger files are not read.
+/// A file of statistics may have at most this many bytes. Larger files are not read.
 pub(super) const MOST_BYTES: u64 = 1 << 32;
 
 /// Describes the statistics that are needed: of which module, of which kinds, and on which samples.
@@ -49,8 +49,8 @@ pub(super) struct Needed<'a> {
 ///
 /// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
 /// graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that name, it is
-/// used, and the user is told. If the file cannot be written, the user is told, too. The only consequence is that the
-/// next run takes longer.
+/// used, and the user is told. If the file cannot be written, the user is told, too. This is no error: the next run
+/// only takes longer.
 ///
 /// # Errors
 /// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.
@@ -85,14 +85,14 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics, and whether they have more than the file that was read, so that the file has to be written again.
+/// Statistics. They may contain more than the file that was read; then the file has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
 }
 
 impl Needed<'_> {
-    /// Takes the statistics from the file at `path`, as far as the file has them, and observes the rest.
+    /// Takes the statistics that are in the file at `path` from this file, and observes the others.
     ///
     /// # Errors
     /// As for [`statistics`].
@@ -164,7 +164,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
     Diagnostics(constant.collect())
 }
 
-/// The samples in the form that the observer takes.
+/// Adapts samples to the trait that observing uses.
 pub(crate) struct Adapter<'a>(pub(crate) &'a Samples);
 
 impl observe::Samples for Adapter<'_> {
@@ -186,7 +186,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
         ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
-        // The observer returns the error only as a sentence. Reading the sample again gives an error with all details.
+        // The observer's error contains only a sentence. Reading the sample again gives an error with all details.
         ObserveError::Data { index, text } => match samples.sample(index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
@@ -203,7 +203,8 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
-        // The bytes do not contain the scales that the source model has. So the scales are turned into nodes first.
+        // The bytes of a module do not contain scales that come from the source model. So these scales are turned into
+        // nodes first.
         let rounded = module.to_mut().round_to_grids();
         rounded.map_err(|error| Stop::Defect(error.to_string()))?;
     }

@@ -1,8 +1,9 @@
-//! Counts the outputs of the model's layers with weights, as the records of vendors' tools count them.
+//! Counts the output channels of the source model's layers with weights, because the records of vendors' tools have an
+//! entry for each of these.
 //!
-//! A rewrite rule may join several convolutions into one, with their outputs side by side. It may also turn a
-//! transposed convolution into a plain one. Each output of the transposed convolution then becomes several neighbouring
-//! channels of the plain one, one for each phase of the strides.
+//! Rewriting changes these numbers. A rewrite rule may join several convolutions into one, whose outputs lie side by
+//! side. Another rule may turn a transposed convolution into an ordinary convolution. Each output of the transposed
+//! convolution then becomes several neighbouring channels of the ordinary one, one for each phase of the strides.
 
 use std::{collections::BTreeMap, num::NonZeroU32};
 

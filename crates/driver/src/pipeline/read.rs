@@ -16,7 +16,7 @@ use crate::{
     model, recognise,
 };
 
-/// The most names that an error lists.
+/// An error lists at most this many names.
 const MOST_NAMES: usize = 3;
 
 /// A model that was read.
@@ -26,11 +26,11 @@ pub struct FloatModel {
     pub module: Module,
     /// The files that contain the module's tensors.
     pub files: ModelFiles,
-    /// What the reader assumed because the file does not say it, or contradicts itself.
+    /// What the reader assumed where the file says nothing or contradicts itself.
     pub assumed: Assumed,
 }
 
-/// Takes from the configuration how the model is to be read.
+/// The part of the configuration that says how the model is to be read.
 pub(super) fn reading(model: &types::Model) -> ModelReading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     ModelReading {
@@ -45,11 +45,12 @@ pub(super) fn reading(model: &types::Model) -> ModelReading {
     }
 }
 
-/// Reads the model. An open batch dimension is set to 1. Findings have no place in the configuration, but their codes
-/// tell which key they are about.
+/// Reads the model. An open batch dimension is set to 1. The findings do not name a place in the configuration, but the
+/// code of a finding shows which key it is about.
 ///
 /// # Errors
-/// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
+/// If the file is not a model, has unknown parts, cannot be cut as the configuration says, or has a dimension without a
+/// size.
 pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
@@ -80,8 +81,8 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
 }
 
 /// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards is
-/// matched against the names of tensors. Only if no tensor matches, it is matched against the names of layers. So no
-/// tensor is named twice.
+/// compared with the names of tensors. Only if no tensor matches, it is compared with the names of layers. So no tensor
+/// is listed twice.
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();

@@ -23,7 +23,7 @@ use crate::{
 
 use super::{inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
 
-/// The most bytes of a record. Larger files are not read.
+/// A record may have at most this many bytes. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A model that is ready to be observed, with its samples.
@@ -38,13 +38,13 @@ pub(super) struct Ready {
     pub(super) model: ModelFiles,
     /// The batch dimensions for which the configuration sets no size.
     pub(super) batch: Vec<FreeDimension>,
-    /// Remarks on the model, which have already been shown.
+    /// Remarks on the model. The user has already seen them.
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) rules: Rules,
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
-    /// The record of a vendor's tool that has the scales, if the configuration names one instead of samples.
+    /// The record of a vendor's tool that contains the scales, if the configuration names a record instead of samples.
     pub(super) record: Option<Arc<SourceText>>,
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,

@@ -29,8 +29,8 @@ use crate::pipeline::job::Job;
 /// Only this many findings suggest similar names, to keep the output short.
 const MOST_NEAR: usize = 20;
 
-/// The quantization that a record gives to layers of the canonical graph. Layers that the record does not name stay in
-/// float.
+/// The quantization of layers of the canonical graph that a record contains. Layers that the record does not name stay
+/// in float.
 ///
 /// # Errors
 /// If the text is not a record, the target does not read records, or the record names layers that the model does not
@@ -87,7 +87,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     Ok(grids)
 }
 
-/// True if a node computes averages of windows.
+/// True if a node computes averages, over windows or over axes.
 fn computes_means(node: &Node) -> bool {
     matches!(node.op, Op::AveragePool(_)) || node.op.term() == Term::ReduceMean
 }
@@ -119,7 +119,7 @@ fn taken(module: &Module, grid: &Recorded) -> Result<GivenGrid, Diagnostics> {
     }
 }
 
-/// Adds the place in the record to a finding.
+/// Adds to a finding the place in the record that it is about.
 fn placed(record: &Arc<SourceText>, at: Range<usize>, finding: Diagnostic) -> Diagnostic {
     finding.at(Excerpt {
         source: Arc::clone(record),

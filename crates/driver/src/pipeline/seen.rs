@@ -102,9 +102,9 @@ struct Unfinished {
     count: usize,
 }
 
-/// Writes what each input of the model sees into a folder: an `.npy` file with all samples and, if the samples have the
-/// shape of images, a PNG file of each. Pictures are in color if the preprocessing says in which order the channels
-/// are.
+/// For each input of the model, writes the samples after preprocessing into a folder: an `.npy` file with all samples
+/// and, if the samples have the shape of images, a PNG file of each. Pictures are in color if the preprocessing says in
+/// which order the channels are.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples, if the folder cannot be written, or if the

@@ -16,14 +16,14 @@ use crate::{
     stop::Stop,
 };
 
-/// The most bytes that a switch file may have.
+/// A switch file may have at most this many bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The word that stands for all fusions in a switch file.
 const ALL: &str = "ALL";
 
-/// The switches of `[rewrite]` for a module that no rule has rewritten yet, and the digest of the switch file, which
-/// counts as a setting.
+/// The switches of `[rewrite]` for a module that no rule has rewritten yet, and the digest of the switch file, which is
+/// part of the digest of the settings.
 ///
 /// # Errors
 /// If a rule or a layer does not exist (the error names the nearest one), or the switch file cannot be read.
@@ -86,7 +86,7 @@ fn read(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Names of the rules that a switch file turns off. An error says what is wrong with the file.
+/// The names of the rules that a switch file switches off. The text of an error says what is wrong with the file.
 fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     let words = match text.trim_start().starts_with('{') {
         true => in_json(text)?,
@@ -110,7 +110,8 @@ fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(off)
 }
 
-/// Where an entry is, for messages; the name of its rule; and whether the rule is on.
+/// An entry of the switch file: its place in the file, for messages; the name of its rule; and whether the entry
+/// switches the rule on.
 type Word = (String, String, bool);
 
 /// Parses the text form: `RULE:on` or `RULE:off` on each line.

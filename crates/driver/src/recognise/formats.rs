@@ -26,7 +26,7 @@ pub(super) const TORCH: Format = Format {
 };
 
 /// The formats in the order in which they are tried. The first one that matches is taken. A format that uses another
-/// one as its container comes before that one.
+/// format as its container comes before this other format.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "an empty file",
@@ -163,7 +163,7 @@ const TABLE: &[u8] = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 /// The start of files that PyTorch wrote before version 1.6: PyTorch's magic number as a pickle.
 const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 
-/// How many bytes at the end of an archive are searched for the names of its members.
+/// The names of an archive's members are searched for in this many bytes at its end.
 const DIRECTORY: usize = 1 << 20;
 
 fn is_zip(bytes: &[u8]) -> bool {

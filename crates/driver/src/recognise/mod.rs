@@ -82,7 +82,8 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     Some(model("a folder: this is not a regular file").help(format!("name the model in it: {first}")))
 }
 
-/// Advice that lists the commands which take an artifact.
+/// The advice for somebody who gave an artifact as a model or configuration: it lists the commands that take an
+/// artifact.
 const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
 
 /// Reads a configuration as [`config::load`] does, unless the file is really something else.

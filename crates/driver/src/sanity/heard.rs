@@ -1,12 +1,13 @@
-//! Drops lints that do not affect any output of the model. This concerns three kinds of lints: on parts of tensors that
-//! are small beside other parts, on scales that were made coarser, and on scales that were raised.
+//! Drops lints about things that do not affect any output of the model. Three kinds of lints are tested: lints on parts
+//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on scales of
+//! weights that were raised.
 //!
 //! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor
 //! may not need that part, for example the masked scores of an attention, or bands of a spectrum of which only the
 //! logarithm is used. Whether the part is needed cannot be estimated. So the model is simulated with more bits for the
 //! part and for the layers that read it. Several lints are tried at once; if an output improves, each half is tried by
-//! itself. The channels of an output are compared one by one, since a small part may become channels of the output that
-//! are small beside others, too.
+//! itself. The channels of an output are compared one by one, because a small part may become channels of the output
+//! that are also small compared with others.
 
 use strait_evaluate::floats;
 use strait_execute::Tensor;
@@ -29,17 +30,18 @@ const CHANNEL_GAIN: f64 = 10.0;
 /// A channel is only judged if it has this many numbers, over all samples.
 const LEAST_NUMBERS: usize = 32;
 
-/// A channel with a better SNR than this, in dB, is not considered damaged.
+/// If the SNR of a channel, in dB, is better than this, the channel counts as undamaged.
 const LOST: f64 = 30.0;
 
-/// How many simulations are made for the lints of one target. Lints that are still undecided after that are kept.
+/// At most this many simulations are made for the lints of one target. Lints that are still undecided after that are
+/// kept.
 const MOST: usize = 8;
 
 impl Reference<'_> {
     /// Returns the lints, except those that do not affect any output.
     ///
     /// # Errors
-    /// If a run fails or needs more memory than it may, or the user interrupts.
+    /// If a run fails or needs more memory than is allowed, or if the user interrupts.
     pub(crate) fn heard(
         &self,
         lints: Vec<Lint>,
@@ -113,7 +115,7 @@ impl Reference<'_> {
     }
 
     /// Sums of squares for each channel of the outputs, where the channels are the second axis. Outputs whose channels
-    /// have too few numbers are left out, since such channels can improve by chance.
+    /// have too few numbers are left out, because the SNR of such a channel can improve by chance.
     fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {

@@ -2,8 +2,8 @@
 //!
 //! The float model and the model that is compared with it run once more, in such a way that all values can be read. An
 //! SNR is computed for each value that has the same name in both models. The error jumps at a layer if the SNR of its
-//! result is below [`WORTH_NAMING`] and at least [`JUMP`] below the smallest SNR of the values that the layer reads. A
-//! concatenation of tensors of different magnitude counts if a part of an output has such a jump.
+//! result is below [`WORTH_NAMING`] and at least [`JUMP`] below the smallest SNR of the values that the layer reads. If
+//! an output is a concatenation of tensors of different magnitudes, its parts are examined one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::{
 
 use super::{Reference, SEARCHED, Subject, outputs::Squares};
 
-/// Larger SNRs, in dB, count as this one. An error that is still smaller is no more than quantization always causes.
+/// A larger SNR, in dB, counts as this SNR: an error that is even smaller is normal for quantization.
 const GOOD: f64 = 40.0;
 
 /// Results with a better SNR than this, in dB, are not named as a cause.
@@ -35,7 +35,7 @@ const JUMP: f64 = 6.0;
 /// A layer at which the error jumps.
 #[derive(Clone)]
 pub(super) struct Jump {
-    /// The node of the layer, and the nodes before it whose results could not be compared.
+    /// The node of the layer, and preceding nodes whose results could not be compared, one of which may be the cause.
     pub(super) nodes: Vec<NodeId>,
     value: ValueId,
     before: f64,
@@ -43,7 +43,7 @@ pub(super) struct Jump {
 }
 
 impl Jump {
-    /// The jump in the form of the report.
+    /// The entry of the report for this jump.
     pub(super) fn told(&self, module: &Module) -> Option<ErrorJump> {
         let graph = module.main();
         let source = graph.node(self.layer(graph)?)?.sources.first()?;
@@ -55,8 +55,8 @@ impl Jump {
         })
     }
 
-    /// The node whose name stands for the jump. For a convolution or matrix product that was fused with a clamp, it is
-    /// the convolution or product.
+    /// The node whose name the report uses for the jump. For a convolution or matrix product that was fused with a
+    /// clamp, it is the convolution or product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -72,7 +72,7 @@ pub(super) struct Model<'a> {
 
 impl Model<'_> {
     /// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest
-    /// drop. `outputs` says how the model's outputs were judged.
+    /// drop. `outputs` are the results of comparing the model's outputs with the float model's.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.

@@ -33,17 +33,17 @@ use crate::{
 use jumps::Model;
 use outputs::{Judged, Reading};
 
-/// The most samples that are run.
+/// At most this many samples are run.
 const MOST_SAMPLES: usize = 8;
 
 /// If running the float model on all these samples needs more operations than this, fewer samples are run.
 const MOST_OPERATIONS: u64 = 10_000_000_000;
 
-/// The number of samples that are run to find the layers at fault. A layer that destroys what an output needs does so
-/// on every sample.
+/// The number of samples that are run to find the layers at fault. Two are enough: a layer that destroys what an output
+/// needs does so on every sample.
 const SEARCHED: usize = 2;
 
-/// The most layers that the warning names.
+/// The warning names at most this many layers.
 const NAMED: usize = 3;
 
 /// If the outputs of the float model for all these samples have more bytes than this, fewer samples are run.
@@ -55,13 +55,13 @@ pub(crate) struct Reference<'a> {
     of_float: Vec<Output>,
     /// The outputs of the float model, for each sample.
     outputs: Vec<Vec<Tensor>>,
-    /// How each output is to be read.
+    /// How each output is read when outputs are compared.
     read: Vec<OutputRead>,
 }
 
 /// How an output is read: as an answer, and in which parts.
 struct OutputRead {
-    /// Set if the index of the output's largest number may be an answer.
+    /// How the output is read as an answer. `None` unless the index of its largest number may be an answer.
     reading: Option<Reading>,
     parts: Option<ConcatenatedParts>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Subject<'a> {
     /// The float graph with its quantization configs.
     pub(crate) annotated: &'a Module,
     pub(crate) spec: &'a TargetSpec,
-    /// The integer graph in the form in which it runs.
+    /// The integer graph that is run.
     pub(crate) integer: &'a Module,
     pub(crate) loops: &'a dyn LoopsFor,
     /// Annotates the float graph again, with additional rules.
@@ -133,7 +133,7 @@ impl<'a> Reference<'a> {
                 module: subject.integer,
                 loops: subject.loops,
             };
-            // Running both models side by side may need more memory than either alone.
+            // Running both models side by side may need more memory than running each by itself.
             let jumps = match integer.jumps(self, &sanity.outputs, subject, session) {
                 Ok(jumps) => jumps,
                 Err(Stop::Found(_)) => return Ok(sanity),
@@ -146,7 +146,7 @@ impl<'a> Reference<'a> {
         Ok(sanity)
     }
 
-    /// Compares the outputs of another model with those of the float model.
+    /// Compares the outputs of another model with the outputs of the float model.
     fn judged(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<SanityOutput>, Stop> {
         let mut found = Vec::new();
         for (index, (output, read)) in self.of_float.iter().zip(&self.read).enumerate() {
@@ -166,7 +166,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The warning about outputs that are at fault.
+/// The warning that names the outputs that are at fault.
 pub(crate) fn warning(sanity: &Sanity) -> Option<Diagnostic> {
     let outputs: Vec<String> = sanity.faulty().map(ToString::to_string).collect();
     if outputs.is_empty() {
@@ -195,8 +195,8 @@ fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// How an output can be read as an answer. It must have shape `[1, N]` with N ≥ 2, and at most a softmax may read it.
-/// The output of a softmax may have further dimensions of 1.
+/// How an output can be read as an answer. The output must have shape `[1, N]` with N ≥ 2, and no node other than a
+/// softmax may read it. The output of a softmax may have further dimensions of 1.
 fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
     let mut shape = graph.value(output)?.ty.dims()?;

@@ -4,9 +4,10 @@
 //!
 //! ```text
 //! snr        10 · log10 (Σ x² / Σ (x − y)²)
-//! constant   all y are equal, and Σ (x − x̄)² is at least 10⁻⁶ of Σ x², x̄ the mean of all x; or each y is that of the first
-//!            sample, and the same holds with x̄ the mean of the samples at each place
-//! answer     the position of the largest number, the first one where several are equal; of one integer the integer
+//! constant   all y are equal, and Σ (x − x̄)² ≥ 10⁻⁶ · Σ x², where x̄ is the mean of all x. Or the y of every sample are those
+//!            of the first sample, and the same inequality holds if x̄ is the mean over the samples, element by element
+//! answer     the index of the largest number, the first one if several are equal. If the output is a single integer, this
+//!            integer
 //! ```
 //!
 //! If a softmax makes or reads the output, it is an answer ([`Reading::Class`]), and every different answer is counted.
@@ -30,17 +31,19 @@ use crate::{
 /// The SNR below which an output is at fault, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// How many answers may differ without a warning. Among a few samples, one different answer may come from a tie.
+/// At most this many answers may differ without a warning. Among a few samples, one different answer may come from a
+/// tie.
 const MOST_DIFFERING: u64 = 1;
 
 /// Two numbers count as about equal if they differ by less than this fraction of the distance from the largest number
 /// to the mean.
 const TIE: f64 = 0.125;
 
-/// If the squared deviations are less than this fraction of all squares, the numbers count as constant.
+/// If the sum of the squared deviations from the mean is less than this fraction of the sum of all squares, the numbers
+/// count as constant.
 const CONSTANT: f64 = 1e-6;
 
-/// Two sums of squares: that of the float model's numbers, and that of the errors.
+/// Two sums: of the squares of the float model's numbers, and of the squares of the errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Squares {
     pub(super) signal: f64,
@@ -123,7 +126,7 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        // If all numbers are NaN, there is no largest number, and so no answer.
+        // If no number is finite, there is no largest number, and so no answer.
         let is_known = pairs().any(|(x, _)| x.is_finite());
         let is_answer = is_known && (reading.is_some() || is_one_integer);
         let differ = is_answer.then(|| {

@@ -1,9 +1,9 @@
-//! Looks for a rule that avoids the error at the layers where it jumps.
+//! Looks for a rule of a configuration that avoids the error at the layers where it jumps.
 //!
 //! The first rule that is tried gives the first of these layers 16 bits, if the target's table allows 16 bits. If this
 //! does not correct all outputs that are at fault, a rule that runs the layers in float is tried. Each rule is tried as
 //! it would be written in the configuration: the graph is annotated with the rule, and simulated. If the rule helps
-//! little, the layers that compute the operands of its layers are added to the rule. As long as an output is at fault,
+//! little, the layers that compute the operands of the rule's layers are added to it. As long as an output is at fault,
 //! the layers at which the error jumps in the simulation are added, too.
 
 use std::collections::BTreeSet;
@@ -23,14 +23,14 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// How often the search adds further layers to a rule, at most.
+/// The search adds further layers to a rule at most this many times.
 const ROUNDS: usize = 3;
 
 /// A rule that improves the SNR by less than this, in dB, helps little.
 const GAIN: f64 = 3.0;
 
 /// The first rule that corrects all outputs, or else the rule that helps most; `None` if every rule helps little.
-/// `outputs` says how the outputs of the integer model were judged.
+/// `outputs` are the results of comparing the integer model's outputs with the float model's.
 ///
 /// # Errors
 /// If a run fails, or the user interrupts.
@@ -53,7 +53,7 @@ pub(super) fn remedy(
             break;
         }
     }
-    // The rule was found with a few samples. What it achieves is reported for all samples.
+    // The rule was found with a few samples. The report gives its effect on all samples.
     let all = reference.outputs.len();
     let Some(best) = best else { return Ok(None) };
     if all <= SEARCHED {
@@ -85,7 +85,7 @@ fn with(
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
-    // If the fault is that answers differ, all samples are needed, since a fault means at least two answers that
+    // If the fault is that answers differ, all samples are needed, because it is a fault only if at least two answers
     // differ.
     let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
     let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
@@ -177,7 +177,7 @@ fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     found
 }
 
-/// For each node, the name of a layer in the source model.
+/// For each node, the name of one of the layers of the source model that it comes from.
 fn layers(module: &Module, nodes: &BTreeSet<NodeId>) -> Vec<String> {
     let graph = module.main();
     let names = nodes.iter().filter_map(|&id| {

@@ -23,7 +23,7 @@ use super::{Reference, Subject, ran};
 /// Width of activations for layers that lose too much with 8 bits.
 const WIDE: u8 = 16;
 
-/// What a rule can do for layers that lose too much accuracy.
+/// How a rule can help layers that lose too much accuracy.
 #[derive(Clone, Copy)]
 pub(super) enum Lift {
     /// The layers compute with activations of this type.
@@ -32,7 +32,7 @@ pub(super) enum Lift {
 }
 
 impl Lift {
-    /// What rules can do for a target. First comes what keeps the layers on the target.
+    /// The kinds of rules that the target supports. Those that keep the layers on the accelerator come first.
     pub(super) fn of(spec: &TargetSpec) -> Vec<Lift> {
         let codes = spec.types.pairs.iter().filter_map(|pair| pair.codes());
         let wide = codes.filter(|&codes| IntType::from(codes).bits() == WIDE).take(1);

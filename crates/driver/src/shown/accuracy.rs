@@ -58,7 +58,7 @@ impl Display for Shown<'_, Accuracy> {
     }
 }
 
-/// The text for a figure and its confidence interval; empty if there is no figure.
+/// The text for a measured number and its confidence interval. Empty if there is no number.
 fn shown(metric: &Measured, figure: Option<Figure>) -> String {
     let interval = |figure: Figure| figure.interval.map(|ends| format!(" {}", ends_in(metric.unit, ends)));
     figure.map_or_else(String::new, |figure| {

@@ -1,4 +1,5 @@
-//! Shows the details of a report: every layer, and all items that the first screen only counts.
+//! Shows the details of a report: every layer, and all items of which the short form of the report shows only the
+//! number.
 
 use std::{
     collections::BTreeMap,
@@ -97,8 +98,8 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     ]
 }
 
-/// The names in the target's table of the forms with which a layer requantizes. If the table is not known, the kinds of
-/// the forms.
+/// The names in the target's table of the forms with which a layer requantizes. If the table is not known, the names of
+/// the kinds of these forms.
 fn form(layer: &Layer) -> String {
     let Some(kind) = &layer.form else { return String::new() };
     let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));

@@ -4,7 +4,8 @@ use std::fmt;
 
 use strait_report::ReasonReport;
 
-/// How many layers with the same reason are named. The output of `--json` and `report.json` name all of them.
+/// Of the layers with the same reason, at most this many are named. The output of `--json` and `report.json` name all
+/// of them.
 pub(super) const NAMED: usize = 4;
 
 /// Writes one line for each reason, with the layers that have it. Reasons come in the order in which they first occur.

@@ -26,9 +26,9 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     })
 }
 
-/// A line on the layers in which other integers of the same form would come closer to the scales than the integers that
-/// the target's runtime computes. Another line on the layers in which integers that are rounded only once would come
-/// closer.
+/// Up to two lines. The first is on the layers in which other integers of the same form would be closer to the exact
+/// scales than the integers that the target's runtime uses. The second is on the layers in which a requantization that
+/// is rounded only once would be closer.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
     let line = |rounds_once: bool| {
@@ -53,7 +53,7 @@ pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     [false, true].into_iter().filter_map(line).collect()
 }
 
-/// The largest difference and the largest share among some distances. The numbers of accumulators are 0.
+/// The largest difference and the largest share among `distances`. In the result, the numbers of accumulators are 0.
 fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> Distance {
     let none = Distance {
         max_lsb: 0,

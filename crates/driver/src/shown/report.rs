@@ -1,4 +1,4 @@
-//! Shows the report to people. It fits on one screen and can be understood without a manual.
+//! Shows the report to people. The text fits on one screen and can be understood without a manual.
 
 use std::fmt::{self, Display};
 

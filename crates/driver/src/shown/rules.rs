@@ -34,8 +34,8 @@ fn chosen(rule: &RuleReport) -> String {
     let counts = [
         (rule.layers.len(), "layer"),
         (rule.operands.len(), "operand"),
-        // If a rule names layers, the tensors that it applies to are the results of these layers, so they are not
-        // counted.
+        // If a rule names layers, the tensors that it applies to are the results of these layers, so only the layers
+        // are counted.
         (if rule.layers.is_empty() { rule.tensors.len() } else { 0 }, "tensor"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);

@@ -9,7 +9,7 @@ use crate::table;
 
 use super::Shown;
 
-/// The most outputs that the summary names. The output of `--json` and `report.json` name all of them.
+/// The summary names at most this many outputs. The output of `--json` and `report.json` name all of them.
 const NAMED: usize = 4;
 
 impl Display for Shown<'_, Sanity> {

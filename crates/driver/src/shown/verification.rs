@@ -8,7 +8,7 @@ use crate::table;
 
 use super::Shown;
 
-/// The most findings that are shown.
+/// At most this many findings are shown.
 const MOST_FINDINGS: usize = 20;
 
 /// A limit on the difference of results, in words.

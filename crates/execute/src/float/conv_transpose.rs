@@ -54,13 +54,12 @@ impl Executable for op::ConvTranspose {
     }
 }
 
-/// The bytes of a matrix with `rows` rows and a column for each position, and of a copy of the weights, which the
-/// product transposes.
+/// The bytes of a matrix with `rows` rows and a column for each position, and of a transposed copy of the weights.
 pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u64 {
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// Numbers for one to three axes as three numbers. `missing` stands for the first axes if there are fewer than three.
+/// Extends a list with one number for each of one to three axes to three numbers, by putting `missing` in front of it.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),
@@ -73,7 +72,7 @@ pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], St
     }
 }
 
-/// The numbers of an attribute, as extents.
+/// Converts the numbers of an attribute to extents.
 pub(crate) fn wide(numbers: &[u32]) -> Vec<usize> {
     numbers.iter().map(|&number| number as usize).collect()
 }

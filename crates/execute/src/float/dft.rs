@@ -58,7 +58,7 @@ impl Plan {
         plan
     }
 
-    /// Transforms numbers in place. How many there are is a power of two.
+    /// Transforms numbers in place. Their number must be a power of two.
     fn by_halves(&self, x: &mut [Number]) {
         let size = x.len();
         let bits = size.trailing_zeros();

@@ -38,7 +38,7 @@ impl Executable for op::Recurrent {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // There is one product for each step, direction and gate.
+        // There is one matrix product for each step, direction and gate.
         let elements = types.operand(0).map_or(types.made(), count);
         times(elements, types.extent_from_end(1, 1))
     }
@@ -334,7 +334,8 @@ impl Step for Recurrent {
             };
             let backwards = self.op.direction == Direction::Reverse || direction == 1;
             for turn in 0..self.steps {
-                // Backwards, each sequence begins at its own last step: earlier turns do not change its state.
+                // In the backward direction, each sequence begins at its own last step: earlier turns do not change its
+                // state.
                 let at = if backwards { self.steps - 1 - turn } else { turn };
                 for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
                     let from = ((at * self.batch + row) * self.directions + direction) * self.gates;

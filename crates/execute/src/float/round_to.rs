@@ -1,5 +1,6 @@
 //! Rounds floats to the values of a grid without making codes. The result is that of quantizing and then dequantizing:
-//! as in those ops, the quotient of number and scale is rounded to f32, or is exact for small floats.
+//! as in those ops, the quotient of number and scale is rounded to f32. If the values of the grid are small floats, the
+//! quotient is exact.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;

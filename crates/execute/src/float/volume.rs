@@ -30,7 +30,7 @@ struct Taps {
     padded: usize,
 }
 
-/// What a pool computes of each window.
+/// The function that a pool computes for each window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Maximum,

@@ -25,7 +25,8 @@ impl Executable for op::TopK {
     }
 }
 
-/// `extents` has the product of the extents before the axis, the extent of the axis, and the product of those after it.
+/// Runs the op. The array of extents has the product of the extents before the axis, the extent of the axis, and the
+/// product of those after it.
 fn run<T: Pod + PartialOrd>(
     largest: bool,
     count: usize,

@@ -1,5 +1,5 @@
-//! Sums and differences of accumulators. A sum of requantized codes is joined with the nodes that make its operands
-//! instead; see [`crate::join`].
+//! Sums and differences of accumulators. If the operands of a sum are requantized codes, the sum is instead joined with
+//! the nodes that compute the operands; see [`crate::join`].
 
 use super::operands::Prepared;
 use crate::elementwise::Broadcast;

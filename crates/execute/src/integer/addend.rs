@@ -1,5 +1,5 @@
-//! Products with an addend: another tensor is added to the sums of products before these are requantized, so that the
-//! result is rounded only once.
+//! Convolutions and matrix products with an addend: another tensor is added to the accumulators before these are
+//! requantized, so that the result is rounded only once.
 
 use super::operands::{Prepared, codes};
 use super::{conv, gemm};
@@ -14,15 +14,15 @@ use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Requantization};
 
 struct Sum {
-    /// The step that computes the sums of products, without the addend.
+    /// The step that computes the accumulators, without the addend.
     product: Box<dyn Step>,
     /// The type of the codes that are added.
     element: IntType,
     /// The zero point of the addend's codes.
     zero: i32,
-    /// Requantizes the addend to the scale of the sums.
+    /// Requantizes the addend to the scale of the accumulators.
     onto: Part,
-    /// Requantizes the sum of both to the result.
+    /// Requantizes the accumulators, with the addend added to them, to the result.
     narrow: Part,
     count: usize,
 }
@@ -83,7 +83,7 @@ impl Sum {
         Ok(codes.iter().map(|&code| code.into() - self.zero).collect())
     }
 
-    /// The addend on the scale of the sums.
+    /// The addend on the scale of the accumulators.
     fn addends(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let mut addends = vec![0i32; self.count];
         let out = cast_slice_mut(&mut addends);

@@ -1,4 +1,4 @@
-//! Means of windows on the operand's own grid, including global pools.
+//! Computes the mean of each window as a code on the operand's own grid. Global pools are included.
 
 use super::operands::{Prepared, codes};
 use crate::prelude::*;

@@ -1,9 +1,9 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! The loops of [`NodeSlots::loops`] compute what follows on a node's accumulators: the requantization that is fused
-//! into the node, or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
-//! products with weights that are not constant. A [`plain`] step computes these by their definition in
-//! [`crate::reference`].
+//! The loops of [`NodeSlots::loops`] do the last step with a node's accumulators: the requantization that is fused into
+//! the node, or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
+//! convolutions and matrix products whose weights are not constant. A [`plain`] step computes these by their definition
+//! in [`crate::reference`].
 
 pub(crate) mod add;
 mod addend;

@@ -1,4 +1,5 @@
-//! Channels that an operand picks: the operand has the number of a channel for every position of the result.
+//! An operand may pick channels: it contains, for every position of the result, the index of the channel whose
+//! parameters requantize the element at this position.
 //!
 //! The loops only know channels as indices along one axis. If an operand picks a channel for each position of a plane,
 //! each position becomes a channel of its own, with the parameters of the picked channel. This is done once, when the
@@ -8,7 +9,7 @@ use crate::prelude::*;
 use strait_core::TensorData;
 use strait_core::shape::element_count;
 
-/// Bytes for one position of a plane whose channels an operand picks: the number of the channel, and its parameters
+/// Bytes for one position of a plane whose channels an operand picks: the index of the channel, and its parameters
 /// while they are selected.
 const PICKED: u64 = 64;
 

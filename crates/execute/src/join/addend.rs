@@ -1,5 +1,5 @@
-//! Operands of sums that are shifted and requantized codes of up to 16 bits. They are computed code by code, because a
-//! table of all codes would be too large.
+//! Finds operands of additions that are made by shifting and requantizing codes of up to 16 bits. Such an operand is
+//! computed code by code, because a table of all codes would be too large.
 
 use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;

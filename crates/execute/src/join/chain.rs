@@ -30,8 +30,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     };
     let elem = scope.slot(output)?.elem;
     let mut table = vec![0; entries.len() * elem.size()];
-    // An entry may not fit the table's type. That is an error only if an element has the code of this entry, so the
-    // nodes are not joined.
+    // An entry may not fit the table's type. The nodes report an error only if an element has the code of this entry,
+    // so they are not joined.
     if write(elem, &entries, &mut table).is_err() {
         return Ok(None);
     }

@@ -35,9 +35,9 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// Follows a value back to the nearest value with 8-bit codes (which may be the value itself), and gives the table that
-/// computes the one from the other. `None` if the nodes between them are not all functions of one operand, if other
-/// nodes use values between them, or if a requantization is not defined for a code.
+/// Follows a value back to the nearest value with 8-bit codes (which may be the value itself), and returns the table
+/// that computes the value from these codes. `None` if the nodes between them are not all functions of one operand, if
+/// other nodes use values between them, or if a requantization is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();

@@ -12,7 +12,7 @@ use strait_core::{Module, Op};
 /// How deep graphs may be nested.
 const DEEPEST: usize = 32;
 
-/// The largest number of runs of a loop body. It ends loops whose condition never becomes false.
+/// The largest number of runs of a loop body. This limit ends loops whose condition never becomes false.
 const MOST_RUNS: u64 = 1 << 20;
 
 /// The graphs that one node runs, each with a plan of its own.

@@ -14,7 +14,7 @@ pub(super) fn run(operands: [TensorView<'_>; 3]) -> Result<Vec<Tensor>, StepErro
             if step == 0 {
                 return Err(StepError::Model("a range has a distance of 0".into()));
             }
-            // This is ⌈distance / step⌉.
+            // The number of elements is ⌈distance / step⌉.
             let count = (distance + step - step.signum()) / step;
             let count = if (distance < 0) == (step < 0) { count } else { 0 };
             let values: Vec<i64> = (0..checked(count as f64)? as i64)

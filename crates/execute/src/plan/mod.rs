@@ -36,8 +36,8 @@ pub struct Port {
     pub open: Vec<usize>,
 }
 
-/// A graph that is prepared to run. A plan is immutable and can be shared between threads. The documentation of the
-/// crate says more.
+/// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the documentation of the
+/// crate.
 pub struct Plan {
     graph: GraphId,
     context: Context,

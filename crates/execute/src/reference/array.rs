@@ -61,7 +61,8 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
-        // A type of 4 bits has fewer values than the byte in which an element is stored, so its ends are checked.
+        // A type of 4 bits has fewer values than the byte in which an element is stored, so the range of the type is
+        // checked.
         let ends = elem
             .int_type()
             .filter(|_| elem.is_packed())

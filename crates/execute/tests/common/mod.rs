@@ -88,7 +88,7 @@ impl Builder {
 
     pub fn output(mut self, values: &[ValueId]) -> Module {
         for &value in values {
-            // What leaves a graph of integers needs a grid.
+            // An integer output of a graph needs a grid.
             let graph = self.module.main();
             let bare = graph
                 .value(value)
@@ -130,7 +130,7 @@ pub fn run(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
     run_with(module, inputs, &PlanOptions::default(), 1).unwrap()
 }
 
-/// One float operator on float inputs: its values.
+/// Runs one float operator on float inputs, and returns the values of its result.
 pub fn float_op(op: impl Into<Op>, inputs: &[(&[u64], &[f32])]) -> Vec<f32> {
     let mut builder = Builder::new(Stage::Float);
     let values: Vec<_> = inputs.iter().map(|(dims, _)| builder.input(Elem::F32, dims)).collect();

@@ -15,7 +15,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number of low..=high.
+    /// A number from `low` to `high`.
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
         low + (self.next() % (high - low + 1) as u64) as i64
     }
@@ -28,7 +28,7 @@ impl Random {
         self.next().is_multiple_of(2)
     }
 
-    /// A type that carries sums of so many bits.
+    /// An accumulator type that can hold sums of this many bits.
     pub fn carrier(&mut self, bits: i64) -> Carrier {
         match bits {
             ..=30 => self.pick(&[Carrier::I32, Carrier::I32, Carrier::I64]),
@@ -77,7 +77,7 @@ impl Random {
             out,
         };
         let last = if out == IntType::I8 { 6 } else { 5 };
-        // Forms that are defined beyond i32.
+        // For accumulators of more than 32 bits, only forms that are defined on them.
         let which = match bits {
             ..=30 => self.range(0, last),
             _ => self.pick(&[0, 1, 5, 7, 8]),

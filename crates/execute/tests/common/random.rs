@@ -13,7 +13,7 @@ use strait_execute::Tensor;
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales, Softmax};
 use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
-/// A value with the extents that ops choose by.
+/// A value, with the type and the extents by which the next op is chosen.
 #[derive(Clone)]
 struct KnownValue {
     id: ValueId,
@@ -30,7 +30,7 @@ impl KnownValue {
         self.codes().bits().into()
     }
 
-    /// The nearest code.
+    /// The code of the value's type that is nearest to a number.
     fn code(&self, value: i64) -> i32 {
         self.codes().saturate(value)
     }
@@ -41,7 +41,7 @@ pub struct Maker {
     pub random: Random,
     builder: Builder,
     values: Vec<KnownValue>,
-    /// Requantize and clamp as nodes of their own, or fused into their producers.
+    /// True if requantizations and clamps are fused into their producers; otherwise they are nodes of their own.
     fuse: bool,
 }
 
@@ -92,7 +92,7 @@ impl Maker {
         self.values.push(KnownValue { id, dims, elem: to });
     }
 
-    /// Whatever nobody uses is an output, as floats.
+    /// Makes every value that no node reads an output, converted to floats.
     fn finish(&mut self) -> Vec<ValueId> {
         let unused = |b: &Builder, id: ValueId| b.module.main().uses(id).next().is_none();
         let leaves: Vec<_> = self
@@ -118,24 +118,25 @@ impl Maker {
         let dims = value.ty.dims().unwrap().to_vec();
         let elem = value.ty.elem;
         if elem == Elem::I64 {
-            // It has a grid, as every accumulator of i64.
+            // Every i64 accumulator needs a grid.
             self.builder.quant(id, QuantParams::tensor(0.5, 0));
         }
-        // Values that later ops take: codes.
+        // Later ops read only codes.
         if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
             self.values.push(KnownValue { id, dims, elem });
         }
         id
     }
 
-    /// An op with accumulators of about `bits` bits, then its requantization and perhaps a clamp.
+    /// Adds an op whose accumulators have about `bits` bits, then a requantization and perhaps a clamp.
     fn accumulate(&mut self, op: impl Into<Op>, inputs: &[ValueId], bits: i64, channels: Option<(usize, u32)>) {
         let out = self.random.codes();
         let form = self.random.form(bits, channels.map(|(n, _)| n), out);
         self.narrow(op.into(), inputs, form, channels.map_or(0, |(_, axis)| axis), None);
     }
 
-    /// Channels of a form, and an operand that picks one for each element of a result with these extents.
+    /// Makes a form with parameters per channel, and an operand that picks a channel for each element of a result with
+    /// these extents.
     fn picked(&mut self, bits: i64, out: IntType, dims: &[u64]) -> (Requantization, ValueId) {
         let channels = self.random.range(2, 5) as usize;
         let form = std::iter::repeat_with(|| self.random.form(bits, Some(channels), out))
@@ -154,7 +155,7 @@ impl Maker {
         (form, self.builder.constant(&shape, &picks))
     }
 
-    /// An op, then the requantization of its accumulators and perhaps a clamp.
+    /// Adds an op, then the requantization of its accumulators and perhaps a clamp.
     fn narrow(&mut self, op: Op, inputs: &[ValueId], form: Requantization, axis: u32, picks: Option<ValueId>) {
         let out = form.out();
         let clamp = self
@@ -188,7 +189,8 @@ impl Maker {
         self.builder.integers(codes.into(), dims, &values)
     }
 
-    /// Zero points of such weights: none, one, or one for each output, any code and the ends among them.
+    /// Zero points of these weights: none, one, or one for each output. They are random codes, often the smallest or
+    /// the largest one.
     fn weight_zero(&mut self, codes: IntType, outputs: u64) -> WeightZero {
         let r = &mut self.random;
         let mut zero = || match r.range(0, 3) {
@@ -209,7 +211,7 @@ impl Maker {
         self.builder.integers(carrier.elem(), &[count], &values)
     }
 
-    /// A softmax along any axis, where there is one of the operand's type.
+    /// Adds a softmax along any axis, if there is a softmax for the operand's type.
     fn softmax(&mut self, x: &KnownValue) {
         let axis = self.random.range(0, x.dims.len() as i64 - 1);
         let (scale, beta) = (self.random.range(1, 1000) as f32 / 4096.0, 1.0);
@@ -229,7 +231,7 @@ impl Maker {
         }
     }
 
-    /// A layer normalization over the last axes, with biases or without.
+    /// Adds a layer normalization over the last axes, with biases or without.
     fn layer_normalization(&mut self, x: &KnownValue) {
         let axis = self.random.range(0, x.dims.len() as i64 - 1) as usize;
         let row = x.dims[axis..].to_vec();
@@ -267,7 +269,7 @@ impl Maker {
             4 if image => self.pool(&x),
             5..=6 => self.sum(&x),
             7 => {
-                // Of the same type.
+                // Both operands have the same type.
                 let other = if self.random.flip() {
                     self.row_of(&x)
                 } else {
@@ -277,7 +279,7 @@ impl Maker {
                 let op = op::Mul {
                     a_zero: x.code(self.random.range(0, 9)),
                     b_zero: 3,
-                    // With a zero point.
+                    // After the zero point is subtracted, a code may have one more bit.
                     accumulator: self.random.carrier(bits + 2),
                 };
                 self.accumulate(op, &[x.id, other.id], bits, None);
@@ -339,7 +341,7 @@ impl Maker {
         }
     }
 
-    /// Code that padding of `x` reads as: its zero point where it has a grid, any code where it has none.
+    /// The code of a padding element of `x`: the zero point if `x` has a grid, otherwise any code.
     fn pad_value(&mut self, x: &KnownValue) -> i32 {
         let value = self.builder.module.main().value(x.id).unwrap();
         let zero = value.quant.as_ref().and_then(|q| q.as_tensor()).map(|(_, zero)| zero);
@@ -470,7 +472,8 @@ impl Maker {
         }
     }
 
-    /// x + y over a common grid: shift left and requantize each, or requantize alone, or as the codes are.
+    /// Adds x + y on a common grid. Both operands are shifted left and requantized, or only requantized, or added as
+    /// they are.
     fn sum(&mut self, x: &KnownValue) {
         let other = self.same_shape(x);
         let way = self.random.range(0, 2);
@@ -564,7 +567,7 @@ impl Maker {
         }
     }
 
-    /// Another value of the same extents, or a row of constants that broadcasts.
+    /// Another value with the same extents, or a row of constants that broadcasts to them.
     fn same_shape(&mut self, x: &KnownValue) -> KnownValue {
         let others: Vec<_> = self.values.iter().filter(|v| v.dims == x.dims).cloned().collect();
         if self.random.range(0, 3) > 0 {
@@ -583,7 +586,7 @@ impl Maker {
         }
     }
 
-    /// Another value of the same extents and type, perhaps itself.
+    /// A value with the same extents and type. It may be `x` itself.
     fn same_type(&mut self, x: &KnownValue) -> KnownValue {
         let others: Vec<_> = self
             .values

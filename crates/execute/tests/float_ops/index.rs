@@ -1,4 +1,4 @@
-//! Places of elements, elements at places, and what goes along an axis.
+//! Tests ops that find positions of elements, gather or scatter elements at positions, or work along an axis.
 
 use super::common::{Builder, float_op, run};
 use super::{SIX, close};
@@ -10,7 +10,7 @@ use strait_core::tensor::Element;
 use strait_core::{Elem, Op, Stage};
 use strait_execute::Tensor;
 
-/// All results of an op on an operand, and on constants behind it.
+/// All results of an op on an operand, which constant operands follow.
 fn results<T: Element>(
     op: impl Into<Op>,
     x: (&[u64], &[T]),
@@ -49,7 +49,7 @@ fn an_index_picks_an_element_or_a_slice() {
     assert_eq!(floats(&found[0]), [-4.0, 5.0, -6.0, 1.0, -2.0, 3.0]);
     let found = results(one(1), (&[2, 3], &SIX), Some((&[2, 1], &[2, 0])), None);
     assert_eq!(floats(&found[0]), [3.0, -4.0]);
-    // Truth values move, too.
+    // Booleans can be moved, too.
     let mut builder = Builder::new(Stage::Float);
     let x = builder.input(Elem::I64, &[3]);
     let indices = builder.constant(&[2], &[2i64, 0]);
@@ -66,7 +66,7 @@ fn scatter(by: ScatterBy, axis: i64, combine: Combination) -> Scatter {
 fn elements_are_put_where_indices_say() {
     let elements = |combine| {
         let op = scatter(ScatterBy::Element, 1, combine);
-        // Twice into the last column of the first row.
+        // Two updates go to the last column of the first row.
         let indices: (&[u64], &[i64]) = (&[2, 2], &[2, -1, 0, 1]);
         floats(
             &results(
@@ -231,14 +231,14 @@ fn transforms_are_those_of_the_definition() {
     let back = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 4.0, 0.0];
     close(&float_op(of(Transform::Inverse, 4), &[(&[4, 2], &all)]), &back);
     close(&float_op(of(Transform::InverseHalf, 4), &[(&[3, 2], &all[..6])]), x.1);
-    // A length that is no power of two; the last element is cut off.
+    // The length 3 is no power of two, and the last element is cut off.
     let root = 3.0f32.sqrt();
     let cut: (&[u64], &[f32]) = (&[4, 1], &[1.0, 2.0, 4.0, 9.0]);
     close(
         &float_op(of(Transform::Forward, 3), &[cut]),
         &[7.0, 0.0, -2.0, root, -2.0, -root],
     );
-    // Two columns, and a zero behind their ends.
+    // Each of two columns is extended by a zero.
     let two = Dft {
         axis: -3,
         ..of(Transform::ForwardHalf, 2)
@@ -272,13 +272,14 @@ fn regions_are_pooled_by_samples_or_by_whole_elements() {
         floats(&run(&builder.output(&[pooled]), &inputs)[0])
     };
     let whole = [0.0, 0.0, 2.0, 2.0];
-    // Samples on the four elements; one in the middle of them, and at its weights the last one is a quarter.
+    // With two samples along each axis, the samples are the four elements. With one, the sample is in the middle of
+    // them, so each element has the weight ¼.
     assert_eq!(of(RoiMode::Average, 2, true, 1, &whole), [2.5]);
     assert_eq!(of(RoiMode::Average, 0, true, 1, &whole), [2.5]);
     assert_eq!(of(RoiMode::Maximum, 2, true, 1, &whole), [4.0]);
     assert_eq!(of(RoiMode::Average, 1, true, 1, &whole), [2.5]);
     assert_eq!(of(RoiMode::Maximum, 1, true, 1, &whole), [1.0]);
-    // Not shifted, the middle is the last element.
+    // Without the shift by half a pixel, the middle is the last element.
     assert_eq!(of(RoiMode::Average, 1, false, 1, &whole), [4.0]);
     assert_eq!(of(RoiMode::Elements, 0, false, 2, &[0.0, 0.0, 1.0, 1.0]), [3.0, 4.0]);
     assert_eq!(of(RoiMode::Elements, 0, false, 1, &[5.0, 5.0, 6.0, 6.0]), [0.0]);

@@ -1,4 +1,4 @@
-//! Recurrent layers whose activations leave numbers as they are, so that states can be worked out by hand.
+//! Tests recurrent layers whose activations are the identity, so that the states can be computed by hand.
 
 use super::close;
 use super::common::{Builder, run};
@@ -6,7 +6,7 @@ use strait_core::op::{Activation, Activations, Cell, Direction, Recurrent};
 use strait_core::{Elem, Op, Stage};
 use strait_execute::Tensor;
 
-/// An operand: absent, floats or lengths.
+/// An operand: absent, floats, or lengths of sequences.
 enum Operand<'a> {
     Absent,
     Floats(&'a [u64], &'a [f32]),
@@ -58,7 +58,7 @@ fn layer(op: Recurrent, operands: &[Operand<'_>]) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// A layer whose activations are x.
+/// A layer whose activations are the identity.
 fn linear(cell: Cell, direction: Direction) -> Recurrent {
     let count = cell.activations() * if direction == Direction::Bidirectional { 2 } else { 1 };
     Recurrent {
@@ -97,7 +97,7 @@ fn the_product_of_state_and_weights_takes_rows_of_the_weights() {
 
 #[test]
 fn sequences_end_where_their_lengths_say_and_begin_there_backwards() {
-    // Two sequences, of 3 steps and of one; both directions read the same numbers.
+    // There are two sequences, of three steps and of one. Both directions read the same numbers.
     let x = [1.0, 1.0, 5.0, 5.0, 10.0, 10.0, 7.0, 7.0, 100.0, 100.0, 9.0, 9.0];
     let operands = [
         Floats(&[3, 2, 2], &x),
@@ -114,7 +114,7 @@ fn sequences_end_where_their_lengths_say_and_begin_there_backwards() {
 
 #[test]
 fn an_lstm_goes_on_as_its_formulas_say() {
-    // Gates i, o, f and c; only i reads the state.
+    // The gates are i, o, f and c. Only i reads the state.
     let operands = || {
         vec![
             Floats(&[2, 1, 4], &[2.0, 3.0, 1.0, 5.0, 1.0, 1.0, 2.0, 1.0]),

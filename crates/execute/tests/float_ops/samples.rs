@@ -1,4 +1,4 @@
-//! Resampling, and samples at positions that are an operand.
+//! Tests resizing, and samples at positions that an operand gives.
 
 use super::close;
 use super::common::float_op;
@@ -54,7 +54,7 @@ fn antialiasing_takes_all_that_a_position_covers() {
     let first = (0.25 * 1.0 + 0.75 * 1.0 + 0.75 * 2.0 + 0.25 * 4.0) / 2.0;
     let second = (0.25 * 2.0 + 0.75 * 4.0 + 0.75 * 8.0 + 0.25 * 8.0) / 2.0;
     close(&line(halved.clone()), &[first, second]);
-    // Where an axis grows it changes nothing.
+    // Antialiasing changes nothing along an axis that becomes longer.
     let doubled = Resize {
         scales: vec![2.0],
         ..halved
@@ -128,9 +128,9 @@ fn samples_lie_where_the_grid_says() {
     assert_eq!(of(Sampling::Linear, Border::Zeros), [2.5, 2.0, 0.0]);
     assert_eq!(of(Sampling::Linear, Border::Edge), [2.5, 2.0, 3.0]);
     assert_eq!(of(Sampling::Linear, Border::Reflection), [2.5, 2.0, 4.0]);
-    // A tie goes to the even index.
+    // A tie is rounded to the even index.
     assert_eq!(of(Sampling::Nearest, Border::Zeros), [1.0, 2.0, 0.0]);
-    // Corners are the outer edges: half an element beyond the last.
+    // The corners are the outer edges of the corner elements, half an element beyond their centres.
     let outer = float_op(op(Sampling::Linear, Border::Zeros, false), &[x, grid]);
     assert_eq!(outer, [2.5, 0.5, 0.0]);
 }

@@ -1,4 +1,4 @@
-//! Windows over one to three axes, and what transposes them.
+//! Tests windows over one to three axes, and transposed convolutions.
 
 use super::common::float_op;
 use smallvec::smallvec;
@@ -20,7 +20,7 @@ fn transposed(stride: &[u32], pad: &[u32], dilation: &[u32], more: &[u32], group
 fn a_transposed_convolution_adds_a_kernel_for_each_element() {
     let x: Operand<'_> = (&[1, 1, 2], &[1.0, 10.0]);
     let kernel: Operand<'_> = (&[1, 1, 3], &[1.0, 2.0, 3.0]);
-    // 1·(1 2 3) at 0 and 10·(1 2 3) at 2, which meet at 2.
+    // 1·(1 2 3) is added at position 0 and 10·(1 2 3) at position 2. Both overlap at position 2.
     let plain = float_op(transposed(&[2], &[0, 0], &[1], &[0], 1), &[x, kernel]);
     assert_eq!(plain, [1.0, 2.0, 13.0, 20.0, 30.0]);
     let bias: Operand<'_> = (&[1], &[0.5]);
@@ -33,7 +33,7 @@ fn a_transposed_convolution_adds_a_kernel_for_each_element() {
 #[test]
 fn groups_of_a_transposed_convolution_have_channels_of_their_own() {
     let x: Operand<'_> = (&[1, 2, 1, 1], &[2.0, 3.0]);
-    // Two outputs for each group.
+    // Each group has two output channels.
     let kernel: Operand<'_> = (&[2, 2, 1, 2], &[1.0, 10.0, 100.0, 1000.0, 1.0, 2.0, 3.0, 4.0]);
     let op = transposed(&[1, 1], &[0; 4], &[1, 1], &[0, 0], 2);
     let found = float_op(op, &[x, kernel]);
@@ -59,12 +59,12 @@ fn blocks_go_back_to_their_places() {
         pad: smallvec![0; 4],
         dilation: smallvec![1, 1],
     };
-    // First the left taps of the four blocks, then the right ones.
+    // The operand has first the left taps of the four blocks, then the right taps.
     let x: Operand<'_> = (&[1, 2, 4], &[1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0]);
     assert_eq!(float_op(op, &[x]), [1.0, 12.0, 20.0, 3.0, 34.0, 40.0]);
 }
 
-/// A convolution over three axes by its definition, in f64.
+/// Computes a convolution over three axes by its definition, in f64.
 fn by_definition(op: &op::Conv, x: Operand<'_>, weight: Operand<'_>, made: [u64; 3]) -> Vec<f32> {
     let ([_, channels, depth, height, width], [outputs, inputs, a, b, c]) = (x.0, weight.0) else {
         panic!("five axes");
@@ -120,7 +120,7 @@ fn a_convolution_over_three_axes_is_its_definition() {
         float_op(op.clone(), &[x, weight]),
         by_definition(&op, x, weight, [2, 4, 3])
     );
-    // One filter for each channel, and a bias.
+    // The convolution has one filter for each channel, and a bias.
     let weight = numbers(4 * 8, 3);
     let weight: Operand<'_> = (&[4, 1, 2, 2, 2], &weight);
     let each = op::Conv {

@@ -1,4 +1,4 @@
-//! The right-hand operand of a float product. It is packed one panel after the other.
+//! The right-hand operand of a float matrix product. It is packed one panel after the other.
 
 use crate::float::matrix::Matrix;
 use crate::window::Layout;
@@ -11,7 +11,7 @@ pub(crate) trait Columns: Sync {
     fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
-/// Number of elements behind a panel that packing may overwrite, because it copies elements in groups of this size.
+/// Number of elements after a panel that packing may overwrite, because it copies elements in groups of this size.
 pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {
@@ -63,8 +63,8 @@ impl Columns for ImageColumns<'_> {
     }
 }
 
-/// Copies `length` elements, and possibly up to `SLACK − 1` elements after them. Whatever is copied too much is
-/// overwritten by the next copy.
+/// Copies `length` elements, and possibly up to `SLACK − 1` elements after them. The next copy overwrites these extra
+/// elements.
 #[inline(always)]
 fn copy_stretch(source: &[f32], length: usize, to: &mut [f32]) {
     let mut done = 0;

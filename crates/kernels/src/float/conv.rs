@@ -40,7 +40,7 @@ pub fn conv(
         expect_len("the bias", bias.len(), Some(conv.out_channels))?;
     }
     if input.is_empty() || out.is_empty() {
-        // No products have to be summed, so each output is its bias.
+        // There are no products to sum, so each output is its bias.
         let plane = layout.positions().max(1);
         out.chunks_mut(plane)
             .enumerate()

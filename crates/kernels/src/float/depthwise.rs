@@ -44,7 +44,7 @@ pub(super) fn depthwise(
     });
 }
 
-/// Number of elements behind the padded image that a vector may read when it goes past the end of a row. It is the
+/// Number of elements after the padded image that a vector may read when it goes past the end of a row. It is the
 /// number of lanes of the widest vector.
 const SLACK: usize = 16;
 

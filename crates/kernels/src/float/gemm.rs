@@ -16,7 +16,7 @@ use crate::{
 };
 use std::mem::MaybeUninit;
 
-/// The number that each sum of a product starts from.
+/// The number from which each sum of products starts: the bias of a matrix product.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
     /// All sums start from +0.
@@ -92,7 +92,7 @@ pub(crate) struct Part {
     columns: std::ops::Range<usize>,
 }
 
-/// How the output is divided into parts.
+/// The way in which the output is divided into parts.
 pub(crate) struct Split {
     extents: [usize; 2],
     step: [usize; 2],
@@ -140,7 +140,7 @@ impl<C: Columns> Product<'_, C> {
         }
     }
 
-    /// Computes one part of the product. The product begins at index `base` of `out`.
+    /// Computes one part of the matrix product. The product's output begins at index `base` of `out`.
     pub(crate) fn part(&self, cx: &Context, part: Part, out: &Shared<'_, f32>, base: usize) {
         cx.run(PartJob {
             product: self,

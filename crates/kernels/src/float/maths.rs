@@ -1,9 +1,9 @@
 //! Elementary functions.
 //!
 //! Strait has functions of its own, because the functions of C libraries differ in the last bit from one machine to the
-//! next. They compute in f64, without branches, and use only operations on integers and IEEE addition, multiplication,
-//! division, square root and fused multiply-add. The result is rounded to f32 once. The functions of [`Unary`] are off
-//! by at most 0.51 units in the last place.
+//! next. Strait's functions compute in f64, without branches, and use only integer operations and IEEE addition,
+//! multiplication, division, square root and fused multiply-add. The result is rounded to f32 once. The functions of
+//! [`Unary`] are off by at most 0.51 units in the last place.
 
 use crate::context::Context;
 use crate::simd::Job;
@@ -144,8 +144,8 @@ fn exp64(x: f64) -> f64 {
 }
 
 /// ln x. With x = 2^e·m and m in [√½, √2), ln x = e·ln 2 + 2·artanh(s), where s = (m − 1)/(m + 1) and |s| ≤ 0.172.
-/// artanh(s) is computed as the series s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). This is right for every
-/// normal f64, and every positive f32 is one.
+/// artanh(s) is computed as the series s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). The function is right for
+/// every normal f64, and every positive f32 is a normal f64.
 #[inline(always)]
 fn ln64(x: f64) -> f64 {
     const SERIES: [f64; 9] = [

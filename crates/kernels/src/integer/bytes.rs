@@ -29,7 +29,8 @@ pub(crate) const fn flip_16(element: IntType) -> u16 {
 }
 
 /// The smallest value that the storage of `element` (one or two bytes) can hold, even if the type itself uses fewer
-/// bits. An element equals `origin` plus the unsigned number that its bits XOR the mask are.
+/// bits. An element equals `origin` + u, where u is the element's bits XOR the mask (see `flip`), read as an unsigned
+/// number.
 #[inline(always)]
 pub(crate) const fn origin(element: IntType) -> i32 {
     match element {
@@ -120,9 +121,9 @@ pub(crate) trait Code: Copy + Send + Sync {
     fn codes(bytes: &[u8]) -> &[Self];
     /// Views bytes as codes that can be written, without copying.
     fn codes_mut(bytes: &mut [u8]) -> &mut [Self];
-    /// How far the code is above the type's [`origin`].
+    /// The code minus the type's [`origin`].
     fn above(self, element: IntType) -> u32;
-    /// The code that lies `above` above the type's [`origin`].
+    /// The code that equals the type's [`origin`] plus `above`.
     fn new(element: IntType, above: u32) -> Self;
 }
 

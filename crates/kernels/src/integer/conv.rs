@@ -231,7 +231,7 @@ fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; ST
             }
         }
         if let Some(last) = rest.first() {
-            // Elements behind K do not belong to the window, so they are multiplied by 0.
+            // Elements after the first K do not belong to the window, so they are multiplied by 0.
             let ones = [0, 1, 2, 3].map(|at| u8::from(at < k % 4));
             // SAFETY: as above, the machine has the instruction set `S`.
             sums[0] = unsafe { sums[0].add_dots::<true>(last, ones) };
@@ -276,15 +276,15 @@ impl<T: Lane> Job for PackJob<'_, T> {
     }
 }
 
-/// The elements of some runs, one run after the other. Elements beyond the runs have no meaning, but they are the same
-/// on every machine.
+/// Copies the elements of some runs, given as `(offset, length)`, one run after the other. If the runs have fewer than
+/// sixteen elements, the rest of the result has no meaning, but it is the same on every machine.
 #[inline(always)]
 fn sixteen<T: Lane>(image: &[T], runs: &[(usize, usize)]) -> [T; COLUMNS] {
     let mut line = [T::default(); 2 * COLUMNS];
     let mut to = 0;
     for &(offset, length) in runs {
-        // If the image has sixteen elements there, sixteen are copied at once. The next run overwrites those that were
-        // too many.
+        // If the image has at least sixteen elements from the start of the run on, sixteen are copied at once. The next
+        // run overwrites those that do not belong to this run.
         match (
             image[offset..].first_chunk::<COLUMNS>(),
             line[to..].first_chunk_mut::<COLUMNS>(),

@@ -59,7 +59,7 @@ impl ConvWeights {
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
         }?;
         let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
-        // The loops for depthwise convolutions read bytes as they are, so no offset is needed.
+        // The loops for depthwise convolutions read each code as it is, so no offset has to be made up for.
         let offset = if is_depthwise(&conv, &layout) && !planes.words {
             0
         } else {

@@ -123,7 +123,7 @@ impl<T: Lane> RowsJob<'_, T> {
                 // SAFETY: as above, the machine has the instruction set `S`, and the window has enough elements.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }
             }),
-            // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
+            // The accumulators fit in 32 bits, so the wrapping conversion does not change them.
             (Starts::I64(starts), Room::I32(sums)) => each::<T, i32>(image, size, sums, |window| {
                 // SAFETY: as above, the machine has the instruction set `S`, and the window has enough elements.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }.map(|sum| sum as i32)
@@ -135,8 +135,8 @@ impl<T: Lane> RowsJob<'_, T> {
 }
 
 /// Computes rows of outputs, sixteen neighbours at a time. `sums` takes a window, and returns sixteen outputs: the
-/// first tap of each is one of the window's first sixteen elements. The image has to have 15 more elements behind the
-/// last tap of a row.
+/// first tap of each is one of the window's first sixteen elements. The image must have 15 more elements after the last
+/// tap of a row.
 #[inline(always)]
 fn each<T: Lane, A: Copy>(
     image: &[T],
@@ -147,7 +147,7 @@ fn each<T: Lane, A: Copy>(
     for y in 0..rows {
         for x in (0..width).step_by(LANES) {
             let sums = sums(&image[y * row_step + x..]);
-            // If the sixteen outputs go past the end of this row, the next row overwrites what is too much.
+            // If the sixteen outputs go past the end of this row, the next row overwrites the extra outputs.
             if let Some(to) = out[y * width + x..].first_chunk_mut() {
                 *to = sums;
             }

@@ -158,7 +158,7 @@ pub(super) fn each_piece(
     if out.is_empty() {
         return Ok(());
     }
-    // There is at least one axis; see the field.
+    // Every broadcast has at least one axis.
     let (extent, strides) = shape.last();
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;

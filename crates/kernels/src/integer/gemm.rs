@@ -37,7 +37,8 @@ struct Panels {
 }
 
 impl Panels {
-    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, Σ element)`.
+    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, s)`, where s is the sum of the
+    /// column's elements.
     #[inline(always)]
     fn new(
         planes: Planes,
@@ -207,14 +208,14 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
     }
 }
 
-/// The largest extent that a product may have.
+/// The largest extent that a matrix product may have.
 const LARGEST_EXTENT: usize = 1 << 28;
 
 /// Number of rows that a task computes. They and the task's panels stay in the second-level cache.
 const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
-/// A product whose panels are already packed. Each task packs the rows that it computes.
+/// A matrix product whose panels are already packed. Each task packs the rows that it computes.
 struct Product<'a> {
     loops: &'a dyn Loops,
     m: usize,
@@ -321,8 +322,8 @@ impl Job for ProductTask<'_, '_> {
 }
 
 impl dyn Loops + '_ {
-    /// A product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, and `out`
-    /// is `[rows, n]`. Channels run along `n`.
+    /// A matrix product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`,
+    /// and `out` is `[rows, n]`. Channels run along `n`.
     pub fn gemm(
         &self,
         cx: &Context,
@@ -372,8 +373,8 @@ impl dyn Loops + '_ {
 /// a are unsigned), and let za' and zb' be the zero points after the same change. The result is Σ a'b' − zb'·Σ a' −
 /// za'·Σ b' + k·za'·zb'.
 impl dyn Loops + '_ {
-    /// A product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`,
-    /// where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
+    /// A matrix product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] −
+    /// zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
     pub fn matmul(
         &self,
         cx: &Context,

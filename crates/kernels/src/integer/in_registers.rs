@@ -46,7 +46,7 @@ impl<E: Epilogue> InRegisters<E> {
         }
     }
 
-    /// The same loops, but on machines with vectors they use a batch kernel instead of the epilogue. The batch kernel
+    /// Adds a batch kernel, which these loops use instead of the epilogue on machines with vectors. The batch kernel
     /// has to be for a form with the same results as the epilogue. If it saturates to another type, it is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
@@ -86,7 +86,7 @@ impl<E: Epilogue> Loops for InRegisters<E> {
                 wide.run(cx, (self.out, bounds), accumulators, stride, place);
             }
             (Sums::I64(accumulators), None) => {
-                // If an accumulator is beyond i32, it counts as the nearer end of i32.
+                // An accumulator beyond i32 is clamped to i32.
                 for row in 0..place.rows {
                     let accumulators = &accumulators[row * stride..][..place.columns];
                     let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();

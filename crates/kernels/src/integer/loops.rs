@@ -18,7 +18,7 @@ use strait_requantize::IntType;
 /// them, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
-/// carried in 32 or in 64 bits. How the weights were packed decides which, or the argument `carrier`. If the
+/// carried in 32 or in 64 bits. The packed weights decide which or, if there are none, the argument `carrier`. If the
 /// requantization has parameters per channel, there have to be as many as the loop's output has channels. Elementwise
 /// loops of two operands have one channel.
 ///
@@ -87,7 +87,7 @@ impl dyn Loops + '_ {
     }
 }
 
-/// How an accumulator on the common grid is computed from a code of one operand.
+/// How a code of one operand becomes an accumulator on the common grid.
 #[derive(Clone, Copy)]
 pub enum Addend<'a> {
     /// The accumulator is looked up in a table with one entry per code. Entry 0 is for the smallest code of the type,

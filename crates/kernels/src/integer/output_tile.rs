@@ -5,9 +5,9 @@ use crate::parallel::Shared;
 /// Which axis of a tile is the channel axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Row `r` belongs to channel `first + r`. This is how images are computed: a row has positions of one channel.
+    /// Row `r` belongs to channel `first + r`. Images are computed in this way: a row has positions of one channel.
     Rows,
-    /// Column `c` belongs to channel `first + c`. This is how matrices are computed: a row has all channels of one
+    /// Column `c` belongs to channel `first + c`. Matrices are computed in this way: a row has all channels of one
     /// position.
     Columns,
 }

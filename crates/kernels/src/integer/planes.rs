@@ -3,8 +3,8 @@
 //! A register tile adds products in 32 bits. If the accumulator has 32 bits, too, it does not matter that sums wrap,
 //! because the caller makes sure that the whole sum fits. If the accumulator has 64 bits, a register tile adds only as
 //! many products as are sure to fit in 32 bits, and then widens the sum. If activations have magnitudes up to X and
-//! weights up to W, that is n ≤ (2^31 − 1) / (X·W) products: 511 for i16 times i8, but only one for i16 times i16. If n
-//! is too small, weights are therefore split,
+//! weights up to W, the number of these products is n ≤ (2^31 − 1) / (X·W): 511 for i16 times i8, but only one for i16
+//! times i16. If n is too small, weights are therefore split,
 //!
 //! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8),
 //!
@@ -54,8 +54,8 @@ impl Weights<'_> {
     /// The smallest and the largest value that a weight can have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // For weights of 8 bits, these are the ends of the type. Nothing would be gained by looking for the
-            // smallest and the largest weight.
+            // For weights of 8 bits, these are the smallest and the largest value of the type. Nothing would be gained
+            // by looking for the smallest and the largest weight.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }
@@ -216,8 +216,8 @@ impl Planes {
         })
     }
 
-    /// Adds all products in 32 bits from now on, if no sum can leave 32 bits. `sums` has a pair for each output
-    /// channel: the number that its sum starts from, and the sum of the magnitudes of its weights.
+    /// If no sum can leave 32 bits, changes the planes so that all products are added in 32 bits. `sums` has a pair for
+    /// each output channel: the number that its sum starts from, and the sum of the magnitudes of its weights.
     pub(crate) fn prove(&mut self, mut sums: impl Iterator<Item = (i64, i64)>) {
         let Some(whole) = self.whole else { return };
         let reach = |(start, weights): (i64, i64)| {

@@ -74,8 +74,8 @@ pub(crate) trait Products: 'static {
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D;
 }
 
-/// The four bytes are four elements. The elements of the panels are unsigned and those of the rows signed, or the other
-/// way round.
+/// The four bytes are four elements. If `PANEL_UNSIGNED` is true, the elements of the panels are unsigned and those of
+/// the rows are signed; otherwise the elements of the panels are signed and those of the rows are unsigned.
 pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
 
 impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
@@ -114,7 +114,7 @@ impl Strip<'_> {
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, loops: &dyn Loops) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
-        // If sums are wide, the 64-bit sums of the same rows.
+        // If sums are wide, the 64-bit sums of the rows whose accumulators are being computed.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],

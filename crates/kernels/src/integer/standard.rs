@@ -1,4 +1,4 @@
-//! Picks loops for a form from those that the host has.
+//! Picks one of the host's loops for a form.
 
 use super::{
     batch::Batch,
@@ -45,7 +45,7 @@ pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[
             "the clamp [{low}, {high}] is empty"
         )));
     }
-    // A form with a ReLU limits its own results. This comes before the clamp.
+    // If the form contains a ReLU, `range` already takes it into account. The clamp limits this range further.
     let bounds = clamp.map_or(form.range(), |[low, high]| {
         form.range().map(|end| end.max(low).min(high))
     });

@@ -36,8 +36,8 @@ impl Tile {
             }
     }
 
-    /// The codes that the form defines for these accumulators. If an accumulator is outside of the form's domain, it
-    /// counts as the nearer end of the domain.
+    /// The codes that the form defines for these accumulators. An accumulator outside of the form's domain is first
+    /// clamped to the domain.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form is not legal.
@@ -77,8 +77,8 @@ pub trait TileKernel: Send + Sync {
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError>;
 
     /// Like [`TileKernel::run`], for accumulators of 64 bits. Unless the kernel implements this function itself, the
-    /// codes are those that the form defines. If an accumulator is outside of the form's domain, it counts as the
-    /// nearer end of the domain.
+    /// codes are those that the form defines. An accumulator outside of the form's domain is first clamped to the
+    /// domain.
     ///
     /// # Errors
     /// The same as for [`TileKernel::run`].

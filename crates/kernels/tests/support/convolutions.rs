@@ -1,8 +1,8 @@
-//! Convolutions of many shapes, and which elements of the input a definition multiplies.
+//! Makes convolutions of many shapes, and finds the elements of the input that each output reads.
 
 use strait_kernels::{Conv, Images, Window};
 
-/// Two images.
+/// A convolution of two images.
 pub(crate) fn case(channels: usize, size: [usize; 2], out_channels: usize, groups: usize, window: Window) -> Conv {
     Conv {
         window,
@@ -16,8 +16,8 @@ pub(crate) fn case(channels: usize, size: [usize; 2], out_channels: usize, group
     }
 }
 
-/// Kernels of one element and of many, dense, grouped and depthwise, with padding on some sides or all, strides and
-/// dilations.
+/// Convolutions with kernels of one element or many, dense, grouped and depthwise, with padding on some or all sides,
+/// with strides and with dilations.
 pub(crate) fn cases() -> Vec<Conv> {
     let window = |kernel, pads, stride, dilation| Window {
         pads,
@@ -43,8 +43,8 @@ pub(crate) fn cases() -> Vec<Conv> {
     ]
 }
 
-/// The elements of an output, from `element(channel, input)`: `input` gives for a tap, in the order channel, row, column,
-/// the index of the element that the tap's weight multiplies, `None` for padding.
+/// Computes each element of the output as `element(channel, input)`. For each tap, in the order channel, row, column,
+/// `input` gives the index of the element that the weight of the tap is multiplied with, or `None` for padding.
 pub(crate) fn outputs<T>(c: &Conv, mut element: impl FnMut(usize, &dyn Fn(usize) -> Option<usize>) -> T) -> Vec<T> {
     let [height, width] = c.input.size;
     let [kernel_height, kernel_width] = c.window.kernel;

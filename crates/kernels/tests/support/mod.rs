@@ -1,4 +1,4 @@
-//! Shared by the tests of the kernels: numbers, convolutions, forms, and what a form makes of accumulators.
+//! Helpers for the tests of the kernels: numbers, convolutions, forms, and the results of forms by their definitions.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -11,7 +11,7 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// A small generator of repeatable numbers.
+/// A small generator of pseudorandom numbers, which are the same in every run.
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -41,7 +41,7 @@ impl Numbers {
         (0..count).map(|_| (self.next() >> 30) as u8).collect()
     }
 
-    /// Of both signs and several magnitudes.
+    /// Floats of both signs and of several magnitudes.
     pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
         let mut unit = || (self.next() >> 40) as f32 / 8_388_608.0 - 1.0;
         (0..count).map(|_| unit() * (1.0 + 3.0 * unit())).collect()
@@ -61,8 +61,8 @@ pub(crate) fn code(element: IntType, byte: u8) -> i64 {
     }
 }
 
-/// Every kind of form, with parameters for one tensor (`channels` 0) or for some channels, that spread accumulators of
-/// about `size` over the output type.
+/// Forms of every kind, with one set of parameters (`channels` is 0) or parameters per channel. They spread
+/// accumulators of about `size` over the output type.
 pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Requantization> {
     fn per<T>(channels: usize, mut value: impl FnMut() -> T) -> Per<T> {
         if channels == 0 {
@@ -204,7 +204,8 @@ pub(crate) fn bytes(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_ne_bytes()).collect()
 }
 
-/// Accumulators where roundings, saturations and thresholds differ: ends of the type, around zero, around halves.
+/// Accumulators at which an error of rounding, saturation or thresholds would show: the extremes of the type, numbers
+/// around zero, and numbers around ties.
 pub(crate) fn boundaries(form: &Requantization, channels: usize) -> Vec<i32> {
     let mut values = vec![i32::MIN, i32::MIN + 1, -1, 0, 1, i32::MAX - 1, i32::MAX];
     values.extend(
@@ -228,7 +229,8 @@ pub(crate) fn boundaries(form: &Requantization, channels: usize) -> Vec<i32> {
     values
 }
 
-/// `clamp(requantize(accumulators))` by the definition, as bytes; `channel` gives the channel of an element.
+/// `clamp(requantize(accumulators))` by the definition of the form, as bytes. `channel` gives the channel of an
+/// element.
 pub(crate) fn finish(
     form: &Requantization,
     clamp: Option<[i32; 2]>,
@@ -244,7 +246,7 @@ pub(crate) fn finish(
     bytes
 }
 
-/// A batch kernel by the definition.
+/// A batch kernel that computes by the definition of the form.
 pub(crate) struct ByDefinition;
 
 impl TileKernel for ByDefinition {
@@ -261,7 +263,7 @@ impl TileKernel for ByDefinition {
     }
 }
 
-/// The host's loops and those through a tile.
+/// The host's loops, and loops that pass each tile to [`ByDefinition`].
 pub(crate) fn loops(form: &Requantization, clamp: Option<[i32; 2]>) -> [Box<dyn Loops>; 2] {
     [
         standard(form, clamp).unwrap(),

@@ -1,4 +1,4 @@
-//! Codes of every type, and loops against sums of both carriers.
+//! Makes codes of every type, and compares loops with sums of 32 and of 64 bits.
 
 use super::{Numbers, finish, loops};
 use strait_kernels::{
@@ -10,7 +10,7 @@ use strait_requantize::{IntType, Requantization, form};
 pub(crate) const ELEMENTS: [IntType; 5] = [IntType::I8, IntType::U8, IntType::I16, IntType::U16, IntType::I4];
 pub(crate) const CARRIERS: [Carrier; 2] = [Carrier::I32, Carrier::I64];
 
-/// Bytes of a code.
+/// Number of bytes of a code.
 pub(crate) fn width(element: IntType) -> usize {
     usize::from(element.bits().div_ceil(8))
 }
@@ -22,7 +22,7 @@ pub(crate) struct CodeBytes {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Codes of a type, many of them its ends.
+/// Codes of a type. Many of them are the smallest or the largest code.
 pub(crate) fn codes(element: IntType, count: usize, numbers: &mut Numbers) -> CodeBytes {
     let values: Vec<i32> = (0..count)
         .map(|_| match numbers.below(4) {
@@ -39,7 +39,7 @@ pub(crate) fn codes(element: IntType, count: usize, numbers: &mut Numbers) -> Co
     }
 }
 
-/// The sums, as bytes of their carrier: those of 32 bits wrap.
+/// The sums as bytes. Sums of 32 bits wrap.
 pub(crate) fn raw(carrier: Carrier, sums: &[i64]) -> Vec<u8> {
     match carrier {
         Carrier::I32 => sums.iter().flat_map(|&x| (x as i32).to_ne_bytes()).collect(),
@@ -47,8 +47,8 @@ pub(crate) fn raw(carrier: Carrier, sums: &[i64]) -> Vec<u8> {
     }
 }
 
-/// Forms that spread accumulators of about `size`, for some channels: of 48 bits, of all 64, and one of f32, which is
-/// defined on 32 bits.
+/// Forms that spread accumulators of about `size` over the output type: forms for 48 and for 64 bits, and one that
+/// computes in f32 and is defined on 32 bits.
 pub(crate) fn forms(channels: usize, size: i64) -> Vec<Requantization> {
     let shift = (size / 30_000).max(2).ilog2() as i32;
     vec![
@@ -78,7 +78,7 @@ pub(crate) fn forms(channels: usize, size: i64) -> Vec<Requantization> {
     ]
 }
 
-/// Holds loops against sums. `channel` gives the channel of a sum.
+/// Compares the results of loops with sums. `channel` gives the channel of a sum.
 pub(crate) fn check(
     what: &str,
     channels: usize,
@@ -95,7 +95,7 @@ pub(crate) fn check(
         }
     };
     each(&*accumulators(), &raw(carrier, sums), what);
-    // Forms take what the carrier has, as a compiler proves.
+    // The compiler proves that accumulators fit in their type, so sums that do not fit in 32 bits are skipped.
     if carrier == Carrier::I32 && sums.iter().any(|&sum| i32::try_from(sum).is_err()) {
         return;
     }

@@ -1,8 +1,9 @@
-//! Gives the batch an extra axis, in front of the axes that a value has for one sample.
+//! Gives values an extra first axis for the batch, in front of the axes that they have for one sample.
 //!
 //! Rewrite rules merge reshapes and transposes of one sample into a single reshape, such as `[1,32,128]` to
-//! `[32,4,32]`. The result of such a reshape has no axis for the batch. With an extra axis in front, the ops behind the
-//! reshape compute the same for each sample, until another reshape gives the batch an axis of its own again.
+//! `[32,4,32]`. The result of such a reshape has no axis for the batch. With an extra axis in front, the ops after the
+//! reshape compute the same for each sample. A later reshape, whose result has an axis for the batch again, removes the
+//! extra axis.
 
 use super::Samples;
 use super::rules::rule;
@@ -69,7 +70,7 @@ pub(super) fn behind(
 /// result without that axis.
 ///
 /// # Errors
-/// It is not known how to change this op.
+/// This module does not know how to change this op.
 fn lifted(op: &Op, ranks: [usize; 2]) -> Ruled<Op> {
     let mut op = op.clone();
     let behind = |axis: &mut i64, rank: usize| match axis_of(*axis, rank) {

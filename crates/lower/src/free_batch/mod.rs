@@ -2,7 +2,7 @@
 //!
 //! The shapes of a model are fixed when the model is read, with a batch of 1, and lists of extents that the model
 //! computes become constants. This module makes the batch a named extent again. Each value that depends on an input
-//! gets an axis along which the samples lie. On this axis, each sample takes as many positions as the axis had for one
+//! gets an axis along which the samples lie. Along this axis, each sample has as many elements as the axis had for one
 //! sample ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op
 //! because its result mixes samples. If a Concat joins a constant with samples, the constant is repeated for each
 //! sample.
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
-/// The reason why a graph cannot be changed to any number of samples, and the node where this is so.
+/// The reason why a graph cannot be changed to take any number of samples, and the node that is the cause.
 #[derive(Debug, PartialEq)]
 pub struct OneSample {
     /// The name of the node.
@@ -30,7 +30,7 @@ pub struct OneSample {
     pub why: String,
 }
 
-/// The axis along which the samples of a value lie, one after the other.
+/// How a value contains several samples: they lie one after the other along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Samples {
     axis: usize,
@@ -42,7 +42,7 @@ struct Samples {
 /// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
 ///
 /// # Errors
-/// The first node for which it is not known that it treats each sample alike.
+/// The first node for which this module cannot show that it treats each sample alike.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
@@ -145,7 +145,7 @@ impl<'a> Freeing<'a> {
         Some(made)
     }
 
-    /// The type of a value for one sample, with the extent of the samples' axis changed to that of all samples.
+    /// Changes the type that a value has for one sample: the samples' axis gets the extent of all samples together.
     fn typed(&mut self, ty: &TensorType, samples: Option<Samples>) -> TensorType {
         let mut ty = ty.clone();
         if let Some(Samples { axis, each }) = samples
@@ -163,7 +163,7 @@ impl<'a> Freeing<'a> {
         ty
     }
 
-    /// The types of values of the source.
+    /// The types that the values `ids` have in the source graph.
     fn types(&self, ids: impl Iterator<Item = Option<ValueId>>) -> Vec<Option<&'a TensorType>> {
         let graph = self.source.main();
         ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
@@ -322,7 +322,7 @@ impl<'a> Freeing<'a> {
         let operands: Vec<_> = operands.iter().copied().map(Some).collect();
         let main = self.out.main_mut();
         let id = main.add_node(name, op, &operands, vec![(name, ty, None)]);
-        let made = main.node(id).and_then(|node| node.result());
+        let made = main.node(id).and_then(Node::result);
         made.ok_or_else(|| "a step has no result".into())
     }
 }

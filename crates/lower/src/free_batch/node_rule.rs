@@ -21,13 +21,13 @@ pub(super) struct Rule {
     pub(super) op: Op,
     /// For each result, the axis of the samples.
     pub(super) results: Vec<Samples>,
-    /// Operands that do not depend on samples but have to be repeated for each sample. Each is given by its position
-    /// and the axis.
+    /// Operands that do not depend on samples but have to be repeated for each sample. For each, its index among the
+    /// operands, and the axis along which it is repeated.
     pub(super) repeated: Vec<(usize, usize)>,
     /// True if the results have an extra first axis for the batch, which they do not have for one sample.
     pub(super) is_hidden: bool,
-    /// A permutation of the first operand's axes. The operand is transposed by it in front of the op. Empty if no
-    /// transpose is needed.
+    /// A permutation of the first operand's axes. A transpose with this permutation is inserted in front of the op.
+    /// Empty if no transpose is needed.
     pub(super) turned: Vec<u32>,
 }
 
@@ -47,8 +47,8 @@ impl At<'_> {
             .map_or(0, |ty| ty.shape.len())
     }
 
-    /// The samples of the operand at this position. It is an error if this operand does not depend on samples, or if
-    /// another operand does.
+    /// How operand `position` contains the samples. It is an error if this operand does not depend on samples, or if
+    /// another operand also depends on them.
     pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples
@@ -61,7 +61,8 @@ impl At<'_> {
         }
     }
 
-    /// The samples of the operands at these positions, which must agree. No other operand may depend on samples.
+    /// How the operands at these positions contain the samples, which must be the same for all of them. No other
+    /// operand may depend on samples.
     pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
@@ -116,7 +117,8 @@ impl At<'_> {
     }
 }
 
-/// The rule for ops whose operands broadcast. Axes are counted from the last one.
+/// The rule for elementwise ops, whose operands broadcast. The samples' axes are compared by their distance from the
+/// last axis.
 pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let aligned = |position: usize, samples: Samples| Samples {

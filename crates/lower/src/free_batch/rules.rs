@@ -1,7 +1,7 @@
 //! For each op, finds the axis along which the samples lie in its results.
 //!
 //! With n samples, the result must consist of the results for each single sample, one after the other along this axis.
-//! If it is not known whether this holds for an op, the op is refused.
+//! An op for which this cannot be shown is refused.
 
 use super::{Samples, shapes};
 use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise};
@@ -9,12 +9,13 @@ use strait_core::Op;
 use strait_core::op::{Gather, Reduce, Slice};
 use strait_core::shape::axis_of;
 
-/// How the node changes for several samples.
+/// How a node changes for several samples.
 ///
 /// # Errors
-/// It is not known whether the node treats each sample alike.
+/// This module cannot show that the node treats each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // True if a second operand gives a list that is usually an attribute, such as the shape of a reshape.
+    // True if there is a second operand. It contains a list that is usually an attribute, such as the shape of a
+    // reshape.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
@@ -80,7 +81,8 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     }
 }
 
-/// The error for a grid whose axis is the batch. Such a grid has scales for a fixed number of samples.
+/// The rule for an op that converts to or from a grid. It is an error if the grid has scales along the batch axis,
+/// because these are for a fixed number of samples.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);
@@ -165,7 +167,7 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Slice. The slice must not leave out any part of the batch axis.
+/// The rule for Slice. The slice must keep the whole batch axis.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
     match op.axes.iter().any(|&axis| axis_of(axis, rank) == Some(samples.axis)) {

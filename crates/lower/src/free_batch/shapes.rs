@@ -7,8 +7,8 @@ use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
 use strait_core::shape::axis_of;
 
-/// Finds the axis of the result that the samples lie along: the elements in front of it are as many as those in front
-/// of the samples' axis in the operand.
+/// Finds the axis of the result along which the samples lie. It is the axis for which the product of all extents in
+/// front of it is the same as in front of the samples' axis of the operand.
 fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
     let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
@@ -17,9 +17,9 @@ fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     Some(Samples { axis, each: to[axis] })
 }
 
-/// Handles a reshape that moves the batch axis past other axes. For one sample such a move is a plain reshape, but for
-/// several samples it has to be a transpose. Returns the permutation of the operand's axes, and the axis of the samples
-/// in the result. `None` if the reshape changes the order of the other extents.
+/// Handles a reshape that moves the batch axis past other axes. For one sample, a reshape can do this, because the
+/// batch axis has the extent 1. For several samples, a transpose is needed. Returns the permutation of the operand's
+/// axes, and the axis of the samples in the result. `None` if the reshape changes the order of the other extents.
 fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
     let axis = to
         .iter()
@@ -51,7 +51,7 @@ fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Sample
 }
 
 /// The rule for Reshape. In the new shape, the extent of the batch becomes 0, which means the operand's extent, or -1,
-/// which means the number that remains.
+/// which means the extent that follows from the number of elements.
 pub(super) fn reshape(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -121,8 +121,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Resize. Sizes would fix the extent of the batch, whereas scales do not. So the rule uses scales if the
-/// sizes follow from these.
+/// The rule for Resize. An op that states sizes would fix the extent of the batch, and an op that states scales does
+/// not. So the sizes are replaced by scales, if they follow from the scales.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -134,7 +134,7 @@ pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
             .collect(),
         false => op.scales.clone(),
     };
-    // Runtimes compute this product in f32. In f64 the product is exact.
+    // The product of extent and scale is checked in f32, as runtimes compute it, and in f64, where it is exact.
     let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
         let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
         products.iter().all(|product| product.floor() == to as f64)

@@ -1,11 +1,11 @@
-//! Graphs for several samples against the same graph for each of them.
+//! Compares the graph for several samples with running the original graph for each sample.
 
 use super::free_batch;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::{Elem, Module, verifier};
 use strait_execute::{Tensor, reference};
 
-/// Samples in one run.
+/// The number of samples in one run.
 const COUNT: usize = 3;
 
 fn module(input: &str, output: &str, body: &str, data: &str) -> Module {
@@ -28,7 +28,7 @@ fn run(module: &Module, shape: &[usize], values: &[f32]) -> (Vec<usize>, Vec<f32
     (made.shape().to_vec(), values)
 }
 
-/// The graph with a number in the place of the name.
+/// Replaces the name of the batch's extent by a number.
 fn bound(module: &Module) -> Module {
     let mut text = print(module, &PrintOptions::whole());
     for each in (2..=64).rev() {
@@ -37,7 +37,8 @@ fn bound(module: &Module) -> Module {
     parse(&text.replace("images", &COUNT.to_string())).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Holds the graph for several samples against that for one; `axis` is where they lie in the result.
+/// Compares the graph for several samples with the graph for one sample. `axis` is the axis of the samples in the
+/// result.
 fn holds(input: &str, output: &str, axis: usize, body: &str, data: &str) {
     let one = module(input, output, body, data);
     let many = free_batch(&one, "images").unwrap_or_else(|found| panic!("{found:?}: {body}"));
@@ -59,7 +60,7 @@ fn holds(input: &str, output: &str, axis: usize, body: &str, data: &str) {
     let singles: Vec<_> = values.chunks(size).map(|sample| run(&one, &shape, sample)).collect();
     shape[0] = COUNT;
     let (found_shape, found) = run(&bound(&many), &shape, &values);
-    // The expectation by hand: the results one behind the other along the axis.
+    // The expected result is put together here: the results for the single samples, one after the other along the axis.
     let single = &singles[0].0;
     let [before, each]: [usize; 2] = [single[..axis].iter().product(), single[axis..].iter().product()];
     let mut expected = Vec::new();
@@ -97,7 +98,7 @@ fn reshapes_with_numbers_take_any_batch() {
         "  %y: f32[4,2] = reshape(%x) {shape=[4,2]}",
         "",
     );
-    // An axis in front of the batch.
+    // The result has another axis in front of the samples' axis.
     let turned =
         "  %t: f32[4,1,6] = transpose(%x) {permutation=[1,0,2]}\n  %y: f32[4,2,3] = reshape(%t) {shape=[4,2,3]}";
     holds("f32[1,4,6]", "f32[4,2,3]", 1, turned, "");
@@ -120,13 +121,13 @@ fn heads_of_attention_lie_beside_the_batch_and_come_back() {
 
 #[test]
 fn a_reshape_that_moves_the_axis_of_one_sample_is_a_transpose_for_several() {
-    // Steps of a sequence come first, and the batch goes back in front of them.
+    // A reshape moves the steps of a sequence in front of the batch, and a later one moves the batch back to the front.
     let body = "  %t: f32[4,1,3] = reshape(%x) {shape=[4,1,3]}
   %s: f32[4,1,3] = softmax(%t) {axis=0}
   %u: f32[4,1,1,3] = unsqueeze(%s) {axes=[1]}
   %y: f32[1,4,3] = reshape(%u) {shape=[1,4,3]}";
     holds("f32[1,4,3]", "f32[1,4,3]", 0, body, "");
-    // A layer with a constant state in front of the first step.
+    // A recurrent layer whose first state is a constant.
     let layer = "  %t: f32[3,1,8] = reshape(%x) {shape=[3,1,8]}
   %s: f32[3,1,1,2], %h: f32[1,1,2], %c: f32[1,1,2] = recurrent(%t, @r, _, @first) {cell=lstm, direction=forward, activations=\"sigmoid tanh tanh\", alpha=[0.0,0.0,0.0], beta=[0.0,0.0,0.0], clip=inf, coupled=0}
   %y: f32[1,3,2] = reshape(%s) {shape=[1,3,2]}";
@@ -136,7 +137,8 @@ fn a_reshape_that_moves_the_axis_of_one_sample_is_a_transpose_for_several() {
 
 #[test]
 fn a_batch_that_no_axis_is_left_for_gets_one() {
-    // Heads of which one reshape has made steps, heads and numbers, and their transposes.
+    // One reshape makes steps, heads and numbers from the input, without an axis for the batch. The result is then
+    // transposed.
     let body = "  %h: f32[4,2,3] = reshape(%x) {shape=[4,2,3]}
   %k: f32[2,3,4] = transpose(%h) {permutation=[1,2,0]}
   %b: f32[1,2,3,4] = reshape(%k) {shape=[1,2,3,4]}
@@ -144,7 +146,7 @@ fn a_batch_that_no_axis_is_left_for_gets_one() {
   %a: f32[1,2,4,3] = transpose(%v) {permutation=[0,2,1,3]}
   %y: f32[1,2,4,4] = matmul(%a, %b) {a_zero=0, b_zero=0}";
     holds("f32[1,4,6]", "f32[1,2,4,4]", 0, body, "");
-    // What lies in front of it is cut, added to and reduced.
+    // Further ops compute on the value with the extra axis: a slice, an addition, a softmax and a reduction.
     let parts = "  %p: f32[4,3,2] = reshape(%x) {shape=[4,3,2]}
   %s: f32[4,1,2] = slice(%p) {starts=[1], ends=[2], axes=[1], steps=[1]}
   %q: f32[4,2] = squeeze(%s) {axes=[1]}
@@ -208,7 +210,7 @@ fn what_computes_along_the_batch_keeps_one_sample() {
     let outer =
         "  %t: f32[4,1] = transpose(%x) {permutation=[1,0]}\n  %y: f32[4,4] = matmul(%t, %x) {a_zero=0, b_zero=0}";
     assert_eq!(refused("f32[1,4]", "f32[4,4]", outer, ""), format!("y: {along}"));
-    // A number for each of the parts of one sample that lie along the batch.
+    // The reshape puts two parts of one sample along the batch axis, and the constant has another number for each part.
     let parts = "  %p: f32[2,2] = reshape(%x) {shape=[2,2]}\n  %y: f32[2,2] = add(%p, @c)";
     let parts = refused("f32[1,4]", "f32[2,2]", parts, "data @c: f32[2,1] = inline [1,2]");
     assert_eq!(parts, "y: a constant has elements of its own for parts of the batch");

@@ -1,5 +1,5 @@
-//! A node that adds codes to the sums of a product. Table rows with a second op treat this node as the product with one
-//! more operand.
+//! Recognises an addition that adds codes to the accumulators of a product. For table rows with a second op, product
+//! and addition are one op with one more operand.
 
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, ValueId};
 use strait_requantize::IntType;
@@ -12,7 +12,7 @@ pub(super) struct Added<'a> {
     /// The codes that are added.
     pub(super) codes: ValueId,
     pub(super) addend: Addend,
-    /// The nodes that bring the added codes onto the grid of the sums.
+    /// The nodes that requantize the added codes to the grid of the sums.
     pub(super) between: Vec<NodeId>,
 }
 

@@ -1,4 +1,4 @@
-//! Conditions of a row that are checked at a site before the row's forms.
+//! The conditions of a fusion row, which are checked at a site before the row's forms.
 
 use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
@@ -60,8 +60,8 @@ impl RequantizationSite<'_> {
         };
         let operand = reads.input(0);
         is("the producer's operand", when.input, operand.and_then(elem))?;
-        // This check applies to every row: a fused node can compute only one requantization, so it would lose the one
-        // that it already has.
+        // This check applies to every row: a fused node can compute only one requantization, so a node that already has
+        // one would lose it.
         if let Some(fused) = node.fused.as_deref()
             && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
         {
@@ -71,8 +71,8 @@ impl RequantizationSite<'_> {
         self.only_reader()
     }
 
-    /// If the result goes into a concatenation, checks that its extent along the concatenation's axis is divisible by
-    /// `multiple`.
+    /// If a concatenation reads the result, checks that the result's extent along the axis of the concatenation is
+    /// divisible by `multiple`.
     fn concatenates(&self, multiple: Option<u32>) -> Result<(), Reason> {
         let (Some(multiple), Some((_, result))) = (multiple, self.taken(self.links.len())) else {
             return Ok(());
@@ -85,7 +85,7 @@ impl RequantizationSite<'_> {
         for reader in readers {
             let Op::Concat(concat) = &reader.op else { continue };
             let extent = axis_of(concat.axis, dims.len()).map_or(0, |axis| dims[axis]);
-            if extent % u64::from(multiple.max(1)) != 0 {
+            if !extent.is_multiple_of(multiple.max(1).into()) {
                 let text = format!(
                     "{} reads it, and {extent} channels are no multiple of {multiple}",
                     self.module.name(reader.name)
@@ -96,8 +96,8 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that only the chain reads the accumulator. If other nodes read the accumulator too, the producer must
-    /// still make it for them, whatever the row says.
+    /// Checks that no node outside of the chain reads the accumulator. Otherwise the producer would still have to make
+    /// the accumulator for that node, and the row cannot be applied.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
         nodes.sort_unstable();
@@ -114,8 +114,8 @@ impl RequantizationSite<'_> {
         refused(ReasonCode::Consumers, text)
     }
 
-    /// The reason why the certificate only has to compare the steps behind the producer: the accumulators that the
-    /// producer computes do not depend on which steps are fused into it.
+    /// The argument why the certificate only has to compare the steps after the accumulator: the producer computes the
+    /// same accumulators whatever steps are fused into it.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -134,9 +134,9 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks parameters by channel. They can be fused only if the producer finds its channels in the same way, along
-    /// the same axis or by the same operand. If the producer may have such an operand and has none yet, it can take
-    /// over the chain's operand.
+    /// Checks requantization parameters that differ by channel. They can be fused only if the producer finds the
+    /// channel of an element in the same way: along the same axis, or by the same operand. If the producer may have
+    /// such an operand and has none yet, it can take over the operand of the chain.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());
@@ -211,10 +211,10 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that the step gives the same codes in front of a max pool and behind it. The step is monotonic, so it
-    /// commutes with the maximum over the elements of a window. A window without elements gives the smallest integer of
-    /// the pool's type. If the step comes before the pool, this is the smallest integer of the result's type. So the
-    /// step has to map the smallest accumulator to the smallest code.
+    /// Checks that the requantization step gives the same codes before a max pool as after it. The step is monotonic,
+    /// so it commutes with the maximum over the elements of a window. A window without elements gives the smallest
+    /// integer of the pool's type. If the step comes before the pool, this is the smallest integer of the result's
+    /// type. So the step has to map the smallest accumulator to the smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(());

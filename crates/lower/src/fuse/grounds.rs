@@ -75,7 +75,7 @@ pub(super) fn because(site: &RequantizationSite<'_>, inside: bool, links: usize)
     facts
 }
 
-/// The fact that an operand lies in its interval.
+/// The fact that the elements of an operand lie in its interval.
 fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Option<Because> {
     let all = site.bounds(value)?;
     let low = all.values().iter().map(|ends| ends.0).min()?;
@@ -84,14 +84,14 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
     Some(Because::Operand { index, low, high })
 }
 
-/// The position of a requantization's operand that selects the channels.
+/// The index of the requantization's operand that selects the channel of each element.
 const PICKS: usize = 1;
 
 /// A SHA-256 of the grounds of a certificate. It covers, in this order:
-/// - JSON with the argument, the chains, the interval and the facts behind the interval
-/// - each constant operand of the producer, or the producer itself if it is a constant: its position, its number of
-///   bytes, and the bytes
-/// - the constant that selects the channels of the requantizations, if there is one, with its position among their
+/// - JSON with the argument, the chains, the interval, and the facts that it follows from
+/// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
+///   and the bytes
+/// - the constant that selects the channels of the requantizations, if there is one, with its index among their
 ///   operands
 ///
 /// Numbers take 8 bytes and are little-endian.

@@ -16,7 +16,7 @@ pub struct Merged {
     pub gone: Vec<String>,
 }
 
-/// Looks for values that only equal requantizations read. Merges these requantizations into the first one.
+/// For each value that is read only by equal requantizations: merges these requantizations into the first one.
 pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<Vec<Merged>, PatchError> {
     let mut done = Vec::new();
     let Some(g) = module.graph(graph) else { return Ok(done) };
@@ -36,7 +36,8 @@ pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Resu
 }
 
 fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
-    // Only nodes count as producers. A constant is requantized once for each reader instead.
+    // A value without a producing node is a constant or an input. A constant is requantized once for each reader, so
+    // its requantizations are not merged.
     graph.producer(value)?;
     let mut readers: Vec<(NodeId, &Node)> = Vec::new();
     for reader in graph.uses(value) {
@@ -62,7 +63,8 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
     if !readers.iter().all(same) || outputs > 1 || results.len() != readers.len() {
         return None;
     }
-    // The last value gives its name: the output if there is one, otherwise the first value.
+    // The merged value gets the name of the last value in this list: the name of the output if there is one, otherwise
+    // that of the first value.
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();

@@ -1,11 +1,11 @@
 //! Fuse: moves requantizations and clamps into their producers, as the rows of the target's table say.
 //!
-//! A site is a producer (a node or a constant) with the chain of requantizations and clamps behind it. The chain ends
-//! at the first value that another node reads. For this engine, ops, forms and verbs are only data. A row can fire if
-//! its conditions hold, its forms accept the requantization, and the result can be proven. Among the rows that can
-//! fire, those that take the longest part of the chain are preferred, and of these the first one fires. The verbs of
-//! this row make the patch. A certificate says whether the fused node computes the same result for everything that can
-//! occur. Each row that does not fire is recorded with the reason.
+//! A site is a producer (a node or a constant) together with the chain of requantizations and clamps that follow it.
+//! The chain ends at the first value that another node reads. This code has no special case for any op, form or verb:
+//! all of them are data. A row can fire if its conditions hold, its forms accept the requantization, and the result can
+//! be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of these
+//! the first one fires. The verbs of this row make the patch. A certificate says whether the fused node computes the
+//! same result for every accumulator that can occur. Each row that does not fire is recorded with the reason.
 
 mod added;
 mod conditions;
@@ -79,15 +79,15 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// The reason why this fusion could drop a clamp in front of the requantization. `None` if there was no clamp, or
-    /// if the fused node still has it.
+    /// The reason why this fusion could drop a clamp before the requantization. `None` if there was no clamp, or if the
+    /// fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// The reason why a clamp in front of the requantization was dropped: it changes nothing. `None` if there was no clamp,
-/// or if the fused node still has it.
+/// The reason why a clamp before the requantization was dropped: the clamp changes nothing. `None` if there was no
+/// clamp, or if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
@@ -109,8 +109,8 @@ pub struct Refused {
     pub row: Option<String>,
     /// The reason why the requantization was not fused.
     pub reason: Reason,
-    /// All rows of the table that were tried. The rows that came nearest to firing come first. Empty if the front part
-    /// of the chain was fused and this requantization is what remains of the chain.
+    /// All rows of the table that were tried. The rows that came nearest to firing come first. Empty if the first part
+    /// of the chain was fused, and this requantization is the rest of the chain.
     pub tried: Vec<Attempt>,
 }
 
@@ -152,7 +152,7 @@ pub enum Until {
 }
 
 impl Until {
-    /// Returns a function that puts this stage in front of a reason.
+    /// Returns a function that adds this stage to a reason.
     fn failed(self) -> impl Fn(Reason) -> (Until, Reason) {
         move |reason| (self, reason)
     }
@@ -187,10 +187,10 @@ pub enum FuseError {
 
 /// Fuses a graph of the integer stage, and the graphs that it calls, as the rows of the target's table say.
 ///
-/// First, equal requantizations of the same accumulator are merged. Then constants are requantized, with one copy for
-/// each reader. Then requantizations move into their producers. If the graph calls another graph several times, the
-/// called graph is fused once. If other graphs call it too, the fused graph gets its own copy of it first: for example,
-/// a lowered graph calls the same graphs as its fused copy.
+/// First, equal requantizations of the same accumulator are merged. Then constants are requantized at compile time,
+/// with one copy for each reader. Then requantizations move into their producers. If the graph calls another graph
+/// several times, the called graph is fused once. If graphs outside of this fusion call it too, a copy of the called
+/// graph is made first and fused instead. For example, the lowered graph calls the same graphs as its fused copy.
 ///
 /// # Errors
 /// See [`FuseError`]. A site that cannot be fused is not an error.
@@ -251,15 +251,16 @@ struct Fires {
     is_constant: bool,
     /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// If part of the chain remains behind the fused node: the name of the value that is still requantized.
+    /// If a part of the chain remains after the fused node: the name of the value that is still requantized by a node
+    /// of its own.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
 }
 
 impl Fires {
-    /// Puts the fused node into the graph. Returns the nodes of the chain that remain behind the fused node. They do
-    /// not start a site of their own.
+    /// Puts the fused node into the graph. Returns the nodes of the chain that remain after the fused node. These nodes
+    /// are not sites of their own.
     fn apply(self, module: &mut Module, graph: GraphId, done: &mut Fusion) -> Result<Vec<NodeId>, FuseError> {
         let row = self.made.row;
         // The tensors of a patch become the first values that are added to the graph.
@@ -301,7 +302,7 @@ impl Fires {
 }
 
 impl Table<'_> {
-    /// Fuses the sites of one graph, in topological order. With `constants`, these are the sites whose producer is a
+    /// Fuses sites of one graph, in topological order. If `constants` is true, these are the sites whose producer is a
     /// constant, otherwise those whose producer is a node.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
@@ -375,7 +376,7 @@ impl Table<'_> {
             Fires {
                 node: into.map_or_else(|| node.clone(), |added| site.module.name(added.product.name).to_owned()),
                 added: made.added.clone(),
-                // A second requantization of the chain may remain behind the fused node.
+                // A second requantization of the chain may remain after the fused node.
                 left: site.requantized(made.links..all),
                 behind: site.links[made.links..].iter().map(|link| link.node).collect(),
                 name: result.map(|value| site.name_of(value)).unwrap_or_default(),

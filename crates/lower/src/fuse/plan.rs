@@ -9,7 +9,7 @@ use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twi
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
-/// A plan for the producer and some links at the front of the chain.
+/// A plan that replaces the producer and the first links of the chain.
 pub(super) struct Planned {
     /// The number of links that the plan replaces.
     pub(super) links: usize,
@@ -20,7 +20,7 @@ pub(super) struct Planned {
 
 /// The node or constant that replaces the producer.
 pub(super) enum Becomes {
-    /// A node with the same op as the producer, and with the given step behind its accumulator.
+    /// A node with the same op as the producer, which applies the given step to its accumulator.
     Step(Step),
     /// A constant, or a lookup with a table, whose elements are in the given tensor.
     Entries(TensorData),
@@ -28,7 +28,7 @@ pub(super) enum Becomes {
     Quantize(FromFloat),
 }
 
-/// A row's plans for the first `links` links, the preferred one first. If there is no plan, the reason.
+/// The plans of a row for the first `links` links, the preferred plan first. If there is no plan, the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -91,9 +91,9 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The steps that the row accepts. This is the step itself, or else an equal step in a weaker form. If the row's verbs
-/// include the merging of scales, there is also a step with merged scales. A step that was composed from two steps has
-/// no form of the table yet, so an equal step is searched for among the row's forms.
+/// The steps that the row accepts. This is `step` itself, or else a step that computes the same in a less general form
+/// of the table. If the row's verbs include the merging of scales, there is also a step with merged scales. A step that
+/// was composed from two steps has no form of the table yet, so an equal step is searched for among the row's forms.
 fn forms(
     site: &RequantizationSite<'_>,
     joined: &Joined,
@@ -129,8 +129,8 @@ fn forms(
     (steps, refused)
 }
 
-/// The step in the first of these forms that computes the same on all accumulators that can occur. If there is no such
-/// form, the reason is that of the last form that was tried.
+/// Converts a step to the first of these forms that can compute the same for all accumulators that can occur. If there
+/// is no such form, the error is the reason for the last form that was tried.
 fn weakened(
     site: &RequantizationSite<'_>,
     step: &Step,
@@ -139,7 +139,8 @@ fn weakened(
 ) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
-        // A form without parameters by channel never gets such parameters, so one interval for all channels is enough.
+        // If the step's form has no parameters by channel, the other forms get none either. So one interval for all
+        // channels is enough.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;
@@ -183,9 +184,9 @@ struct Joined {
     composed: bool,
 }
 
-/// The first `links` links as one step. A clamp in front of a requantization moves behind it, with its ends
-/// requantized, or is dropped if it changes nothing. Two requantizations become one if a single form computes both. The
-/// saturation of the first requantization is treated as such a clamp.
+/// Joins the first `links` links into one step. A clamp before a requantization becomes a clamp after it, whose ends
+/// are requantized, or is dropped if it changes nothing. Two requantizations become one if a single form computes both.
+/// The saturation of the first requantization is treated as such a clamp.
 fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in site.steps(links) {
@@ -225,7 +226,8 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
     })
 }
 
-/// Moves a clamp of the accumulators from the front of a form to behind the form. `None` if the clamp changes nothing.
+/// Turns a clamp of the accumulators before a form into a clamp of codes after the form. `None` if the clamp changes
+/// nothing.
 fn moved(
     site: &RequantizationSite<'_>,
     [low, high]: [i32; 2],
@@ -275,8 +277,8 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// The quantization from floats directly to the grid behind the links. Its zero point is that of the result's grid.
-/// This is the first zero point after all requantizations, rounded once
+/// The quantization from floats directly to the grid after the links. Its zero point is that of the result's grid. This
+/// is the first zero point after all requantizations, rounded once
 /// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)) instead of after each requantization.
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {

@@ -1,4 +1,4 @@
-//! Finds sites. A site is a producer with the requantizations and clamps behind it.
+//! Finds sites. A site is a producer together with the requantizations and clamps that follow it.
 
 use super::added::Added;
 use crate::interval::{Bounds, Interval, KnownBounds};
@@ -18,7 +18,7 @@ pub(super) enum Producer<'a> {
     Constant(&'a TensorData),
 }
 
-/// A node of the chain behind the producer.
+/// A node of the chain that follows the producer.
 #[derive(Clone, Copy)]
 pub(super) struct Link<'a> {
     pub(super) node: NodeId,
@@ -37,8 +37,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain behind it. The chain ends at the first value that another node reads. It has at least one
-/// requantization. Clamps of accumulators may come before the first requantization.
+/// A producer and the chain that follows it. The chain ends at the first value that another node reads. It has at least
+/// one requantization. Clamps of accumulators may come before the first requantization.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -112,13 +112,13 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// The intervals of the accumulators that can occur. If a step is already fused into the producer, these are the
-    /// accumulators in front of this step. There is one interval for each channel, unless a step has its channels along
+    /// accumulators before this step. There is one interval for each channel, unless a step has its channels along
     /// another axis.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // The bounds in front of the step that is already fused into the producer. If nothing else is known, the
-            // type of the accumulator gives them.
+            // The bounds before the step that is already fused into the producer. If nothing else is known, they are
+            // the range of the accumulator's type.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
@@ -134,7 +134,7 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// If an operand selects the channels: for each channel, the interval of its accumulators, and the number of
-    /// elements in the largest window that one of them sums up.
+    /// elements in the largest window that is summed up for this channel.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -289,7 +289,7 @@ impl<'a> RequantizationSite<'a> {
         self.graph.value(self.wide)?.ty.elem.int_type()
     }
 
-    /// The element type behind the first links.
+    /// The element type after the first `links` links.
     pub(super) fn out(&self, links: usize) -> Option<Elem> {
         Some(self.graph.value(self.taken(links)?.1)?.ty.elem)
     }
@@ -338,7 +338,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     Some(Link { node: id, what, result })
 }
 
-/// A requantization that only saturates to 32 bits, and so changes no accumulator.
+/// A requantization that only saturates to 32 bits. It changes no accumulator of 32 bits.
 fn identity() -> Requantization {
     form::ArithFolded {
         narrowing: Narrowing {
@@ -351,7 +351,7 @@ fn identity() -> Requantization {
 }
 
 impl RequantizationSite<'_> {
-    /// Checks that a row with a second op applies to the sum at this site.
+    /// Checks that a row with a second op applies to the addition at this site.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
         let refuse = |text: String| refused(ReasonCode::Producer, text);
         let (term, wide) = (self.term(), self.name_of(self.wide));

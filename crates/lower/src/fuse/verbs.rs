@@ -1,4 +1,4 @@
-//! The nodes that the verbs of a row put in place of a producer, with the proof and the patch for each.
+//! Makes the node with which the verbs of a row replace a producer, and the certificate and the patch for it.
 
 use super::added::Added;
 use super::grounds;
@@ -13,8 +13,8 @@ use strait_requantize::{Argument, Certificate, DecideError, Step, certificate::o
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
-/// A certificate that says how far the results of the planned node agree with those of the nodes that it replaces. It
-/// covers every accumulator that can occur.
+/// A certificate that says how much the results of the planned node may differ from those of the nodes that it
+/// replaces. It covers every accumulator that can occur.
 pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = site.steps(planned.links);
     let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
@@ -124,8 +124,8 @@ pub(super) fn patch(
     }
 }
 
-/// The patch that replaces a product, the addition `at` and the nodes `gone` behind it with one product that adds
-/// inside its accumulator.
+/// The patch that replaces a product, the addition `at` and the nodes `gone` after it by one product that adds inside
+/// its accumulator.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,
@@ -175,8 +175,8 @@ fn no_meaning(row: &FusionRow) -> Reason {
 }
 
 /// Asks the target's code for the step that should replace the steps at a site. This step is certified like any other.
-/// The op must not change: the certificate compares the steps behind the accumulators and says nothing about an op that
-/// makes other accumulators.
+/// The op must not change: the certificate compares the steps that are applied to the accumulators, and says nothing
+/// about the accumulators of another op.
 pub(super) fn decided(
     site: &RequantizationSite<'_>,
     row: &FusionRow,

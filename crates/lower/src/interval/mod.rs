@@ -22,8 +22,8 @@ pub(crate) fn any_code(codes: IntType) -> Interval {
     (codes.min().into(), codes.max().into())
 }
 
-/// The proof that is required for the sums of an op over activations of a type. If the target's accumulator wraps, only
-/// the final sum has to fit. Otherwise every partial sum has to fit, in any order of the terms.
+/// What has to be proved about the sums of an op that reads activations of type `activation`. If the target's
+/// accumulator wraps, only the final sum has to fit. Otherwise every partial sum has to fit, in any order of the terms.
 pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) -> Accumulator {
     let row = spec.accumulator.get(&activation.into());
     Accumulator {
@@ -51,7 +51,8 @@ pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[
     }))
 }
 
-/// What the taps of a convolution read: a code in `codes`, or the code `code` outside of the operand.
+/// Describes the codes that the taps of a convolution can read: any code in `codes`, and the code `code` where a tap
+/// lies outside of the operand.
 pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
     range::Input {
         codes,
@@ -80,8 +81,8 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// The bounds of values that are stored in a type with the range `whole`. Values that exceed this range wrap. So if
-/// they can exceed it, they can be any number in it.
+/// The bounds of values that are stored in a type with the range `whole`. A value that exceeds this range wraps. So if
+/// a value can exceed the range, the stored value can be any number in it.
 fn held(found: Option<Reach>, whole: Interval) -> Reach {
     let fits = |&(low, high): &Interval| {
         let held = whole.0 <= low && high <= whole.1;
@@ -91,10 +92,10 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
     found.unwrap_or_else(|| Reach::tensor(whole))
 }
 
-/// Bounds of the values of a lowered graph. To find the bounds of a value, they are computed from the operands to the
-/// results, for all values that it depends on.
+/// Bounds of the values of a lowered graph. The bounds of a value are computed from the bounds of all values that it
+/// depends on, from operands to results.
 ///
-/// All these values are always included, so bounds do not depend on which values were requested before.
+/// So the bounds of a value do not depend on which values were requested before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -135,8 +136,8 @@ impl<'a> Bounds<'a> {
     }
 
     /// The interval that contains every element of a value. If the value's parameters are by channel, there is one
-    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. An end of the range of
-    /// `i64` stands for any number beyond it.
+    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. `i64::MIN` stands for
+    /// any number down to −∞, and `i64::MAX` for any number up to ∞.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         Some(self.reach(value)?.bounds().clone())
     }
@@ -149,7 +150,7 @@ impl<'a> Bounds<'a> {
 
     /// The bounds of a value, with their axis.
     pub(crate) fn reach(&mut self, value: ValueId) -> Option<Reach> {
-        // The open values are in a list, because recursion would be too deep for large graphs.
+        // The values that are still to be computed are in a list: recursion would be too deep for large graphs.
         let mut open = vec![value];
         while let Some(&at) = open.last() {
             let (count, missing) = (open.len(), |v: &ValueId| self.is_open(*v));
@@ -209,9 +210,9 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// For a pool whose channels the constant `picks` selects by position: the interval of the sums of each channel,
-    /// and the number of elements in the channel's largest window. `None` if the position alone does not determine the
-    /// channel.
+    /// For a pool whose parameters differ by position, where the constant `picks` selects the channel of parameters for
+    /// each position: the interval of the sums of each channel, and the number of elements in the channel's largest
+    /// window. `None` if the position alone does not determine the channel.
     ///
     /// Take a window of k taps. Let n of them read elements in [l, h], and let the others read padding, which is z. The
     /// sum of the window lies in n·[l, h] + (k − n)·z. Both ends are linear in n, so the smallest and the largest n of
@@ -235,7 +236,8 @@ impl<'a> Bounds<'a> {
             n.checked_mul(code)?.checked_add(padding)
         };
         let bounds = |&own: &Option<(u64, u64)>| {
-            // If no position selects a channel, the bounds of the channel do not matter, and any window is good enough.
+            // If no position selects a channel, the bounds of this channel do not matter, and those of any window can
+            // be used.
             let (least, most) = own.unwrap_or((0, taps.unsigned_abs()));
             let ends = [i64::try_from(least).ok()?, i64::try_from(most).ok()?];
             let all = |code| Some([sum(ends[0], code)?, sum(ends[1], code)?]);
@@ -245,9 +247,9 @@ impl<'a> Bounds<'a> {
         ends.iter().map(bounds).collect()
     }
 
-    /// The interval of the accumulators of a node, in front of the step that is fused into the node. It lies within the
-    /// type of the accumulators. If nothing else is known, it is the whole range of this type. `None` if the node makes
-    /// no integers.
+    /// The interval of the accumulators of a node, before the step that is fused into the node. It lies within the type
+    /// of the accumulators. If nothing else is known, it is the whole range of this type. `None` if the node makes no
+    /// integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Reach> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -275,8 +277,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The bounds of a node's sums in front of the step that is fused into the node. Codes that are added to the sums
-    /// are included.
+    /// The bounds of a node's sums, before the step that is fused into the node. Codes that are added to the sums are
+    /// included.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -361,7 +363,8 @@ impl<'a> Bounds<'a> {
                 let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
                 Reach::tensor(if empty { (x.0.min(lowest), x.1.max(lowest)) } else { x })
             }
-            // Padding that counts is read as the zero point. The result for an empty window is the zero point too.
+            // Padding that is included in the mean is read as the zero point. The result for an empty window is also
+            // the zero point.
             Op::AveragePool(op) => {
                 let x = self.hull(node, 0)?;
                 let counts = op.count_include_pad && op.pad.iter().any(|&p| p > 0);
@@ -378,7 +381,7 @@ impl<'a> Bounds<'a> {
             Op::GlobalAveragePool(_) | Op::IntegerResize(_) | Op::Reshape(_) | Op::Transpose(_) => {
                 Reach::tensor(self.hull(node, 0)?)
             }
-            // A straight line lies between its end points.
+            // The results lie between entries of the table, because a straight line lies between its end points.
             Op::Lookup(_) | Op::Interpolate(_) => Reach::tensor(self.hull(node, 1)?),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
@@ -403,8 +406,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The bounds of the sums of a product, one for each output channel. The channels lie along `axis`. If it is
-    /// `None`, they lie along the last axis.
+    /// The bounds of the sums of a product, one interval for each output channel. The channels lie along `axis`, or
+    /// along the last axis if `axis` is `None`.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The bounds of what `op` makes of i8[1,1,2,2] with codes from 3 to 50 and a zero point of -7.
+/// The bounds of the result of `op` on an operand i8[1,1,2,2] with codes from 3 to 50 and the zero point −7.
 fn bounds(result: &str, op: &str) -> Per<Interval> {
     let text = format!(
         "strait 1 integer\n\
@@ -45,7 +45,7 @@ fn bounds_reach_as_far_back_as_they_have_to_whatever_was_asked_before() {
     let module = strait_core::text::parse(&text).expect("a module");
     let (graph, clamped) = (module.main(), Some(Per::Tensor((3, 50))));
     assert_eq!(Bounds::new(&module, graph).of(graph.outputs()[0]), clamped);
-    // From the front to the back, each is a step from the one before.
+    // The values are requested in the order of the graph, so the bounds of each need only one step.
     let mut bounds = Bounds::new(&module, graph);
     let all: Vec<ValueId> = graph.nodes().map(|(_, node)| node.outputs[0]).collect();
     assert!(all.iter().all(|&value| bounds.of(value) == clamped));
@@ -90,7 +90,7 @@ fn sums_of_16_bit_codes_are_bounded_beyond_32_bits() {
     let corner = 65_535 * 65_532;
     assert_eq!(found[1], Some(Per::Tensor((-3 * 3 * 65_535, 3 * corner))));
     assert_eq!(found[2], Some(Per::Tensor((-65_535 << 47, 0))));
-    // It can leave i64.
+    // The sum can exceed the range of i64.
     assert_eq!(found[3], Some(Per::Tensor((i64::MIN, i64::MAX))));
     assert_eq!(found[4], Some(Per::Tensor((ends.0 >> 20, ends.1 >> 20))));
     let fused = graph.producer(graph.outputs()[4]).expect("a node").1;
@@ -111,7 +111,8 @@ fn what_can_leave_its_type_can_be_anything_in_it() {
     assert_eq!(bounds, Some(Per::Tensor((i32::MIN.into(), i32::MAX.into()))));
 }
 
-/// A bias of one element, or of one for each row, is none of one for each column.
+/// A bias has one number for each column only if its shape says so. It may also have a single number, or one number for
+/// each row.
 #[test]
 fn a_bias_belongs_to_columns_only_where_it_lies_along_them() {
     let bias = |data: &str, expected: &[Interval]| {

@@ -50,7 +50,7 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// The grid of an operand, or the grid on which a result leaves its node. `None` if there is no grid, if the result
+    /// The grid of an operand, or the grid on which a node stores a result. `None` if there is no grid, if the result
     /// stays a sum, or if there are several scales.
     pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = self.graph().quant.scheme_of(id, port);
@@ -98,7 +98,7 @@ impl Lowering<'_> {
 
     /// A tensor of the source.
     /// Codes of the source as a value of the new module. All readers share the tensor.
-    /// Records that `made` has the codes of a node's result. `made` gets the name of the result.
+    /// Records that the new value `made` contains the codes of a node's result, and gives it the name of the result.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
         let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
@@ -111,8 +111,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Records that `made` is the first result of a node. This is for truth values, which have no codes. `made` gets
-    /// the name of the result.
+    /// Records that the new value `made` is the first result of a node, and gives it the name of the result. This is
+    /// for truth values, which have no codes.
     pub(crate) fn set_truth(&mut self, site: &NodeToLower<'_>, made: ValueId) -> Result<(), Failure> {
         let value = site.output()?;
         self.walk.set_plain(value, made)?;
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Gives `made` the name of `value`.
+    /// Gives the new value `made` the name of the source's `value`.
     pub(super) fn rename(&mut self, value: ValueId, made: ValueId) {
         if let Some(source) = self.graph().value(value) {
             let name = self.walk.intern(source.name);
@@ -146,8 +146,8 @@ impl Lowering<'_> {
         Ok(QuantizedValue { value: made, grid })
     }
 
-    /// Clamps the codes of a sum, if the model rounds the value to a grid with a smaller range before this node reads
-    /// it.
+    /// Clamps codes that were narrowed from a sum, if the model rounds the value to a grid with a smaller range before
+    /// this node reads it.
     fn within(
         &mut self,
         site: &NodeToLower<'_>,
@@ -176,7 +176,7 @@ impl Lowering<'_> {
     pub(super) fn requantize(&mut self, value: ValueId, left: &QuantizedValue, to: &Grid) -> Result<ValueId, Failure> {
         let (graph, spec) = (self.graph(), self.spec);
         let wants = |at: &Use| self.grid(at.node, Port::Operand(at.operand.into())).as_ref() == Some(to);
-        // An input has no producer. The first reader that reads this grid takes its place.
+        // An input has no producer. Its first reader on the new grid takes the place of the producer.
         let first = || Some(graph.uses(value).filter(wants).min_by_key(|at| at.node)?.node);
         let producer = graph
             .producer(value)
@@ -195,7 +195,8 @@ impl Lowering<'_> {
         made
     }
 
-    /// Narrows the sum that a node has left to the grid of one of its readers, by a form of the node's row.
+    /// Narrows a result that stayed a sum to the grid of one of its readers, by a form of the row of the node that made
+    /// it.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
@@ -214,7 +215,7 @@ impl Lowering<'_> {
         Ok(graph.is_output(y) || graph.uses(y).any(read))
     }
 
-    /// True if the reader uses the value as a sum and adds its other operand to this sum.
+    /// True if the reader is an addition in the accumulator for which this value is the accumulator.
     fn adds_to(&self, at: Use) -> bool {
         let node = self
             .graph()
@@ -224,8 +225,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// For an addition inside an accumulator: the operand that stays a sum. Annotation has given it no codes, and the
-    /// codes of the other operand are added to it.
+    /// For an addition inside an accumulator: the operand that is the accumulator. Annotation has given this operand no
+    /// codes, and the codes of the other operand are added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;
@@ -233,7 +234,7 @@ impl Lowering<'_> {
         (0..node.inputs.len()).find(|&index| self.graph().quant.id(id, Port::Operand(index)).is_none())
     }
 
-    /// The sum that the producer of a value has left.
+    /// The sum that the producer of a value has stored, if the value stayed a sum.
     pub(crate) fn sum(&self, value: ValueId) -> Option<Wide> {
         self.sums.get(&value).cloned()
     }
@@ -252,14 +253,15 @@ impl Lowering<'_> {
         self.walk.out.main().value(value)?.quant.clone()
     }
 
-    /// Stores the sum that a node leaves, so that its readers can narrow it.
-    /// The input of the model that an operand comes from, if only data movement lies in between. The codes of such an
-    /// operand can be any numbers. `None` if another layer computes the operand.
+    /// Stores a result that stays a sum, so that its readers can narrow it.
+    /// The input of the model from which an operand comes, if the ops in between only move data. The codes of such an
+    /// operand can be any codes of the type. `None` if another layer computes the operand.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
         let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
         let mut port = Port::Operand(index);
         let mut behind = self.behind.borrow_mut();
-        // The results of ops that only move data, which were passed on the way. The answer is the same for all of them.
+        // The results of the ops that only move data and that were passed on the way. The answer is the same for all of
+        // them.
         let mut passed = Vec::new();
         let found = loop {
             let made = self.graph().producer(value);
@@ -289,8 +291,8 @@ impl Lowering<'_> {
         found
     }
 
-    /// True if the operands of a node are two different inputs of the model. Then the numbers of one say nothing about
-    /// the numbers of the other.
+    /// True if the operands of a node are two different inputs of the model. Then any pair of numbers can occur in
+    /// them.
     pub(crate) fn are_two_inputs(&self, site: &NodeToLower<'_>) -> bool {
         match (self.input_behind(site, 0), self.input_behind(site, 1)) {
             (Some(a), Some(b)) => a != b,

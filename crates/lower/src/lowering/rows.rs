@@ -70,8 +70,8 @@ impl<'a> Lowering<'a> {
         self.spec.place(&site, read, weight.map(Integer::from)).map(Some)
     }
 
-    /// The sum Σ |code − zero point| over the weights of one output; of all outputs, the largest. `None` if the weights
-    /// are not a parameter.
+    /// The sum Σ |code − zero point| over the weights of one output, for the output for which this sum is the largest.
+    /// `None` if the weights are not a parameter.
     fn weight_sum(&self, id: NodeId, op: &Op) -> Option<u64> {
         let (Op::Conv(_) | Op::Gemm(_)) = op else { return None };
         let (grid, codes) = self.weights(id).ok()?;

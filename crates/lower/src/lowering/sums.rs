@@ -1,4 +1,4 @@
-//! The sums that the target computes: their widths, and proofs that they do not overflow.
+//! The widths of the sums that the target computes, and the proofs that these sums do not overflow.
 
 use super::Lowering;
 use crate::interval::{Bounds, Interval, accumulator, around_all};
@@ -38,8 +38,8 @@ impl Lowering<'_> {
         Ok(accumulator(self.spec, site.row, read))
     }
 
-    /// If the target first adds up the products of a few channels by themselves: the number of these channels, and the
-    /// accumulator for the sum over them.
+    /// If the target first adds up the products of blocks of a few channels: the number of channels in a block, and the
+    /// accumulator for the sum of a block.
     pub(crate) fn block(&self, site: &NodeToLower<'_>) -> Result<Option<(u32, Accumulator)>, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         let block = self.spec.accumulator.get(&read.into()).and_then(|row| row.block);
@@ -73,9 +73,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Rounds a constant to a multiple of the step of a product's sums, if a node on the host adds the constant to a
-    /// product of two activations and is its only reader. The result is then the same as on a target that adds the
-    /// constant to the sums themselves. This is done for every target, and changes each number by at most half a step.
+    /// If a node on the host adds a constant to a product of two activations, and no other node reads the product:
+    /// rounds the constant to a multiple of the step of the product's sums. The result is then the same as on a target
+    /// that adds the constant to the sums themselves. This is done for every target, and changes each number by at most
+    /// half a step.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {

@@ -1,4 +1,5 @@
-//! Promises of earlier steps that are broken on purpose: each stops, and none ends as a node on the host.
+//! Tests modules in which an earlier step has not done what lowering relies on. Lowering must stop with a defect, and
+//! not move the node to the host.
 
 use super::*;
 use strait_core::op::{Call, Relu};
@@ -13,7 +14,7 @@ fn spec() -> TargetSpec {
     table.spec(&Options::new()).expect("a sound table")
 }
 
-/// A node whose operand has a grid, and its result, if that is said.
+/// A module with one node. Its operand has a grid. Its result has one if `has_grid` is true.
 fn module(result: &str, node: &str, has_grid: bool) -> Module {
     let text = format!(
         "strait 1 annotated\n\
@@ -54,9 +55,9 @@ fn a_broken_promise_stops_and_names_the_node() {
     let gemm = "gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
     for (broken, told) in [
         (module(result, node, false), "lowering y: its result has no grid"),
-        // There is no config for them.
+        // The weights have no config.
         (module("f32[1,2]", gemm, true), "lowering y: its weights have no grid"),
-        // It should have been placed on the host.
+        // The node should have been placed on the host.
         (module(result, "div(%x, %x)", true), "lowering y: div has no recipe"),
     ] {
         assert_eq!(defect(&broken), told);

@@ -1,10 +1,10 @@
 //! Lowers a graph in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once,
 //! when no node is refused any more.
 //!
-//! Whether a node is refused depends on its configs and on how the producers leave its operands: in real numbers, as
-//! codes within some bounds, or as a sum. How each value is left is stored. A node is tried again if one of its configs
-//! or its neighbours' configs has changed, or if one of its operands is left in another way. A node that leaves a sum
-//! is tried again together with each of its readers.
+//! Whether a node is refused depends on its configs and on how the producers store its operands: as real numbers, as
+//! codes within some bounds, or as sums. This is recorded for each value. A node is tried again if one of its configs
+//! or its neighbours' configs has changed, or if one of its operands is stored in another way. A node whose result
+//! stays a sum is tried again together with each of its readers.
 
 use super::{Grid, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};
@@ -34,11 +34,11 @@ struct TurnCache {
     order: Vec<NodeId>,
     /// For each node, its position in the order of the graph.
     positions: Vec<u32>,
-    /// For each value: how its producer leaves it, as real numbers, codes or sums. `None` if no node makes the value.
+    /// For each value, how its producer stores it: as real numbers, codes or sums. `None` if no node makes the value.
     left: Vec<Option<Left>>,
 }
 
-/// How a producer leaves a value. Besides the configs, its readers depend only on this.
+/// How a producer stores a value. The lowering of its readers depends only on this and on the configs.
 #[derive(Clone, Debug, PartialEq)]
 enum Left {
     Real,
@@ -51,7 +51,7 @@ enum Left {
 }
 
 impl Turns {
-    /// The turns for a module in which the model has grids of its own for some tensors.
+    /// Starts with no turn, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -59,8 +59,8 @@ impl Turns {
         }
     }
 
-    /// The turns for a copy of the module in its present state. They keep the codes that the copy uses, and remove all
-    /// others from the copy's pool of tensors. Their first turn lowers the whole graph.
+    /// Starts new turns for a copy of the module in its present state. Codes that the copy uses are kept, and all other
+    /// codes are removed from the copy's pool of tensors. The first of the new turns lowers the whole graph.
     pub fn of_copy(&self, module: &mut Module) -> Turns {
         let mut baked = self.baked.clone();
         baked.prune(module);
@@ -76,8 +76,8 @@ impl Turns {
         self.touched.extend(nodes);
     }
 
-    /// The number of nodes that the last turn tried before it made the graph. In the first turn, these are all nodes.
-    /// Later, these are the nodes for which a change matters.
+    /// The number of nodes that the last turn tried before it made the graph. The first turn tries all nodes, and later
+    /// turns only those that a change affects.
     pub fn visited(&self) -> usize {
         self.visited
     }
@@ -116,7 +116,7 @@ impl Turns {
 }
 
 impl TurnCache {
-    /// What the walk over the whole graph has found out.
+    /// Collects what later turns need from a walk over the whole graph.
     fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];
@@ -130,7 +130,7 @@ impl TurnCache {
         TurnCache { order, positions, left }
     }
 
-    /// Tries the marked nodes, and also their readers if the outcome matters to these.
+    /// Tries the marked nodes. If a node then stores a result in another way than before, its readers are tried too.
     fn attempt(
         &mut self,
         source: &Module,
@@ -204,7 +204,7 @@ impl TurnCache {
 }
 
 impl Lowering<'_> {
-    /// How the producer left a value: as real numbers, codes or sums.
+    /// How the producer has stored a value: as real numbers, codes or sums.
     fn left_as(&mut self, value: ValueId) -> Left {
         if let Some(sum) = self.sum(value) {
             return Left::Sum {

@@ -1,5 +1,6 @@
-//! An addition inside an accumulator. Any recipe of a row can be used for it. One operand stays the sum of a product,
-//! and the codes of the other operand are requantized to the grid of this sum.
+//! Lowers an addition inside an accumulator. This code runs instead of the recipe of the addition's row, if annotation
+//! has decided that the addition is computed in this way. One operand is the accumulator of a product, and the codes of
+//! the other operand are requantized to the grid of this accumulator.
 //!
 //! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the
 //! same grid, y = requantize(acc + r). The product itself is never rounded to codes. r is rounded to a step of the
@@ -46,7 +47,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
     let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
-    // The forms of the product's row narrow the result.
+    // The result is requantized by a form of the product's row.
     let before = lowering.row.replace(name);
     let made = narrow(lowering, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
     lowering.row = before;

@@ -24,7 +24,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
             accumulator: lowering.carrier(site)?,
         };
         let shifted = lowering.shift_left(site.node, shift, *term, Some(fine), "shift")?;
-        // The factor s/m leads from the grid s·2^−L to the grid m·2^−L. It is rounded once, to f64.
+        // The factor s/m requantizes from the scale s·2^−L to the scale m·2^−L. It is rounded once, to f64.
         let scale = f64::from(grid.scale) * f64::from(step) / f64::from(common);
         *term = sum::operand(lowering, site, shifted, (scale, 0), step)?;
     }

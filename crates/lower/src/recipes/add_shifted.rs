@@ -53,7 +53,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
         max: i16::MAX.into(),
     };
     let acc = lowering.emit(site.node, saturated, &[total], grid, "saturate")?;
-    // The factor is a power of two, so the scales are exact.
+    // The scale is multiplied by a power of two, which is exact.
     let step = f32::from(bits).exp2();
     let product = match first.product {
         Product::Convolution(x, weights) => Product::Convolution(x, weights.map(|w| w * step)),

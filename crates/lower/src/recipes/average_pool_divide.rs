@@ -1,9 +1,9 @@
-//! `average_pool_divide`: divides the sum of a window by its count and rounds half away from zero, with operand and
-//! result on one grid (LiteRT's AVERAGE_POOL_2D). A mean over all spatial axes is lowered as a pool with a single
-//! window. If the mean drops these axes, a reshape follows.
+//! `average_pool_divide`: divides the sum of a window by the number of its elements and rounds half away from zero,
+//! where operand and result have the same grid (LiteRT's AVERAGE_POOL_2D). A mean over all spatial axes is lowered as a
+//! pool with a single window. If the mean drops these axes, a reshape follows.
 //!
-//! If padding counts, the operand is padded with real zero first, and the pool counts the padded elements too. This is
-//! a PAD in front of AVERAGE_POOL_2D.
+//! If padding is included in the mean, the operand is padded with real zero first, and the pool counts the padded
+//! elements too. In LiteRT, this is a PAD before AVERAGE_POOL_2D.
 
 use super::pass_through::padded;
 use super::{NodeToLower, average_pool_requantize::prove_window, pass_through};
@@ -39,7 +39,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     }
 }
 
-/// The means over windows that count their padding. Placing has checked that no window reaches beyond the padding.
+/// Lowers a pool whose means include the padding. Placing has checked that no window reaches beyond the padding.
 fn counted(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) -> Result<(), Failure> {
     let grid = Some(lowering.needed_grid(site)?.params());
     let padded = padded(lowering, site, &pool.pad, grid.clone())?;

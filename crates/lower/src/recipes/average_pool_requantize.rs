@@ -1,7 +1,7 @@
 //! `average_pool_requantize`: lowers an average pool as a sum and a requantization.
 //!
 //! acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n is the number of taps that count. Padding
-//! is read as z_x whether it counts or not, so the code of real zero is k·z_x in every window. If the windows have
+//! is read as z_x whether it counts or not, so in every window the sum k·z_x stands for real zero. If the windows have
 //! different n, there is one channel of parameters for each n, and a constant selects the channel by position. The sum
 //! over an axis is lowered in the same way with n = 1.
 
@@ -21,8 +21,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     narrow(lowering, site, wide)
 }
 
-/// The sums of the windows of a pool or a mean. For each channel of parameters, the count by which its sums are
-/// divided.
+/// The sums of the windows of a pool or a mean. Also returns, for each channel of parameters, the count by which its
+/// sums are divided.
 pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
     let x = lowering.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
@@ -77,7 +77,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
         .map_err(too_many)?;
     let (count, scale) = match counts[..] {
         [count] => (Per::Tensor(count), x_scale / count as f32),
-        // With several counts, the means have no single scale, so this is the scale of the sums.
+        // If there are several counts, the means have no common scale, so the scale of the sums is used.
         _ => (counts.into_iter().collect(), x_scale),
     };
     let grid = Arc::new(QuantParams::tensor(scale, zero));
@@ -121,7 +121,8 @@ pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps
     lowering.prove(site, &sum)
 }
 
-/// k·z, the code of real zero in a sum of k codes. It is itself such a sum, so it fits if all sums fit.
+/// k·z: the integer that stands for real zero in a sum of k codes. It is the sum of k codes z, so it fits if all sums
+/// fit.
 fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
     let product = i128::from(taps) * i128::from(zero);
     i32::try_from(product).map_err(|_| {

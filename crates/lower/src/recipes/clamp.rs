@@ -25,7 +25,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
         reciprocal: how.reciprocal,
         out: grid.ty,
     };
-    // `clamp` would panic here if the range is empty.
+    // This is not written as `clamp`, which would panic if the range is empty.
     let code = |x: f32| quantization.eval(x).min(*grid.range.end()).max(*grid.range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {

@@ -1,9 +1,9 @@
-//! `dequantize_weights`: computes a weight-only product. Only its weights have codes, and it is computed on real
+//! `dequantize_weights`: lowers a weight-only product. Only its weights have codes, and the product is computed on real
 //! numbers.
 //!
-//! A dequantize in front of the op turns the codes into real numbers, w = s_w·(q − z_w). The op itself does not change.
-//! Operand, bias and result are real numbers, and nothing is requantized, so no certificate is needed. The host
-//! computes such a product in the same way, even without a row in the table.
+//! A dequantize before the op turns the codes of the weights into real numbers, w = s_w·(q − z_w). The op itself does
+//! not change. Operand, bias and result are real numbers, and nothing is requantized, so no certificate is needed. The
+//! host computes such a product in the same way, even without a row in the table.
 
 use crate::lowering::Lowering;
 use strait_core::op::Dequantize;

@@ -1,12 +1,10 @@
 //! `lookup`: computes a function of one variable as a table of its results. The row's definition says how the entries
-//! are computed. It can be a runtime's function; if this function fixes the result's grid, annotation has given the
-//! result that grid. Otherwise the entries are the results of the correctly rounded function from the operand's grid to
-//! the result's.
-//! With a left shift, the entries for a result of at most 8 bits are on a grid that is finer by that many bits, and a
-//! With a left shift, the entries for a result of at most 8 bits are on a grid that is finer by that many bits, and a
-//! right shift leads from there to the result. If a fusion then applies the shift to the table, the only trace of it is
-//! that entries were rounded twice. With a left shift, the entries are results of the float executor, rounded once.
-//! If the table has entries only for evenly spaced codes, an `interpolate` op computes straight lines between them.
+//! are computed. It can be the function of a runtime; if this function fixes the grid of the result, annotation has
+//! given the result that grid. Otherwise the entries are the results of the correctly rounded function from the
+//! operand's grid to the result's. If the row has a left shift of n bits and the result has at most 8 bits, the entries
+//! come from the float executor. They are rounded to a grid that is finer by n bits, and a right shift then leads to
+//! the result. A fusion may apply this shift to the table. The entries are then rounded twice. If the table has entries
+//! only for evenly spaced codes, an `interpolate` op computes straight lines between them.
 
 use super::NodeToLower;
 use super::narrow::{Wide, shift};
@@ -43,7 +41,7 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, made)
 }
 
-/// Computes the function as straight lines between the entries for evenly spaced codes. Each entry is correctly
+/// Computes the function by linear interpolation between entries for evenly spaced codes. Each entry is correctly
 /// rounded.
 pub(super) fn interpolate(
     lowering: &mut Lowering<'_>,

@@ -1,11 +1,11 @@
 //! `max_pool`: computes the maximum over windows, and the maximum or minimum over axes. Codes have the same order as
 //! the real numbers that they stand for, so the largest code is the maximum and the smallest code the minimum.
 //!
-//! If the result has fewer bits than the operand, its grid is the operand's grid without the lowest bits. Then the
-//! maximum is taken over 32-bit codes, and shifted.
+//! If the result has n bits fewer than the operand, its codes are the operand's codes without the lowest n bits. The
+//! maximum is then taken over 32-bit codes, and shifted right by n.
 //!
-//! The row's `pad` says whether padding takes part as real zero or not at all. The results differ if all elements of a
-//! window at the border are below zero.
+//! The key `pad` of the row says whether padding counts as real zero or is ignored. The results differ if all elements
+//! of a window at the border are below zero.
 
 use super::narrow::{Wide, centring, shift};
 use super::pass_through::padded;
@@ -40,8 +40,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pad: Po
     lowering.set_codes(site, 0, codes)
 }
 
-/// Computes the maximum over windows for which padding is real zero. The operand is padded first, so that the zeros
-/// take part.
+/// Lowers a maximum over windows in which padding counts as real zero. The operand is padded with zeros first, so that
+/// the zeros take part.
 fn around(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
     if pool.ceil {
         let text = "windows reach past the padding, which is real zero on the target";

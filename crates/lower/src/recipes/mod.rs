@@ -102,17 +102,17 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
             _ => pass_through::lower(lowering, &site),
         },
         Recipe::Compare => compare::lower(lowering, &site),
-        // The row with this recipe is the row for requantizations, which is not the row of an op of a model.
+        // This recipe belongs to the table's row for requantizations. No op of a model has this row.
         Recipe::Requantize { .. } => Err(missing()),
     }
 }
 
 /// Codes are shifted left before they are requantized only if the step of the new grid is at most this many times as
-/// large.
+/// large as the step of the old grid.
 const SHIFTED_AS_FAR: f64 = 1024.0;
 
 /// Requantizes codes from one grid to another, by one of the forms of the row. If the row says so, 8-bit codes are
-/// shifted left first. A form that rounds twice then rounds to a fraction of a step the first time.
+/// shifted left first. If the form rounds twice, its first rounding is then to a fraction of a step.
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -150,6 +150,6 @@ pub(crate) fn narrowed(
 ) -> Result<ValueId, Failure> {
     let suffix = format!("requantize-{}", to.ty);
     let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, &suffix);
-    // The grid belongs to another node, so a coarser grid for this node's result would not help.
+    // The grid `to` is that of another node's operand, so a coarser grid for this node's result would not help.
     made.map_err(not_coarser)
 }

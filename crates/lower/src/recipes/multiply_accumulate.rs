@@ -77,7 +77,7 @@ pub(super) fn lower(
     };
     let (accumulator, carrier) = (lowering.accumulator(site)?, lowering.carrier(site)?);
     let block = lowering.block(site)?;
-    // The number of weights that an output has for each input channel. They lie next to each other.
+    // The number of weights that an output has for each input channel. These weights are adjacent in memory.
     let each = baked.shape().iter().skip(2).product::<u64>().max(1) as usize;
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
         range::prove(channel, &sum, accumulator).map_err(|overflow| overflows(&overflow))?;
@@ -97,8 +97,8 @@ pub(super) fn lower(
     } else {
         rank.saturating_sub(1)
     };
-    // The accumulator's own grid. If a zero point was folded into the bias, the zero point of this grid is the code of
-    // real zero.
+    // The grid of the accumulator. If the result's zero point was folded into the bias, the accumulator's zero point is
+    // the integer that now stands for real zero.
     let products = activation.params().product(&grid, Some(axis as u8));
     let products = products.ok_or_else(|| Failure::defect("the scales of its weights are no channels"))?;
     let per_channel = products.scale.channels().is_some() || acc_zero.channels().is_some();

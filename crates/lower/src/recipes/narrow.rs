@@ -23,13 +23,13 @@ pub(crate) enum Product {
     Matrices(f32, f32),
     /// An elementwise product of two activations: both scales.
     Activations(f32, f32),
-    /// A sum of elements on one grid that will be divided to become their mean: the scale, and the number of elements.
-    /// If sums have different numbers of elements, there is one channel for each number.
+    /// A sum of elements with one grid, which is divided by the number of elements to become a mean: the scale, and the
+    /// number of elements. If sums have different numbers of elements, there is one channel for each number.
     Mean(f32, Per<u32>),
-    /// Codes that are requantized to the grid of a product's sums: their own scale, then the product's input scale and
-    /// weight scales.
+    /// Codes that are requantized to the grid of a product's sums: the scale of the codes, then the product's input
+    /// scale and weight scales.
     Onto(f32, f32, Per<f32>),
-    /// A single grid. The field is its scale.
+    /// Codes or sums with a single scale, which is the field.
     Grid(f64),
 }
 
@@ -47,7 +47,7 @@ impl Product {
     }
 }
 
-/// An accumulator that is to be narrowed.
+/// An accumulator that is to be narrowed: requantized to fewer bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
     /// The accumulators in i32 or i64, or codes that are requantized directly.
@@ -113,8 +113,8 @@ impl From<&Grid> for Narrow {
     }
 }
 
-/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers of
-/// codes narrow the sum themselves, and readers of real numbers read it dequantized.
+/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers that
+/// need codes narrow the sum themselves, and for readers that need real numbers the sum is dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {
@@ -126,8 +126,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // If the target only shifts, the shift leads only to the grid that the weights were made for. So the sum is not
-        // stored for readers with other grids.
+        // If the target only shifts, a shift of the sum leads only to the grid for which the weights were made. So the
+        // sum is not stored for readers with other grids.
         if !site.row.leaves_a_shift() {
             lowering.sums.insert(y, wide);
         }
@@ -137,7 +137,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
     lowering.set_codes(site, 0, codes)
 }
 
-/// The largest number of doublings after which an f32 of 1 is still finite.
+/// The largest n for which 2^n is a finite f32.
 const MOST_DOUBLINGS: u32 = 127;
 
 /// Appends a requantize node with the first of `forms` that fits. If no form supports the accumulator's zero point, the
@@ -183,7 +183,7 @@ pub(super) fn onto(
     forms: &[String],
 ) -> Result<ValueId, Failure> {
     let spec = lowering.spec;
-    // The factor already includes the scales of both grids.
+    // `product` contains the scales of both grids, so the scale here is 1.
     let to = Narrow {
         scale: 1.0,
         zero: 0,
@@ -203,8 +203,8 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
-/// The first of `forms` that leads from codes with the zero point `zero` to a grid. If no form supports a zero point,
-/// the result is a form for codes from which the zero point was already subtracted.
+/// The first of `forms` that can requantize codes with the zero point `zero` to a grid. If no form supports a zero
+/// point, the result is a form for codes from which the zero point was already subtracted.
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],
@@ -226,7 +226,7 @@ pub(super) fn form(
     spec.build(forms, &rescale).map(|(_, built)| built)
 }
 
-/// Appends a requantize node with the form of the row that shifts. This form drops the lowest bits of `wide`.
+/// Appends a requantize node that shifts: it uses the row's form that shifts, which drops the lowest bits of `wide`.
 pub(super) fn shift(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

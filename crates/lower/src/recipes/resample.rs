@@ -1,5 +1,5 @@
-//! `pass_through` for a linear resize, which computes new codes on the operand's grid. The row says with how many
-//! fraction bits. The weights of the interpolation add up to one, so zero points do not change.
+//! `pass_through` for a linear resize, which interpolates between codes. The row says with how many fraction bits. The
+//! weights of an interpolation add up to one, so the result has the grid of the operand, with the same zero point.
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;

@@ -7,7 +7,8 @@ use strait_core::op::IntegerSoftmax;
 use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::function::{Definition, Softmax};
 
-/// A softmax can have a factor besides the scale. In the float graph it has none, so the factor is 1.
+/// In some runtimes, a softmax multiplies its operand by a factor beta. The softmax of the float graph has no such
+/// factor, so it is 1.
 const BETA: f32 = 1.0;
 
 pub(super) fn lower(

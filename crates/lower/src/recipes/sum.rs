@@ -1,4 +1,4 @@
-//! Functions that all recipes of sums share: they bring operands onto a common grid, and narrow their sum to the
+//! Functions that all recipes of sums share: they requantize the operands to a common grid, and narrow their sum to the
 //! result.
 
 use super::NodeToLower;
@@ -11,8 +11,8 @@ use strait_core::{Failure, Op, QuantParams, ValueId};
 use strait_requantize::range::{Terms, subtract};
 use strait_requantize::{IntType, Per};
 
-/// Brings an operand onto the common grid, which has the step `step` and zero point 0. The operand's own grid has the
-/// step `scale` and the zero point `zero`.
+/// Requantizes an operand to the common grid, which has the step `step` and zero point 0. The operand's own grid has
+/// the step `scale` and the zero point `zero`.
 pub(super) fn operand(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -28,11 +28,11 @@ pub(super) fn operand(
         &site.row.inputs,
         "operand",
     );
-    // The grid is the common grid, so a coarser grid for the result would not help.
+    // The operand is requantized to the common grid, so a coarser grid for the result would not help.
     made.map_err(not_coarser)
 }
 
-/// True if a form of the row leads from the grid of an operand to the common grid.
+/// True if a form of the row can requantize an operand to the common grid.
 pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &QuantizedValue, step: f32) -> bool {
     let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;

@@ -1,4 +1,5 @@
-//! What the programs have in common that compare what a reader makes of models with the results of other software.
+//! Parts of the programs that compare the results of models, as Strait reads and runs them, with the results of other
+//! software.
 
 pub(crate) mod cases;
 pub(crate) mod forms;
@@ -9,11 +10,11 @@ use std::path::PathBuf;
 use strait_core::Module;
 use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, Threads, Workspace};
 
-/// The arguments of such a program: `FOLDER LIST [--OPTION …] [NAME]`.
+/// The arguments of a program that compares results: `FOLDER LIST [--OPTION …] [NAME]`.
 pub(crate) struct Arguments {
     pub(crate) folder: PathBuf,
     pub(crate) list: PathBuf,
-    /// If it is given, only the cases run whose names contain it.
+    /// NAME. If it is given, only the cases whose names contain it are run.
     pub(crate) only: Option<String>,
     options: Vec<String>,
 }
@@ -43,7 +44,7 @@ impl Arguments {
         self.options.iter().any(|given| given == option)
     }
 
-    /// True if a case is to run.
+    /// True if a case is to be run.
     pub(crate) fn chooses(&self, case: &Case) -> bool {
         self.only.as_ref().is_none_or(|name| case.name.contains(name))
     }

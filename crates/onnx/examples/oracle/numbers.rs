@@ -71,7 +71,7 @@ pub(crate) fn differences(case: &Case, expected: &Tensor, found: &Tensor, may_di
         .collect()
 }
 
-/// A message about the first of these differences.
+/// A message about the first element that is not as expected.
 pub(crate) fn told(differences: &[usize], expected: &Tensor, found: &Tensor) -> Option<String> {
     let &first = differences.first()?;
     let (expected, found) = (numbers(expected), numbers(found));

@@ -1,5 +1,5 @@
-//! Graphs inside of nodes. Each becomes a graph of the module. A tensor that it reads from the graphs around it becomes
-//! an input or, if it is constant there, a constant, which is then folded like any other constant.
+//! Reads graphs inside of nodes. Each becomes a graph of the module. A tensor that it reads from the graphs around it
+//! becomes an input or, if it is constant there, a constant, which is then folded like any other constant.
 
 use super::index::{Index, captured};
 use super::inline::Versions;
@@ -248,7 +248,7 @@ fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueI
     }
     builder.module.name_extents(name, &mut ty);
     let [ty] = ty;
-    // The names of all tensors in the file are already reserved, and this may be one of them.
+    // The names of all tensors in the file are already reserved, and `name` may be one of them.
     let name = match builder.wiring().id(name) {
         Some(_) => builder.module.names.intern(name),
         None => builder.module.names.fresh(name),
@@ -320,7 +320,7 @@ fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     }
 }
 
-/// True if the error says that extents of operands do not fit each other or the op.
+/// True if the reason for a refusal is that extents of operands do not fit each other or the op.
 fn is_of_extents(code: &ReasonCode) -> bool {
     use ReasonCode::{
         Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner, Pad, Reshape, Split, Squeeze, Window,

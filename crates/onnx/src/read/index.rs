@@ -98,8 +98,8 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// The constant for a tensor, unless it is sparse. A tensor may be listed as a constant and as an input, as files
-    /// of IR version 3 have to do. It then counts as a constant.
+    /// The constant for a tensor, unless it is sparse. A tensor that is listed both as a constant and as an input, as
+    /// files of IR version 3 require, counts as a constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }

@@ -1,4 +1,4 @@
-//! What the nodes of a graph share while they are read.
+//! Data that the nodes of a graph share while they are read.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::external::DataFiles;
 use super::index::{Index, STANDARD_DOMAIN, domain};
 use super::inline::Versions;
 
-/// What the nodes of a graph share while they are read.
+/// Data that the nodes of a graph share while they are read.
 pub(crate) struct Nodes<'a> {
     pub(crate) index: &'a Index<'a>,
     /// The version of each domain's operator set.

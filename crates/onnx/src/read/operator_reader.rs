@@ -14,7 +14,7 @@ use crate::proto::{AttributeProto, GraphProto, NodeProto};
 /// A node while it is being read.
 pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
-    /// What the nodes of the graph share.
+    /// The data that the nodes of the graph share.
     pub(super) nodes: &'b mut Nodes<'a>,
     pub(super) node: &'a NodeProto,
     opset: i64,

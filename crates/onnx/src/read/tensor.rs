@@ -102,7 +102,7 @@ mod tests {
                 },
                 vec![255, 255, 2, 0],
             ),
-            // Two codes of four bits, the first in the low half of one entry.
+            // The entry has two codes of four bits. The first code is in the low half.
             (
                 TensorProto {
                     data_type: 22,

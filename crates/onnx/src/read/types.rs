@@ -1,4 +1,4 @@
-//! What a file says about its tensors: the elements of constants, and the types that it declares.
+//! The facts that a file states about its tensors: the elements of constants, and the types that it declares.
 
 use super::external::DataFiles;
 use super::index::Index;
@@ -13,8 +13,8 @@ use strait_import::{Declared, Extent, ReadError, Refusal, TensorId, TensorSource
 pub(crate) struct Tensors<'a> {
     pub(crate) index: &'a Index<'a>,
     pub(crate) files: &'a DataFiles,
-    /// Keys of the form `<tensor>.<axis>` in the options that bind extents. They bind a single dimension, and are not
-    /// names of dimensions.
+    /// Keys of the form `<tensor>.<axis>` in the options that bind extents. Each of them binds a single dimension, and
+    /// is not the name of a dimension.
     pub(crate) single: &'a BTreeSet<String>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Emitter<'m> {
     pub(super) domains: BTreeSet<String>,
 }
 
-/// What has been written of one graph.
+/// The parts of one graph that have been written so far.
 pub(super) struct Scope<'m> {
     pub(super) graph: &'m Graph,
     pub(super) values: BTreeMap<ValueId, String>,
@@ -125,7 +125,7 @@ impl<'m> Emitter<'m> {
         });
     }
 
-    /// Adds a node with one result. The module has no such node. Returns the name of the result.
+    /// Adds a node that is not in the module, with one result. Returns the name of the result.
     pub(super) fn step(
         &mut self,
         op: &str,

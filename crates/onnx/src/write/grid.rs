@@ -46,8 +46,8 @@ pub(super) fn linear(
     Ok(())
 }
 
-/// Rounds to a constant grid, and the result stays float: s · clip(round(x / s)). No runtime takes these operators for
-/// a quantization that it could carry out itself, and they exist in every operator set.
+/// Writes a rounding to a constant grid whose result stays float: s · clip(round(x / s)). Runtimes do not take these
+/// operators for a quantization that they could compute in integers, and every operator set has these operators.
 impl Operator for RoundTo {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let unwritable = || at.unwritable("no operator rounds to small floats or to a range of each run");

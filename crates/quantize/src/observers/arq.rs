@@ -4,15 +4,15 @@ use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// Uses the minimum and maximum of weights. On a symmetric grid, the scale is computed as Ascend's tools do:
-/// −min/2^(b−1) if the minimum is farther from zero than the maximum, so that it gets the code −2^(b−1), otherwise
-/// max/(2^(b−1) − 1). A grid with a zero point covers minimum, maximum and zero. A scale below 2^−23 becomes 1.
+/// −min/2^(b−1) if the minimum is farther from zero than the maximum (the minimum then gets the code −2^(b−1)),
+/// otherwise max/(2^(b−1) − 1). A grid with a zero point covers minimum, maximum and zero. A scale below 2^−23 becomes 1.
 ///
 /// **Source.** AMCT's ARQ ("adaptive range quantization"), for weights on Ascend.
 ///
-/// **Distance from the documented rule.** If a bias would not fit on the accumulator's grid, the scale is raised. AMCT
-/// refuses this instead. Weights that are all zero get the scale of the tensor's other channels. AMCT has scales per
-/// channel only for convolutions; here the configuration and the target's table decide. If the table's codes begin
-/// above −2^(b−1), a minimum that should get this code saturates.
+/// **Distance from the documented rule.** If a bias would not fit on the accumulator's grid, this compiler raises the
+/// scale, whereas AMCT refuses the layer. Weights that are all zero get the scale of the tensor's other channels. AMCT
+/// has scales per channel only for convolutions; here the configuration and the target's table decide. If the table's
+/// codes begin above −2^(b−1), a minimum that should get this code saturates.
 ///
 /// **Precondition.** The codes are integers. The elements are weights, either a whole tensor or one channel.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,9 @@
 use super::{GridKind, Observer, ValueStatistics};
 use strait_core::Reason;
 
-/// The range that the codes cover at scale 1. It does not depend on the statistics. It is meant for small floats, which
-/// have exponents of their own. Numbers beyond the largest code saturate.
+/// The range that the codes cover at scale 1. It does not depend on the statistics. This observer is meant for small
+/// floats, whose codes have an exponent and therefore cover a wide range at any scale. Numbers beyond the largest code
+/// saturate.
 ///
 /// **Source.** PPQ's constant observer, which PPQ also supports only for floating-point formats.
 ///

@@ -11,7 +11,7 @@ pub(super) struct Density {
     width: f64,
     /// The number of elements in each bin.
     counts: Vec<f64>,
-    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to each edge of a bin. There is one entry more than there are bins.
+    /// ∫ρ, ∫xρ and ∫x²ρ from −∞ to each edge of a bin. There is one entry more than there are bins.
     sums: Vec<[f64; 3]>,
 }
 
@@ -43,7 +43,7 @@ impl Density {
         }
     }
 
-    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to x.
+    /// ∫ρ, ∫xρ and ∫x²ρ from −∞ to x.
     fn upto(&self, x: f64) -> [f64; 3] {
         let index = ((x - self.first) / self.width).floor();
         if index < 0.0 {
@@ -57,8 +57,8 @@ impl Density {
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
     }
 
-    /// The range in `ranges` with the smallest squared error on its grid. If several are equal, the first one. If no
-    /// range gives a grid, the result is `otherwise`.
+    /// The range in `ranges` with the smallest squared error on its grid. If several have the same error, the result is
+    /// the first of them. If no range gives a grid, the result is `otherwise`.
     pub(super) fn least_error(
         &self,
         grid: GridKind,
@@ -75,7 +75,7 @@ impl Density {
     /// elements.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
         match *levels {
-            // There are more levels than the largest number of bins in a histogram.
+            // If there are more levels than a histogram can have bins, the levels are not visited one by one.
             Levels::Even { lowest, step, count } if count > MAX_BINS => self.by_step(lowest, step, count),
             _ => self.by_levels(levels),
         }
@@ -98,8 +98,8 @@ impl Density {
         error
     }
 
-    /// For grids with many levels in each bin: counts s²/12 for each element between the outermost levels, and the
-    /// squared distance to these for elements beyond them.
+    /// For grids with many levels in each bin: adds s²/12 for each element between the outermost levels, and the
+    /// squared distance to the nearer outermost level for each element beyond them.
     fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let highest = lowest + (count - 1) as f64 * step;
         let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);

@@ -8,19 +8,19 @@ use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
 /// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds at
-/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at the end where
-/// there are more of them, or at the upper end if there are equally many. What is left after each step is a remainder
-/// [l, r]. The remainder with the smallest error is taken, and the first one if several are equal. For the error, the
-/// remainder is divided into 2^b cells of equal width with their centres as levels, and the density in each bin is
-/// uniform.
+/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at one end only: at
+/// the end where there are more of them, or at the upper end if there are equally many. The interval [l, r] that is
+/// left after a step is called a remainder. The remainder with the smallest error is taken. If several have the same
+/// error, the first of them is taken. For the error, the remainder is divided into 2^b cells of equal width with their
+/// centres as levels, and the density in each bin is uniform.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
 /// **Distance from the documented rule.** AMCT puts 1,024 to 8,192 bins over the range of a batch, and splits counts
-/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings ask
-/// for at most B bins, there are B/2 to B of them over the range including zero; otherwise at most 4,096. The whole
-/// histogram is also tried as a remainder. The ends never leave the range that was seen. A symmetric grid reaches as
-/// far as the farther end of the remainder.
+/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings
+/// limit the number of bins to B, B/2 to B bins cover the range including zero. Without this setting, there are at most
+/// 4,096 bins. The whole histogram is also tried as a remainder. The ends never leave the range that was seen. A
+/// symmetric grid reaches on both sides as far as the end of the remainder that is farther from zero.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Bins {
     }
 }
 
-/// The number of outermost bins at one end that together hold at least `wanted` elements.
+/// Counts bins from one end until they together hold at least `wanted` elements, and returns this number of bins.
 fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     let mut sum = 0u64;
     let before = bins.by_ref().take_while(|count| {

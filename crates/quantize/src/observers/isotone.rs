@@ -5,8 +5,8 @@ use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 
 /// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
-/// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
-/// elements a ≥ b of a row, the row keeps its order if both conditions hold:
+/// one with which the fewest rows fail. If several are equally good, the largest h is taken. Let s be the step of the
+/// grid, and a ≥ b the two largest elements of a row. The row fails unless both conditions hold:
 ///
 /// - b ≤ h − s/2, so that b does not share the last code with a.
 /// - a − b ≥ s, so that rounding cannot make a and b equal.
@@ -18,16 +18,16 @@ use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 /// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
 /// grids without a zero point.
 ///
-/// **Distance.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be merged. So a row
-/// that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin beyond the limit
-/// fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
+/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be
+/// merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin
+/// beyond the limit fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
 ///
 /// **Precondition.** The codes are integers, and readers of the value depend only on which element of each row is the
 /// largest ([`is_ranked`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Isotone;
 
-/// The number of candidates for the upper end, besides the first one.
+/// The number of candidates for the upper end, not counting M itself.
 const CANDIDATES: usize = 256;
 
 /// 2^(−1/32), the ratio of each candidate to the one before it.
@@ -41,7 +41,7 @@ fn below(histogram: &Histogram, limit: f64) -> f64 {
         .fold(0.0, |sum, (low, count)| sum + part(low) * count as f64)
 }
 
-/// The largest number of rows that may fail on the grid of a range.
+/// An upper limit of the number of rows that fail on the grid of a range.
 fn failed(leaders: &Leaders, [low, high]: [f64; 2], steps: f64) -> f64 {
     let step = (high - low) / steps;
     let seconds = leaders.seconds.total() as f64 - below(&leaders.seconds, high - step / 2.0);
@@ -72,7 +72,7 @@ impl Observer for Isotone {
 }
 
 /// True if it only matters which element of each row is the largest. This is so if the value is an output of the graph,
-/// or if each of its readers is a softmax or an op that moves elements to such a value.
+/// or if each of its readers is a softmax or an op that moves elements to a value for which the same holds.
 pub fn is_ranked(graph: &Graph, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], std::collections::BTreeSet::new());
     while let Some(value) = open.pop() {

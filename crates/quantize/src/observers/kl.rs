@@ -8,7 +8,7 @@ use strait_core::Reason;
 
 /// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the one with the
 /// smallest divergence KL(P‖Q) = Σ P·ln(P/Q). Logarithms are natural, and the sum is over the bins whose centres the
-/// grid reaches. If several ranges are equal, the widest is taken.
+/// grid reaches. If several ranges have the same divergence, the widest is taken.
 ///
 /// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
 /// - Q replaces the count of each occupied bin by the mean of the occupied bins that belong to the same level. Clipped
@@ -33,7 +33,7 @@ fn n_ln_n(n: f64) -> f64 {
     if n > 0.0 { n * ln(n) } else { 0.0 }
 }
 
-/// The bins of a histogram. For each bin, it has sums over all bins before that bin.
+/// The bins of a histogram, as sums over all bins before each bin.
 struct Bins {
     first: f64,
     width: f64,
@@ -95,7 +95,7 @@ impl Bins {
         for &(bin, more) in added {
             entropy += n_ln_n(self.counts[bin] + more) - n_ln_n(self.counts[bin]);
         }
-        // The levels are closer together than the bins, so each bin has a level of its own, and q is the count of the
+        // If the levels are closer together than the bins, each bin has a level of its own, and q is the count of the
         // bin itself.
         if step <= self.width {
             let cross = added
@@ -150,7 +150,8 @@ impl Observer for Kl {
     }
 }
 
-/// Smaller differences between divergences come only from rounding in sums of 2^12 terms in f64.
+/// Differences between divergences below this number are taken as rounding errors, because the sums have 2^12 terms in
+/// f64.
 const NOISE: f64 = 1e-12;
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ pub(super) enum Levels {
 }
 
 impl Levels {
-    /// The levels of the grid of kind `kind` for a range. Its scale is one that this kind allows, and its zero point is
-    /// a code. `None` if there is no grid for the range.
+    /// The levels of the grid of kind `kind` for a range. As for every grid of this kind, the scale may have to be a
+    /// power of two, and the zero point is an integer. `None` if there is no grid for the range.
     pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
         let params = grid(kind, range).ok()?;
         let (scale, zero) = params.as_tensor()?;
@@ -40,7 +40,7 @@ impl Levels {
         }
     }
 
-    /// The level at a position.
+    /// The level at position `index`.
     pub(super) fn at(&self, index: usize) -> f64 {
         match self {
             Levels::Even { lowest, step, .. } => lowest + index as f64 * step,
@@ -74,7 +74,7 @@ mod tests {
         // The zero point is rounded to a code. Here −1.01 / (2.55 / 255) = −101 is one already.
         let step = f64::from(0.01f32);
         assert_eq!(Levels::of(ASYMMETRIC, [-1.01, 1.54]), even(-101.0 * step, step, 256));
-        // 2^0 is the least power of two that reaches 100 with 127 codes.
+        // 2^0 is the smallest power-of-two scale with which code 127 stands for at least 100.
         assert_eq!(Levels::of(POWER, [-3.0, 100.0]), even(-127.0, 1.0, 255));
     }
 

@@ -1,8 +1,8 @@
 //! Observers: an observer finds the range that a grid covers, from the statistics of a value.
 //!
 //! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
-//! samples, or on how they were split. A table in [`strait_target`] has the names of the observers, and what each can
-//! be used for: [`Word`]. The file of an observer in this module says what it computes.
+//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and for each
+//! what it can be used for. What an observer computes is documented in its file in this module.
 
 mod arq;
 mod constant;
@@ -85,7 +85,7 @@ impl SmallFloat {
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
-        // 2 minus a number of units of the fraction's last bit.
+        // 2 − units·2^−f, where 2^−f is the value of the fraction's last bit.
         let below_two = |units: i32| 2.0 - f64::from(units) * 2f64.powi(-f);
         match (e, f) {
             (4, 3) => below_two(2) * 2f64.powi(last - bias),
@@ -202,7 +202,8 @@ impl ObserverChoice {
 impl Observer for ObserverChoice {
     /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
     fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        // The place that chooses the observer has already checked that only the largest elements of the value matter.
+        // The code that chose the observer has already checked whether only the largest elements of the value matter,
+        // so this is not checked again.
         self.range_of(Observed::Ranked, seen, grid)
     }
 }
@@ -243,8 +244,9 @@ fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Ite
 }
 
 /// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
-/// scale. The lower end is divided by the number of negative codes, and the upper end by the number of positive codes.
-/// So if the lower end is farther, the upper end is moved in a little. Ranges for other grids stay as they are.
+/// scale. If it is the lower end, the scale is this end divided by the number of negative codes. If it is the upper
+/// end, the scale is this end divided by the number of positive codes. So if the lower end is farther from zero, the
+/// upper end is moved a little towards zero. Ranges for other grids stay as they are.
 fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     let [first, last] = grid.codes.map(|code| code as f64);
     if !grid.symmetric || first >= 0.0 || high >= -low {
@@ -253,7 +255,7 @@ fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
-/// The statistics of a constant. NaN is an error here, whereas in samples it is left out.
+/// The statistics of a constant. An element that is NaN is an error here, whereas NaN in samples is left out.
 pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     let mut statistics = Statistics::default();
     statistics.add(0, elements);

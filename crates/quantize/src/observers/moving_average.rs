@@ -1,4 +1,4 @@
-//! The average of the minimum of each sample, and that of the maximum.
+//! Averages the minimum and the maximum over the samples.
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;

@@ -7,8 +7,8 @@ use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
 /// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the one with the
-/// smallest expected squared error. If several are equal, the widest is taken. Zeros have no error, because every grid
-/// has a code for zero.
+/// smallest expected squared error. If several ranges have the same error, the widest is taken. Zeros have no error,
+/// because every grid has a code for zero.
 ///
 /// With a step s, an element inside the range has the squared error s²/12, as if it were uniformly distributed within a
 /// step. An element outside has its squared distance from the range. For some grids the range does not determine the
@@ -16,8 +16,8 @@ use strait_core::Reason;
 /// these, the levels are listed, and the squared distance to the nearest level is integrated over bins of uniform
 /// density.
 ///
-/// **Source.** PPQ's mse observer. It tries nine ranges of a symmetric grid, and its levels have half the distance of
-/// the quantizer's levels.
+/// **Source.** PPQ's mse observer. It tries nine ranges of a symmetric grid, and assumes levels that are half as far
+/// apart as the quantizer's levels.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,8 @@ pub struct MeanSquaredError;
 /// The number of candidates for each end of the range.
 const CANDIDATES: u32 = 64;
 
-/// With fewer levels than this, a step is so wide that elements are not uniformly distributed within it. A histogram
-/// has at least 2,048 bins.
+/// With fewer levels than this, a step is so wide that elements are not uniformly distributed within it. Errors are
+/// then computed from the histogram, whose bins (at least 2,048) are much narrower than a step.
 const FEW_LEVELS: i64 = 64;
 
 /// For each bin, the sums Σ count, Σ count·x and Σ count·x² over all bins before this bin, where x is the centre of a
@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_rare_outlier_is_clipped_when_that_pays() {
-        // 10⁶ elements within ±1 and one at 100: covering it costs 10⁶·(0.4²)/12, clipping at 2 costs 98².
+        // 10⁶ elements lie within ±1, and one is 100. A range that includes 100 has the error 10⁶·(0.4²)/12, and a
+        // range clipped at 2 has the error 98².
         let mut elements: Vec<f32> = (0..1_000_000).map(|i| (i as f32 / 500_000.0) - 1.0).collect();
         elements.push(100.0);
         let [_, high] = MeanSquaredError

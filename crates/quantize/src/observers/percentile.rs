@@ -1,19 +1,19 @@
-//! The observer of percentiles: it leaves out a small share of the elements at each end.
+//! The observer of percentiles: it leaves out a small fraction of the elements at each end.
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// The range that leaves out a share of 1 − p of the elements at the lower end, and the same share at the upper end. It
-/// is read from the merged histogram by linear interpolation inside a bin.
+/// The range that leaves out the fraction 1 − p of the elements at the lower end, and the same fraction at the upper
+/// end. The range is read from the merged histogram of all samples by linear interpolation inside a bin.
 ///
 /// **Source.** PPQ's percentile observer, which computes the percentiles of each batch and averages them.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// The share p in percent for the lower and for the upper end, above 50 and at most 100.
+    /// The percentile p for the lower and for the upper end, in percent: above 50 and at most 100.
     percents: [f64; 2],
 }
 
@@ -29,14 +29,14 @@ impl Percentile {
     }
 }
 
-/// The shares p for the lower and for the upper end, in percent from 50 to 100.
+/// The percentile p for the lower and for the upper end, in percent: from 50 to 100.
 pub(super) fn percents(options: &ObserverOptions, default: f64) -> [f64; 2] {
     let upper = options.percentile.unwrap_or(default);
     [options.lower_percentile.unwrap_or(upper), upper].map(|percent| percent.clamp(50.0, 100.0))
 }
 
-/// The range that leaves out the shares of elements given by [`percents`]. It does not reach beyond minimum and
-/// maximum.
+/// The range that leaves out the fractions of elements that follow from the percentiles of [`percents`]. It does not
+/// reach beyond minimum and maximum.
 pub(super) fn inside(histogram: &Histogram, percents: [f64; 2], [min, max]: [f32; 2]) -> [f32; 2] {
     let low = quantile(histogram, 1.0 - percents[0] / 100.0) as f32;
     let high = quantile(histogram, percents[1] / 100.0) as f32;

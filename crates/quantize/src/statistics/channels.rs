@@ -7,7 +7,7 @@ pub struct Channels {
     pub ends: Vec<[f32; 2]>,
 }
 
-/// The ends of a channel without elements.
+/// The entry of `ends` for a channel without elements.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Channels {
@@ -37,7 +37,7 @@ impl Channels {
             self.ends.resize(channel + 1, NOTHING);
         }
         let [a, b] = self.ends[channel];
-        // If an end is zero, it is made positive zero, so that it does not depend on which zero came first.
+        // Adding 0.0 turns −0.0 into +0.0, so that the result does not depend on whether −0.0 or +0.0 came first.
         self.ends[channel] = [a.min(low) + 0.0, b.max(high) + 0.0];
     }
 }

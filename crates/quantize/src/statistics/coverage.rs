@@ -20,8 +20,9 @@ impl Coverage {
         Coverage { of, ranges }
     }
 
-    /// One of `parts` equal parts of data with `of` samples. `part` counts from 1, and the part goes from ⌊(part −
-    /// 1)·of/parts⌋ to ⌊part·of/parts⌋. `None` if there is no such part.
+    /// Splits data with `of` samples into `parts` parts of nearly equal size and returns the part with the number
+    /// `part`, counted from 1. It covers the positions from ⌊(part − 1)·of/parts⌋ up to, but not including,
+    /// ⌊part·of/parts⌋. `None` if there is no such part.
     pub fn share(part: NonZeroU64, parts: NonZeroU64, of: u64) -> Option<Coverage> {
         let end = |part: u64| (u128::from(part) * u128::from(of) / u128::from(parts.get())) as u64;
         let range = end(part.get() - 1)..end(part.get());

@@ -1,4 +1,4 @@
-//! The file that stores statistics between runs, and in which they are copied between machines.
+//! The file format in which statistics are stored between runs and copied between machines.
 //!
 //! All numbers are little-endian. A text is stored as its length and its UTF-8 bytes. The file consists of:
 //! - magic bytes, 32 bytes that identify the model, and 32 that identify the data
@@ -171,7 +171,8 @@ pub fn read(bytes: &[u8]) -> Result<(StatisticsKey, Observation), FileError> {
     Ok((key, observation))
 }
 
-/// The bytes that are left to read. Memory for a length in the file is allocated only if that many bytes are present.
+/// The bytes that are left to read. If the file states the length of a list, memory for the list is allocated only if
+/// the file has enough bytes for it.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

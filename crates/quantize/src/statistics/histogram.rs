@@ -5,7 +5,8 @@
 //! cover the range from min(0, x) to max(0, x). So k depends only on the elements themselves, not on their order or
 //! grouping.
 
-/// The largest number of bins. Widths are powers of two, so the number that is used lies between half of this and this.
+/// The largest number of bins. Widths are powers of two, so the number of bins that cover the range lies between half
+/// of this limit and this limit.
 pub const MAX_BINS: usize = 4096;
 
 /// The exponent of the finest bins. It is used if only zeros were seen. 2^−150 is smaller than every subnormal f32.
@@ -47,7 +48,8 @@ fn bin(x: f64, exponent: i16) -> i64 {
     floor(x * power(-exponent))
 }
 
-/// ⌊x⌋ of a number that fits i64. For negative numbers, truncation alone may give a result that is one too high.
+/// ⌊x⌋ of a number that fits i64. For negative numbers that are not whole, truncation gives a result that is one too
+/// high, which this function corrects.
 fn floor(x: f64) -> i64 {
     let whole = x as i64;
     whole.saturating_sub(i64::from(x < whole as f64))
@@ -184,8 +186,8 @@ impl Histogram {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// The number of bins from the lowest to the highest of the following: bins with elements, `low`, `high`, and bin
-    /// 0.
+    /// The number of bins in the smallest interval of bins that contains all bins with elements, the bins `low` and
+    /// `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }
@@ -234,7 +236,7 @@ mod tests {
     fn the_exponent_is_the_smallest_that_fits_the_range_with_zero() {
         // 1.0 needs bins up to ⌊1 / 2^k⌋ ≤ 4095: k = −11 gives 2048, k = −12 would give 4096.
         assert_eq!(of(&[1.0]).exponent(), -11);
-        // −1.0 needs the bins from −1 / 2^k to that of zero, which is one more: k = −12 would give 4097.
+        // −1.0 needs the bins from −1 / 2^k to bin 0, one bin more than 1 / 2^k: k = −12 would give 4097.
         assert_eq!(of(&[-1.0]).exponent(), -11);
         assert_eq!(of(&[1.0, -1.0]).exponent(), -10);
         assert_eq!(of(&[0.0]).exponent(), FINEST);

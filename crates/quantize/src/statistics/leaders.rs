@@ -13,7 +13,7 @@ pub struct Leaders {
     pub seconds: Histogram,
     /// The largest minus the second largest element, above 0.
     pub margins: Histogram,
-    /// The smallest second-largest element, and the largest element of all. `None` if there is no row.
+    /// The smallest of all second-largest elements, and the largest element of all rows. `None` if there is no row.
     pub ends: Option<[f32; 2]>,
 }
 
@@ -52,7 +52,7 @@ impl Leaders {
 
     fn join_ends(&mut self, [least, largest]: [f32; 2]) {
         let [a, b] = self.ends.unwrap_or([least, largest]);
-        // If an end is zero, it is made positive zero, so that it does not depend on which zero came first.
+        // Adding 0.0 turns −0.0 into +0.0, so that the result does not depend on whether −0.0 or +0.0 came first.
         self.ends = Some([a.min(least) + 0.0, b.max(largest) + 0.0]);
     }
 }

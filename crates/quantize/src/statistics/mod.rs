@@ -38,7 +38,7 @@ pub struct Statistics {
     pub histogram: Histogram,
     /// One entry per sample, in ascending order of samples.
     pub samples: Vec<SampleRange>,
-    /// The number of elements that are exactly zero. Every grid represents these without error.
+    /// The number of elements that are exactly zero. Every grid represents zero without error.
     pub zeros: u64,
     /// The number of elements that are −∞, and the number that are ∞. These elements are counted nowhere else.
     pub infinite: [u64; 2],

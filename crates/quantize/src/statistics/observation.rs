@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A kind of statistics of one value. Each kind is a section of the file, with its own records and its own way to
-/// merge.
+/// A kind of statistics of one value. Each kind has its own section in the file, its own type of records, and its own
+/// way to merge them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// [`Statistics`] of all elements.
@@ -239,7 +239,7 @@ mod tests {
         Kind::Channels { axis: 1 },
     ];
 
-    /// Statistics of every kind of some samples.
+    /// An observation that contains statistics of every kind for the samples in `covered`.
     fn of(data: &[Vec<f32>], covered: &Coverage) -> Observation {
         let mut found = Observation::new(covered.clone());
         for kind in KINDS {

@@ -1,4 +1,4 @@
-//! Patterns on graphs of a few nodes.
+//! Tests patterns on graphs with a few nodes.
 
 use super::Pattern::{Any, Constant, OneOf, Product, Reshaped, Through};
 use super::{Pattern, Slot, op};
@@ -11,7 +11,8 @@ const X: Slot = Slot(0);
 const C: Slot = Slot(1);
 const INNER: Slot = Slot(2);
 
-/// Names of the values in the slots of the match at the node that makes `anchor`, or why there is none.
+/// The names of the values in the slots of the match at the node that makes `anchor`, or the reason why there is no
+/// match.
 fn matched(pattern: &'static Pattern, body: &str, anchor: &str) -> Result<Vec<String>, String> {
     let constants = "data @c: f32[2] = inline [1.0, 2.0]\ndata @d: f32[2] = inline [3.0, 4.0]\n";
     let module: Module = parse(&format!("strait 1 float\ngraph @main{body}\n{constants}")).unwrap();
@@ -55,7 +56,8 @@ fn operands_of_what_commutes_match_in_both_orders_and_a_slot_is_one_value() {
 
 #[test]
 fn a_choice_that_the_rest_does_not_fit_is_taken_back() {
-    // The first order of the sum binds x to the other product, and fails only where the root asks for x again.
+    // With the operands of the addition in their first order, x is bound to the wrong value. This fails only when the
+    // pattern requires x a second time.
     const TWO: Pattern = op(
         &[Term::Add],
         &[op(&[Term::Mul], &[Any(X), Any(C)]), op(&[Term::Sub], &[Any(C), Any(X)])],
@@ -86,7 +88,7 @@ fn a_node_that_others_read_is_a_near_miss_unless_it_is_shared() {
     for body in [read, output] {
         assert_eq!(matched(&SHARED, &body, "s").unwrap(), ["x", "c", "m"]);
     }
-    // Both readers are in the match.
+    // Both reads of the inner value are part of the match.
     const SQUARE: Pattern = op(&[Term::Mul], &[op(&[Term::Relu], &[Any(X)]).keep(INNER), Any(INNER)]);
     let body = "(%x: f32[2]) {\n %r: f32[2] = relu(%x)\n %m: f32[2] = mul(%r, %r) {a_zero=0, b_zero=0}\n return %m\n}";
     assert_eq!(matched(&SQUARE, body, "m").unwrap(), ["x", "r"]);
@@ -134,7 +136,7 @@ fn a_product_is_met_in_every_order_and_nesting() {
             continue;
         }
         let [a, b, c, d] = order.map(|index| factors[index]);
-        // One after the other, and two pairs.
+        // The multiplications are nested in one chain, or as two pairs.
         let line = [mul("p", a, b), mul("q", "%p", c), mul("m", d, "%q")].concat();
         let pairs = [mul("p", a, b), mul("q", c, d), mul("m", "%p", "%q")].concat();
         for products in [line, pairs] {
@@ -143,7 +145,7 @@ fn a_product_is_met_in_every_order_and_nesting() {
         }
     }
     assert_eq!(met, 48);
-    // One factor more, one less, and another variable.
+    // These have one factor too many, one too few, or another variable.
     let more = [
         mul("p", "%x", "%x"),
         mul("q", "%p", "@c"),

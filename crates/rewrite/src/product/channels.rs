@@ -1,10 +1,10 @@
-//! Finds the output channels of the weights of a product.
+//! Finds the output channels of the weights of a layer (a conv, a transposed conv or a gemm).
 
 use strait_core::Op;
 
 /// Finds the output channel of a weight by its position in the tensor.
 pub(super) struct Channels {
-    /// The number of elements from one channel to the next.
+    /// The number of consecutive weights that belong to the same channel.
     step: usize,
     /// The number of channels that follow each other: all channels, or those of one group. In the second case, the
     /// channels of the group are repeated for each input of the group.

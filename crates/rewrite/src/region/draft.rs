@@ -26,7 +26,8 @@ impl Draft<'_, '_> {
         Some(position)
     }
 
-    /// The value, permuted by `p`. If `p` has more axes than the value, the value first gets axes of extent 1 in front.
+    /// The value, permuted by `p`. If `p` has more axes than the value, axes of extent 1 are first inserted before the
+    /// value's axes.
     pub(super) fn supply(&mut self, value: ValueId, p: &Permutation) -> Option<Source> {
         let key = (value, p.clone());
         if let Some(&source) = self.supplied.get(&key) {

@@ -13,8 +13,7 @@ use crate::rule::NodeRule;
 use strait_core::shape::axis_of;
 use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, ValueId, refused};
 
-/// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
-/// mean square.
+/// The rule that folds a constant factor or summand into a layer normalization or an RMS normalization.
 pub const RULE: NodeRule = NodeRule {
     name: "affine-into-normalization",
     anchors: || vec![Term::Mul, Term::Add],
@@ -23,7 +22,7 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// A normalization, and the transpose behind it if there is one.
+/// A normalization, and the transpose after it if there is one.
 struct Normalization<'a> {
     node: GraphNode<'a>,
     moved: Option<GraphNode<'a>>,

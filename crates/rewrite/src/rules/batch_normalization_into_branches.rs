@@ -14,7 +14,7 @@ use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::{NewNode, Patch, Reason, ReasonCode, Source, Term, ValueId, refused};
 
-/// The rule that folds a batch normalization behind a concat into the products that the concat joins.
+/// The rule that folds a batch normalization after a concat into the layers whose results the concat joins.
 pub const RULE: NodeRule = NodeRule {
     name: "batch-normalization-into-branches",
     anchors: || vec![Term::BatchNormalization],
@@ -23,8 +23,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The parts that a concat joins along axis 1, with their numbers of channels. `None` unless each part is made by a
-/// product and has as many channels as this product.
+/// The operands that a concat joins along axis 1, with their numbers of channels. `None` unless each operand comes from
+/// a layer (a conv, a transposed conv or a gemm) and has as many channels as this layer.
 pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> {
     let branch = |&operand: &Option<ValueId>| {
         let value = operand?;

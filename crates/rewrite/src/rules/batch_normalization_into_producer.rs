@@ -16,7 +16,7 @@ use crate::product::{Affine, DEPTH, InFront};
 use crate::rule::NodeRule;
 use strait_core::{Op, Patch, Reason, ReasonCode, Term};
 
-/// The rule that folds a batch normalization into the product in front of it.
+/// The rule that folds a batch normalization into the layer (conv, transposed conv or gemm) before it.
 pub const RULE: NodeRule = NodeRule {
     name: "batch-normalization-into-producer",
     anchors: || vec![Term::BatchNormalization],

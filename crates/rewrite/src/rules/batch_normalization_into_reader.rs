@@ -16,7 +16,7 @@ use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::{NewNode, Op, Patch, ReasonCode, Source, Term, refused};
 
-/// The rule that folds a batch normalization into the product behind it.
+/// The rule that folds a batch normalization into the layer that reads its result.
 pub const RULE: NodeRule = NodeRule {
     name: "batch-normalization-into-reader",
     anchors: || vec![Term::Conv, Term::Gemm],

@@ -19,7 +19,7 @@ use crate::rule::NodeRule;
 use strait_core::op::BatchNormalization;
 use strait_core::{NewNode, NodeId, Patch, Source, Term, ValueId};
 
-/// The rule that recognises a batch normalization written as a product and a sum.
+/// The rule that recognises a batch normalization written as a multiplication and an addition.
 pub const RULE: NodeRule = NodeRule {
     name: "batch-normalization-spelled-out",
     anchors: || vec![Term::Add],
@@ -28,8 +28,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// A batch normalization written as a product and a sum. It has the product in front, and a factor and a summand for
-/// each of its channels.
+/// A batch normalization written as a multiplication and an addition. It has the layer before them, and the factor and
+/// the summand for each channel.
 pub(super) struct SpelledOutNormalization<'a> {
     front: InFront<'a>,
     factors: Vec<f64>,
@@ -42,7 +42,7 @@ fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
     numbers(site, constant).is_some_and(|(_, values)| values.len() > 1)
 }
 
-/// The batch normalization whose last node is the sum at `site`.
+/// The batch normalization whose addition is the node at `site`.
 pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
     (site.node.op.term() == Term::Add).then_some(())?;
     site.both_orders().into_iter().find_map(|(scaled, summands)| {

@@ -27,7 +27,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The operand of a normalization, its factors and summands, and the product if the normalization is a sum behind one.
+/// The operand of a normalization, and its factors and summands. If the normalization is written as a multiplication
+/// and an addition, `product` is the multiplication.
 struct NormalizedValue {
     x: ValueId,
     affine: Affine,

@@ -15,7 +15,7 @@ use crate::product::{DEPTH, InFront, numbers};
 use crate::rule::NodeRule;
 use strait_core::{Patch, ReasonCode, Term, refused};
 
-/// The rule that folds the addition of a constant into the bias of the product in front of it.
+/// The rule that folds the addition of a constant into the bias of the layer (conv, transposed conv or gemm) before it.
 pub const RULE: NodeRule = NodeRule {
     name: "bias-into-producer",
     anchors: || vec![Term::Add],

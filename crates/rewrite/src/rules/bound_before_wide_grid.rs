@@ -12,7 +12,7 @@ use strait_core::op::{Binary, BinaryFunction};
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term};
 
-/// The rule that puts a bound between an 8-bit product and its quantization to 16 bits.
+/// The rule that puts a bound between a matrix product of 8-bit operands and the quantization of its result to 16 bits.
 pub const RULE: NodeRule = NodeRule {
     name: "bound-before-wide-grid",
     anchors: || vec![Term::Gemm, Term::MatMul],
@@ -37,8 +37,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     })
 }
 
-/// The smallest number on the grids of the readers of a product with 8-bit operands. `None` unless all these grids have
-/// 16 bits.
+/// The smallest number on the grids to which the readers quantize the result of a matrix product with 8-bit operands.
+/// `None` unless all these grids have 16 bits.
 fn least(site: &GraphNode<'_>) -> Option<f32> {
     let has_codes = |index: usize| {
         let codes = site.producer(site.input(index)?, Term::Dequantize)?.input(0)?;

@@ -14,12 +14,12 @@ use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
-/// The rule that puts bounds behind a dequantize. They keep ONNX Runtime from treating the product behind the
-/// dequantize as a quantized product.
+/// The rule that puts bounds after a dequantize. They keep ONNX Runtime from treating the layer after the dequantize as
+/// a quantized layer.
 pub const RULE: NodeRule = NodeRule {
     name: "bounds-behind-grid",
     anchors: || vec![Term::Conv, Term::ConvTranspose, Term::Gemm],
-    // The rule searches for a quantization behind clamps, so a change at any distance matters.
+    // The rule searches for a quantization after clamps, so a change at any distance matters.
     depth: || EVERYWHERE,
     is_fusion: false,
     look,
@@ -41,7 +41,7 @@ fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
     Some((real.id, codes.quant.as_ref()?.ends_of(codes.ty.elem)?))
 }
 
-/// True for a node that ONNX Runtime would take for a quantized product.
+/// True for a layer that ONNX Runtime would take for a quantized layer, although its weights or its bias are floats.
 fn is_mistaken(site: &GraphNode<'_>) -> bool {
     let is_float = |index: usize| {
         let value = site.input(index).filter(|&value| site.graph.data_of(value).is_some());
@@ -52,7 +52,7 @@ fn is_mistaken(site: &GraphNode<'_>) -> bool {
     (is_float(1) || is_float(2)) && is_quantized(site)
 }
 
-/// True if the node's result is quantized, directly or behind clamps.
+/// True if the node's result is quantized, directly or after clamps.
 fn is_quantized(site: &GraphNode<'_>) -> bool {
     let mut node = site.node;
     loop {

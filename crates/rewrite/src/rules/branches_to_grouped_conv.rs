@@ -25,14 +25,14 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The convolutions, and the value that is split in front of them.
+/// The convolutions, and the value that is split before them.
 struct Branches<'a> {
     convs: Vec<GraphNode<'a>>,
     split: GraphNode<'a>,
     x: ValueId,
 }
 
-/// The convolutions in front of a concat, and the split in front of them. `None` if the concat has other operands.
+/// The convolutions whose results a concat joins, and the split before them. `None` if the concat has other operands.
 fn branches<'a>(concat: &GraphNode<'a>) -> Option<Branches<'a>> {
     let conv = |operand: &Option<ValueId>| concat.producer((*operand)?, Term::Conv);
     let count = concat.node.inputs.len();

@@ -28,12 +28,12 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The largest number of nodes that are moved in front of a transpose at once. Further nodes are moved later.
+/// The largest number of nodes that are moved before a transpose at once. Further nodes are moved later.
 const MOST_IN_FRONT: usize = 16;
 
-/// The patch that moves functions and operations with constants in front of a transpose whose operand is a sum of
-/// products. It moves all of them at once, because a product and a sum with constants can form a normalization
-/// together.
+/// The patch that moves functions and operations with constants from behind a transpose to before it. The transpose
+/// must read the result of a convolution or matrix product. All of them are moved at once, because a multiplication and
+/// an addition with constants can together form a normalization.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
@@ -43,7 +43,7 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
         chain.push(id);
         value = result;
     }
-    // Another rule removes the identity, and the node behind the identity may belong to the chain too.
+    // Another rule removes the identity, and the node after the identity may belong to the chain too.
     let next = site.only_reader(value);
     if next.is_some_and(|next| matches!(next.node.op, Op::Identity(_))) {
         return None;

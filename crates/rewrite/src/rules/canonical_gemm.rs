@@ -32,7 +32,7 @@ pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> 
         .collect()
 }
 
-/// A gemm, and the nodes that replace it.
+/// A gemm, and the nodes that will replace it.
 struct Parts<'a> {
     site: &'a GraphNode<'a>,
     gemm: &'a Gemm,
@@ -60,8 +60,8 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// True for a constant with codes that f32 cannot hold exactly. Such codes do not change until the parameter is
-    /// baked.
+    /// True for a constant with codes that f32 cannot hold exactly. The rules leave such codes to the step *bake*,
+    /// which converts the parameter.
     fn is_coded(&self, value: ValueId) -> bool {
         let from = self.site.producer(value, Term::Dequantize);
         from.and_then(|from| from.constant(from.input(0)?)).is_some()
@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
         self.extents.is_some() || self.gemm.transpose_b && self.gemm.alpha == 1.0 && self.is_coded(self.b)
     }
 
-    /// The shape of the bias, if the gemm keeps its bias.
+    /// The shape of the bias after the rule, if the gemm can keep its bias as an operand.
     fn kept(&self, bias: ValueId) -> Option<[u64; 1]> {
         let &[rows, columns] = self.site.dims(self.b).as_deref()? else {
             return None;

@@ -12,7 +12,7 @@ use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::{Kind, NewNode, Op, Patch, Source, Term, ValueId};
 
-/// The rule that moves a relu or clip in front of nodes that move elements.
+/// The rule that moves a relu or clip before nodes that only move elements.
 pub const RULE: NodeRule = NodeRule {
     name: "clamp-before-move",
     anchors: || vec![Term::Relu, Term::Clip],
@@ -31,7 +31,8 @@ fn moves(op: &Op) -> bool {
     )
 }
 
-/// True if a value is the result of a sum, directly or behind moves.
+/// True if a value comes from an op that adds up products (such as a convolution) or from a batch normalization,
+/// directly or through nodes that only move elements.
 fn is_sum(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     for _ in 0..MOST_MOVES {
         let Some((_, node)) = site.graph.producer(value).filter(|_| site.used_once(value)) else {

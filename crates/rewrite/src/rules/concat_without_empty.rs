@@ -8,7 +8,7 @@ use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::{Dim, NewNode, Patch, Source, Term, ValueId};
 
-/// The rule that drops members without elements from a concat.
+/// The rule that drops operands without elements from a concat.
 pub const RULE: NodeRule = NodeRule {
     name: "concat-without-empty",
     anchors: || vec![Term::Concat],

@@ -15,7 +15,7 @@ use crate::rounding::rounded;
 use crate::rule::NodeRule;
 use strait_core::{NewNode, Patch, ReasonCode, Source, Term, refused};
 
-/// The rule that folds a constant factor or summand into the batch normalization in front of it.
+/// The rule that folds a constant factor or summand into the batch normalization before it.
 pub const RULE: NodeRule = NodeRule {
     name: "constants-into-batch-normalization",
     anchors: || vec![Term::Mul, Term::Add],

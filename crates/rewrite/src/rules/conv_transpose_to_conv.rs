@@ -25,7 +25,7 @@ use crate::rule::NodeRule;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
 use strait_core::rule::EVERYWHERE;
-use strait_core::{NewNode, NodeId, Op, Patch, QuantParams, Rule, Source, Term, ValueId};
+use strait_core::{NewNode, Node, NodeId, Op, Patch, QuantParams, Rule, Source, Term, ValueId};
 use strait_requantize::Per;
 
 /// The rule that replaces a transposed convolution by a convolution.
@@ -44,7 +44,7 @@ struct Axis {
     kernel: usize,
     /// The number of taps of each of the `stride` convolutions.
     taps: usize,
-    /// The padding in front of the operand and behind it.
+    /// The padding before the operand and after it.
     pad: [u32; 2],
     /// The number of positions of the convolution.
     positions: u64,
@@ -84,7 +84,7 @@ impl Axis {
     }
 }
 
-/// The spatial axes, if the rule can compute all of them by convolutions.
+/// Describes all spatial axes as axes of a convolution. `None` if the rule does not support one of them.
 fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
     let spatial = x.len().checked_sub(2).filter(|count| (1..=3).contains(count))?;
     (0..spatial)
@@ -122,7 +122,8 @@ fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: 
     made
 }
 
-/// True if a reader of the result, perhaps behind moves, can still be folded into the transposed convolution.
+/// True if a reader of the result can still be folded into the transposed convolution. Nodes that only move elements
+/// may come before this reader.
 fn is_read_first(site: &GraphNode<'_>, mut value: ValueId) -> Result<bool, Miss> {
     let folding = [
         batch_normalization_spelled_out::RULE,
@@ -228,7 +229,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     };
     let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
         let mut node = NewNode::new(op, operands, &[of]);
-        let made = site.graph.node(of).and_then(|node| node.result());
+        let made = site.graph.node(of).and_then(Node::result);
         node.quant.push(grid(made).cloned());
         node
     };

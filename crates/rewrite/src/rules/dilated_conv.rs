@@ -38,8 +38,8 @@ struct Back {
 }
 
 impl Back {
-    /// Finds the value in which the blocks are back in their places: behind a convolution, and in front of the crop if
-    /// there is one. It is no match if no node reads the convolution's result.
+    /// Finds the value in which the blocks are back in their places. It comes after the convolution and before the
+    /// crop, if there is one. If no node reads the convolution's result, the rule does not match.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Back, Miss> {
         let text = "its results are not put back in the places of what they are from";
         let other = || Miss::from(Reason::new(ReasonCode::BlockOrder, text));
@@ -106,7 +106,7 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
     Some((reader.id, reader.output()?, cut))
 }
 
-/// The pad node that padded the image with zeros, the value in front of it, and the padding in front and behind along
+/// The pad node that padded the image with zeros, the value before it, and the padding at the start and at the end of
 /// each spatial axis of the convolution.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
@@ -179,7 +179,8 @@ impl Chain {
     }
 }
 
-/// The convolution near the node at which the rule started. It is this node itself, or only moves lie between them.
+/// The convolution near the node at which the rule started. It is this node itself, or only nodes that move elements
+/// lie between them.
 fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
     let is_conv = |node: &GraphNode<'_>| matches!(node.node.op, Op::Conv(_));
     let mut above = *site;

@@ -34,7 +34,7 @@ fn is_power_of_two(x: f32) -> bool {
 /// The largest number of nodes between the quotient and the end of a function that the quotient belongs to.
 const FARTHEST_END: usize = 5;
 
-/// True if the node is part of a function that another rule will recognise at a node behind it.
+/// True if the node is part of a function that another rule will recognise when it reaches the function's last node.
 fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     let mut behind = vec![y];
     for _ in 0..FARTHEST_END {
@@ -57,7 +57,8 @@ fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     false
 }
 
-/// True if a reader of the quotient could change by a whole step if the last bit of the quotient changes.
+/// True if a reader of the quotient could change its result by a whole step when only the last bit of the quotient
+/// changes.
 fn is_decisive(site: &GraphNode<'_>, y: ValueId) -> bool {
     site.graph
         .uses(y)

@@ -12,7 +12,7 @@ use crate::miss::{Miss, NoMatch};
 use crate::rule::NodeRule;
 use strait_core::{NewNode, Patch, Source, TensorType, Term, ValueId};
 
-/// The rule that removes an expand in front of an op that broadcasts by itself.
+/// The rule that removes an expand before an op that broadcasts by itself.
 pub const RULE: NodeRule = NodeRule {
     name: "expand-into-reader",
     anchors: || vec![Term::Add, Term::Sub, Term::Mul, Term::Div, Term::Minimum, Term::Maximum],

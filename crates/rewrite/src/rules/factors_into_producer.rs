@@ -15,7 +15,7 @@ use crate::product::DEPTH;
 use crate::rule::NodeRule;
 use strait_core::{Patch, Term};
 
-/// The rule that folds constant factors into the weights of the product in front of them.
+/// The rule that folds constant factors into the weights of the layer (conv, transposed conv or gemm) before them.
 pub const RULE: NodeRule = NodeRule {
     name: "factors-into-producer",
     anchors: || vec![Term::Mul, Term::Add],
@@ -25,8 +25,8 @@ pub const RULE: NodeRule = NodeRule {
 };
 
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
-    // If a sum reads the product, the sum decides what happens, because both together may be a normalization. A
-    // reader whose result is not used does not count.
+    // If an addition reads the product, the rules for the addition decide, because the multiplication and the addition
+    // may together be a normalization. A reader whose result is not used does not count.
     match site.node.op.term() {
         Term::Add if batch_normalization_spelled_out::found(site).is_some() => return Err(NoMatch),
         Term::Add => {}
@@ -41,8 +41,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     found.unwrap_or(Err(NoMatch))
 }
 
-/// True if a sum reads the result of a product, perhaps behind identities. After the identities were removed, the rule
-/// looks at the product again.
+/// True if an addition reads the result of a multiplication, directly or through identities. After the identities were
+/// removed, the rule looks at the multiplication again.
 fn is_added(product: &GraphNode<'_>) -> bool {
     let graph = product.graph;
     let mut value = product.output();

@@ -21,7 +21,7 @@ use strait_execute::{evaluate, operations};
 /// The rule that computes nodes whose operands are all constants.
 #[derive(Default)]
 pub struct FoldConstants {
-    /// The number of bytes of all results so far. `done` counts the operations that they took.
+    /// The number of bytes of all results so far. `done` is the number of operations that computed them.
     made: AtomicU64,
     done: AtomicU64,
 }
@@ -33,7 +33,7 @@ const LARGEST: u64 = 64 << 20;
 /// The largest number of bytes of all results together, because a model may also contain many such ops.
 const TOGETHER: u64 = 1 << 30;
 
-/// The largest number of operations for all results together, because some take long. Nodes that are not folded are
+/// The largest number of operations for all results together, because some ops take long. Nodes that are not folded are
 /// computed in each run.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
 
@@ -61,8 +61,8 @@ fn on_grids(site: &GraphNode<'_>, results: Vec<TensorData>) -> Vec<TensorData> {
 
 impl FoldConstants {
     fn folded(&self, site: &GraphNode<'_>) -> Result<Patch, Miss> {
-        // The operand may consist of codes whose real numbers f32 cannot hold exactly. Such codes do not change until
-        // the parameter is baked.
+        // The operand may consist of codes whose real numbers f32 cannot hold exactly. The rules leave such codes to
+        // the step *bake*, which converts the parameter.
         if matches!(site.node.op.term(), Term::Dequantize) {
             return Err(NoMatch);
         }

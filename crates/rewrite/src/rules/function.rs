@@ -65,7 +65,7 @@ const fn div(operands: &'static [Pattern; 2]) -> Pattern {
     of(&[Term::Div], operands)
 }
 
-/// A pattern for a product of the patterns in `factors`, in any order and nesting.
+/// A pattern for a multiplication of the patterns in `factors`, in any order and nesting.
 const fn product(factors: &'static [Pattern]) -> Pattern {
     Pattern::Product(factors)
 }

@@ -36,7 +36,7 @@ const BIAS: Slot = Slot(2);
 const EPSILON: Slot = Slot(3);
 const ONE: Slot = Slot(4);
 const TWO: Slot = Slot(5);
-/// The slots of the x − m that the root is computed from, of r·γ, and of one of the means.
+/// The slots of three values: the x − m from which the root is computed, r·γ, and one of the means.
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
 const MEAN_OF: Slot = Slot(8);

@@ -9,7 +9,7 @@ use crate::rule::NodeRule;
 use strait_core::op::{Conv, PadMode};
 use strait_core::{NewNode, Op, Patch, Reason, ReasonCode, Source, Term, refused};
 
-/// The rule that folds a pad with zeros into the padding of the convolution behind it.
+/// The rule that folds a pad with zeros into the padding of the convolution after it.
 pub const RULE: NodeRule = NodeRule {
     name: "pad-into-conv",
     anchors: || vec![Term::Conv],
@@ -18,8 +18,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The convolution with its padding increased by `amounts` (first the begins of all axes, then the ends). `None` if a
-/// convolution does not support this padding.
+/// The convolution with its padding increased by `amounts` (first those at the starts of all axes, then those at the
+/// ends). `None` if a convolution does not support this padding.
 fn padded(conv: &Conv, amounts: &[i64]) -> Option<Conv> {
     let (begins, ends) = amounts.split_at(amounts.len() / 2);
     let outer = begins[..2].iter().chain(&ends[..2]).all(|&a| a == 0);

@@ -18,7 +18,7 @@ use strait_core::{Graph, Module, NewNode, Op, Patch, QuantParams, ReasonCode, So
 use strait_requantize::quantize::{Quantization, Scaling};
 use strait_requantize::{IntType, Per};
 
-/// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
+/// The rule that replaces a ReLU6 by a ReLU if the quantization after it saturates at 6 anyway.
 pub const RULE: NodeRule = NodeRule {
     name: "relu6-to-relu",
     anchors: || vec![Term::Clip],
@@ -33,13 +33,13 @@ pub const RULE: NodeRule = NodeRule {
 pub struct Saturation {
     /// The name of the clip, which is a ReLU6.
     pub node: String,
-    /// True if 6 has the largest code on the grid of every reader.
+    /// True if, on the grid of every reader, the number 6 has the largest code.
     pub is_exact: bool,
     /// True if (the largest code − zero point)·scale < 6 on the grid of every reader. AMCT requires this.
     pub is_documented: bool,
 }
 
-/// Scale and zero point of each channel.
+/// The scale and the zero point of each channel.
 fn grids(params: &QuantParams) -> impl Iterator<Item = (f32, i32)> + '_ {
     let count = match &params.scale {
         Per::Tensor(_) => 1,

@@ -42,7 +42,7 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         constant.is_some_and(|(_, values)| values.iter().all(|&value| value == number))
     };
     let is_same = |index: usize| site.input(index).is_some_and(|value| ty(value) == ty(result));
-    // One of the two operands, if all elements of the other operand are `number`.
+    // Returns one of the two operands if all elements of the other operand are `number`.
     let beside = |number: f32| {
         [0, 1]
             .into_iter()

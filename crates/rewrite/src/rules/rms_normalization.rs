@@ -18,7 +18,7 @@ use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::{Mul, RmsNormalization as Whole};
 use strait_core::{Op, Patch, Term, ValueId};
 
-/// The rule that recognises a normalization by the root mean square written as several nodes.
+/// The rule that recognises an RMS normalization written as several nodes.
 pub const RULE: NodeRule = NodeRule {
     name: "rms-normalization",
     anchors: || FORMS.anchors(),

@@ -13,7 +13,7 @@ use crate::rule::NodeRule;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{NewNode, NodeId, Op, Patch, Source, Term};
 
-/// The rule that removes the rounding in front of a clamp if the clamp's readers round to the same grid.
+/// The rule that removes the rounding before a clamp if the clamp's readers round to the same grid.
 pub const RULE: NodeRule = NodeRule {
     name: "rounding-before-clamp",
     anchors: || vec![Term::Relu, Term::Clip],
@@ -33,7 +33,7 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     })
 }
 
-/// The quantize and dequantize in front of the clamp, if all readers of the clamp quantize in the same way.
+/// The quantize and dequantize before the clamp, if all readers of the clamp quantize in the same way.
 fn pair<'a>(site: &GraphNode<'a>) -> Option<(GraphNode<'a>, GraphNode<'a>)> {
     let grid = |value| site.graph.value(value).map(|value| &value.quant);
     let (x, y) = (site.input(0)?, site.output()?);

@@ -13,7 +13,7 @@ use crate::rule::NodeRule;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
-/// The rule that removes the rounding in front of a concat if the concat's readers round to the same grid.
+/// The rule that removes the rounding before a concat if the concat's readers round to the same grid.
 pub const RULE: NodeRule = NodeRule {
     name: "rounding-before-concat",
     anchors: || vec![Term::Concat],

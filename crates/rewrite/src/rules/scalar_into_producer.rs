@@ -13,7 +13,7 @@ use crate::product::{DEPTH, InFront, numbers};
 use crate::rule::NodeRule;
 use strait_core::{Patch, Term, ValueId};
 
-/// The rule that folds a single constant factor into the product in front of it.
+/// The rule that folds a single constant factor into the layer (conv, transposed conv or gemm) before it.
 pub const RULE: NodeRule = NodeRule {
     name: "scalar-into-producer",
     anchors: || vec![Term::Mul],
@@ -22,7 +22,7 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// True if the rule for scalars folds the factor `factor` into the product.
+/// True if the rule for single factors folds `factor` into the layer.
 pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId) -> bool {
     let has_no_axes = site.dims(factor).is_some_and(|dims| dims.is_empty());
     let rank = product.node.output().and_then(|result| site.dims(result));
@@ -30,7 +30,7 @@ pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId
     has_no_axes && !(is_volume && product.node.input(2).is_some())
 }
 
-/// Folds a constant factor that `takes` accepts into the product in front of the other operand. Both rules for factors
+/// Folds a constant factor that `takes` accepts into the layer that computes the other operand. Both rules for factors
 /// use this function.
 pub(super) fn folded(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Patch, Miss> {
     let found = site.both_orders().into_iter().find_map(|(x, factor)| {

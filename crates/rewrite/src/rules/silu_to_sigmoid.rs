@@ -9,7 +9,7 @@ use crate::rule::NodeRule;
 use strait_core::op::{Function, Mul};
 use strait_core::{NewNode, Patch, Source, Term};
 
-/// The rule that splits a SiLU into a sigmoid and a product.
+/// The rule that splits a SiLU into a sigmoid and a multiplication.
 pub const RULE: NodeRule = NodeRule {
     name: "silu-to-sigmoid",
     anchors: || vec![Term::Silu],

@@ -10,7 +10,7 @@ use crate::rule::NodeRule;
 use strait_core::op::Mul;
 use strait_core::{NewNode, Patch, Source, Term};
 
-/// The rule that replaces a square by a product.
+/// The rule that replaces a square by a multiplication of the value by itself.
 pub const RULE: NodeRule = NodeRule {
     name: "square-to-multiplication",
     anchors: || vec![Term::Pow],

@@ -11,7 +11,7 @@ use crate::rule::NodeRule;
 use strait_core::op::{Reduce, Reduction};
 use strait_core::{Carrier, NewNode, Op, Patch, Source, Term};
 
-/// The rule that recognises a mean written as a sum and a product.
+/// The rule that recognises a mean written as a sum and a multiplication.
 pub const RULE: NodeRule = NodeRule {
     name: "sum-to-mean",
     anchors: || vec![Term::Mul],

@@ -20,11 +20,12 @@ impl Random {
     }
 }
 
-/// Images and rows; the same numbers in two layouts of axes and as a matrix.
+/// The shape of an image. The next constants are the shapes of the same numbers in another order of axes and as a
+/// matrix.
 const IMAGE: &str = "1,4,3,3";
 const LAST: &str = "1,3,3,4";
 
-/// A graph while it is written.
+/// The text of a graph, while it is being written.
 #[derive(Default)]
 pub(crate) struct Text {
     pub(crate) body: String,
@@ -34,14 +35,14 @@ pub(crate) struct Text {
     nodes: usize,
 }
 
-/// Reorders by Fisher and Yates.
+/// Shuffles items with the Fisher–Yates algorithm.
 pub(crate) fn shuffle<T>(random: &mut Random, items: &mut [T]) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.below(last + 1));
     }
 }
 
-/// Units in the last place from a to b.
+/// The distance between a and b in units in the last place.
 pub(crate) fn ulps(a: f32, b: f32) -> u32 {
     let ordered = |x: f32| {
         let bits = x.to_bits() as i32;
@@ -51,7 +52,7 @@ pub(crate) fn ulps(a: f32, b: f32) -> u32 {
 }
 
 impl Text {
-    /// Adds a node and gives its result.
+    /// Adds a node and returns its result.
     pub(crate) fn node(&mut self, shape: &str, op: &str, operands: &[&str], attributes: &str) -> String {
         let name = format!("%v{}", self.values);
         self.values += 1;
@@ -83,12 +84,12 @@ impl Text {
         self.positive(random, shape).0
     }
 
-    /// The same, with the numbers.
+    /// Like [`Text::constant`], but also returns the numbers.
     pub(crate) fn positive(&mut self, random: &mut Random, shape: &[usize]) -> (String, Vec<f64>) {
         self.list(shape, || (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1)
     }
 
-    /// The same of numbers of both signs.
+    /// Like [`Text::positive`], with numbers of both signs.
     pub(crate) fn numbers(&mut self, random: &mut Random, shape: &[usize]) -> (String, Vec<f64>) {
         self.list(shape, || {
             let number = (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1;
@@ -116,7 +117,7 @@ impl Text {
         self.tensor("", &format!("{number:?}"))
     }
 
-    /// Batch normalization, products and sums per channel behind `x`, in any order and number.
+    /// Adds batch normalizations, multiplications and additions per channel after `x`, in random order and number.
     fn affine(
         &mut self,
         random: &mut Random,
@@ -127,7 +128,7 @@ impl Text {
         let per_channel: Vec<usize> = std::iter::once(channels).chain(vec![1; behind]).collect();
         for _ in 0..random.below(4) {
             x = match random.below(3) {
-                // Its channels are the second axis.
+                // The channels of a batch normalization are the second axis.
                 0 if shape != LAST => {
                     let parameters = [(); 4].map(|()| self.constant(random, &[channels]));
                     let operands: Vec<&str> = std::iter::once(&x).chain(&parameters).map(String::as_str).collect();
@@ -159,7 +160,7 @@ impl Text {
         self.node("1,4,3,1", "reduce", &[x], "reduction=mean, axes=[-1], keep_dims=1")
     }
 
-    /// Something that a rule looks for, on an image; `other` is another image.
+    /// Adds nodes that a rule looks for, with an image as their operand. `other` is another image.
     fn block(&mut self, random: &mut Random, x: &str, other: &str) -> String {
         match random.below(18) {
             0..=2 => {
@@ -239,7 +240,7 @@ impl Text {
                 self.add(IMAGE, &relu, &negative)
             }
             13 => {
-                // As JAX writes a layer normalization.
+                // These are the nodes that JAX writes for a layer normalization.
                 let (per, epsilon) = (self.number(1.0 / 3.0), self.number(0.001));
                 let mean = |text: &mut Text, x: &str| {
                     let sum = text.node("1,4,3", "reduce", &[x], "reduction=sum, axes=[3], keep_dims=0");
@@ -277,12 +278,12 @@ impl Text {
     }
 }
 
-/// A float graph of about so many nodes.
+/// A float graph with about this many nodes.
 pub(crate) fn module(random: &mut Random, nodes: usize) -> Module {
     let mut text = Text::default();
     let mut images = vec!["%x".to_owned()];
     while text.nodes < nodes {
-        // Mostly what was made last.
+        // Most nodes read the value that was made last.
         let back = |random: &mut Random| {
             if random.below(4) == 0 {
                 random.below(images.len().min(8))

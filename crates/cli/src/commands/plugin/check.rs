@@ -51,8 +51,8 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let spec = spec.map_err(|error| failure::registry(&error.into()))?;
     let mut options = Options::new();
     for (name, value) in &arguments.option {
-        // An unknown name is kept as text. Such an option is refused later, with a list of the known names, as in a
-        // configuration.
+        // The value of an option with an unknown name is kept as text. The option is refused later, with a list of the
+        // known names, as in a configuration.
         let value = match (spec.options.get(name).map(|row| row.kind), value.as_str()) {
             (Some(OptionType::Integer), text) => text
                 .parse()
@@ -110,7 +110,8 @@ fn recording(file: &Path) -> Result<Recording, Stop> {
     })
 }
 
-/// Loads the library that is to be examined. It need not be pinned, since the user has named it.
+/// Loads the library that is to be examined. It does not have to be pinned by a digest, because the user has named it
+/// on the command line.
 fn load_library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
     let failed = |message: String| Stop::from(Diagnostic::error(codes::TARGET, message));
     let program = Program::this().map_err(|error| failed(format!("this program cannot be found: {error}")))?;

@@ -71,8 +71,8 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
     Ok(folder)
 }
 
-/// Writes all files of a project, or none: if a file cannot be written, those that were written before are removed. The
-/// folder must be empty or missing.
+/// Writes all files of a project, or none: if a file cannot be written, the files that were already written are
+/// removed. The folder must be empty or missing.
 fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
     let was_there = folder.exists();
     let all = || {
@@ -86,7 +86,7 @@ fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
         Ok(())
     };
     all().inspect_err(|_| {
-        // Errors of this clean-up are ignored, so that the error that is reported says why the file could not be
+        // Errors of this clean-up are ignored. The reported error is the one that says why the file could not be
         // written.
         let _ = fs::remove_dir_all(folder);
         if was_there {
@@ -106,7 +106,7 @@ fn executable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes files from templates: the target's name replaces `NAME`, and the name as a Rust identifier replaces `CRATE`.
+/// Makes files from templates: replaces `NAME` by the target's name, and `CRATE` by this name as a Rust identifier.
 fn files(name: &str, templates: &[(&str, &str)]) -> Vec<File> {
     let word = name.replace('-', "_");
     let of = |template: &str| template.replace("CRATE", &word).replace("NAME", name);

@@ -15,13 +15,13 @@ pub(super) enum Subject {
     Id,
 }
 
-/// The first bytes of libraries on Linux (ELF), macOS (64-bit Mach-O, and Mach-O for several processors) and Windows
-/// (PE).
+/// The first bytes of shared libraries on Linux (ELF), macOS (64-bit Mach-O, and Mach-O for several processors) and
+/// Windows (PE).
 const OF_LIBRARIES: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
 impl Subject {
     /// Decides by the file extension first, then by the ids that the program knows, then by the contents of the file. A
-    /// version may follow a library's extension, as in `libx.so.1`.
+    /// version number may follow the extension of a library, as in `libx.so.1`.
     pub(super) fn of(subject: &str, builtin: &Registry) -> Subject {
         let path = Path::new(subject);
         match path.extension().and_then(|extension| extension.to_str()) {

@@ -1,4 +1,5 @@
-//! Checks rules that set weight scales by block. The target's table and the layers of a rule must support them.
+//! Checks rules that set weight scales by block. The target's table and the layers that a rule applies to must support
+//! such scales.
 
 use std::num::NonZeroU32;
 
@@ -12,8 +13,8 @@ use super::{
 };
 
 impl Check<'_> {
-    /// Refuses scales by block for layers that are not weight-only, and block sizes that the target does not have. The
-    /// number of inputs of each layer that a rule applies to must be a multiple of the block size.
+    /// Refuses scales by block for layers that are not weight-only, and block sizes that the target does not support.
+    /// The number of inputs of each layer that a rule applies to must be a multiple of the block size.
     pub(super) fn blocks(&mut self) {
         let (quantize, graph) = (self.quantize, self.module.main());
         let mut found: Vec<RuleError> = self.blocks_of_all().into_iter().collect();
@@ -31,7 +32,7 @@ impl Check<'_> {
         self.found.0.extend(found);
     }
 
-    /// The error in the settings for blocks that `[quantize]` makes for all layers.
+    /// The error in the settings for blocks in `[quantize]`, which apply to all layers.
     fn blocks_of_all(&self) -> Option<RuleError> {
         let weights = &self.quantize.weights;
         if weights.per != Some(WeightPer::Block) {
@@ -49,7 +50,7 @@ impl Check<'_> {
         let found = schemes
             .iter()
             .map(|(t, scheme)| self.lacks(&path, *t, scheme, weights.block));
-        // The setting is accepted if at least one of the weight types has such blocks.
+        // The setting is accepted if the target supports it for at least one of the weight types.
         let all = |first: Option<RuleError>, other: Option<RuleError>| first.filter(|_| other.is_some());
         found.reduce(all).flatten()
     }
@@ -93,7 +94,7 @@ impl Check<'_> {
         pairs.map(|pair| pair.weight)
     }
 
-    /// The error if weights of a type cannot have scales by block, or cannot have blocks of this size.
+    /// The error if the target does not support scales by block, or blocks of this size, for weights of type `t`.
     fn lacks(&self, path: &KeyPath, t: Integer, scheme: &WeightScheme, size: Option<NonZeroU32>) -> Option<RuleError> {
         let id = &self.spec.id;
         if !scheme.per.contains(&WeightPer::Block) {

@@ -57,8 +57,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a type for a tensor if the layer that makes the tensor cannot make this type. If no layer makes the
-    /// tensor, refuses a type that no pair of the target has.
+    /// Refuses a type for a tensor if the layer that makes the tensor does not support this type for its result. If no
+    /// layer makes the tensor, refuses a type that is in none of the target's pairs.
     pub(super) fn results(&mut self) {
         let (module, spec, settings) = (self.module, self.spec, self.settings);
         let (graph, pairs, id) = (module.main(), &spec.types.pairs, &spec.id);

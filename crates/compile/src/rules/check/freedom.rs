@@ -1,5 +1,6 @@
-//! Checks choices of grids in rules that a target's table may not allow: zero points, scales that are not powers of
-//! two, and, on a target that derives weight scales from other scales, weight scales that are powers of two.
+//! Checks whether the target allows the kinds of grids that rules choose: zero points other than 0, scales that are not
+//! powers of two, and weight scales that are powers of two. A target that derives weight scales from other scales does
+//! not allow the last kind.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use super::{
     Side,
 };
 
-/// A choice of grids that a rule makes.
+/// A kind of grid that a rule may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freedom {
     /// Zero points other than 0.
@@ -25,7 +26,7 @@ pub(super) enum Freedom {
     Powers,
 }
 
-/// The choices that settings of activations and weights make.
+/// The kinds of grids that the settings of activations and weights choose.
 pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, Side)> {
     let of = |side: Side, symmetric: Option<bool>, scale: Option<ScaleSet>| {
         let zeros = (symmetric == Some(false)).then_some(Freedom::ZeroPoints);
@@ -43,7 +44,7 @@ pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Fre
 }
 
 impl Freedom {
-    /// The key by which a rule makes the choice.
+    /// The key with which a rule chooses this kind of grid.
     pub(super) fn key(self) -> &'static str {
         match self {
             Freedom::ZeroPoints => "symmetric",
@@ -100,8 +101,8 @@ impl Freedom {
     }
 }
 
-/// True if the target derives scales of weights from other scales. It does so if a shift has to lead from sums to
-/// results, or if two sums have to be on one grid.
+/// True if the target derives scales of weights from other scales. It does so if sums are requantized to results by a
+/// shift alone, or if two sums need the same grid.
 fn makes_scales(spec: &TargetSpec) -> bool {
     let mut rows = spec.op.values();
     rows.any(|row| row.leaves_a_shift() || row.recipe == Some(Recipe::AddShifted))

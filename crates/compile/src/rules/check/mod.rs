@@ -1,8 +1,8 @@
 //! Checks rules against what the target's table and the layers support.
 //!
 //! A setting in `[quantize]` applies to each op for which the table supports it, and is ignored for other ops. A rule,
-//! in contrast, must be possible for everything that it names. If several rules apply to a layer, their combination is
-//! checked, because the layer gets this combination.
+//! in contrast, is an error unless the target supports it for everything that the rule names. If several rules apply to
+//! a layer, their combination is checked, because the layer gets this combination.
 
 use strait_core::{Module, Node, NodeId};
 use strait_quantize::Settings;
@@ -24,7 +24,7 @@ mod unused;
 /// Refuses rules that the target does not support, and rules that have no effect.
 ///
 /// # Errors
-/// Each such rule, with what the target supports instead.
+/// An error for each such rule. It says what the target supports instead.
 pub(super) fn check(
     module: &Module,
     rules: &Rules,
@@ -60,7 +60,8 @@ pub(super) fn check(
     check.found.or(())
 }
 
-/// The rules and everything that they are checked against, and the errors that the checks find, one for each key.
+/// The rules, everything that they are checked against, and the errors that the checks have found. There is at most one
+/// error for each key.
 struct Check<'a> {
     module: &'a Module,
     rules: &'a Rules,
@@ -71,7 +72,8 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// The tables of activations and of weights. The sides are in the order in which a pair names its types.
+/// One of the two types in a pair, and the table of a rule that sets it: `activations` or `weights`. The order is that
+/// of the types in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,
@@ -102,7 +104,7 @@ impl Side {
 struct Said<'a> {
     /// For a layer: ` for` and the layer's name, as a part of a message.
     of: String,
-    /// The positions of the rules that set something. Empty for the settings of all layers.
+    /// The indices of the rules that set something for the layer. Empty for the settings of all layers.
     rules: &'a [usize],
     types: (Option<Activation>, Option<Integer>),
     activations: Activations,
@@ -219,7 +221,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses types that the pairs do not have, by themselves or in combination.
+    /// Refuses a type that is in none of the pairs, and a combination of types that is not a pair.
     fn types(&mut self, said: &Said<'_>) {
         let (quantize, id, of) = (self.quantize, &self.spec.id, &said.of);
         let key = |side: Side| quantize.asks(said.rules, &format!("{}.type", side.name()));
@@ -271,8 +273,8 @@ impl Check<'_> {
 }
 
 impl Said<'_> {
-    /// The sides whose type none of the pairs has. If some pairs have codes on both sides, only these pairs count for
-    /// weights of a layer that is computed in integers.
+    /// The sides for which a type is chosen that is in none of the pairs. For a layer that is computed in integers,
+    /// weight-only pairs are ignored, unless there are no others.
     fn lacking(&self) -> Vec<Side> {
         let ((activation, weight), pairs) = (self.types, &self.pairs);
         let reals = activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);

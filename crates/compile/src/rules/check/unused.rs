@@ -71,8 +71,8 @@ impl Check<'_> {
         self.found.tell(error.help("set the observer, or leave it out"));
     }
 
-    /// True if one of these observers makes the range of something that the rule chooses, or of anything if there is no
-    /// rule.
+    /// True if one of the observers in `readers` finds the range of something that the rule chooses. Without a rule:
+    /// the range of anything.
     fn reads(&self, rule: Option<usize>, readers: &[Observer]) -> bool {
         let (selection, graph) = (self.selection, self.module.main());
         let values = selection.values.values().cloned();
@@ -104,8 +104,8 @@ impl Check<'_> {
         nodes.iter().any(of_node) || values.iter().any(of_value)
     }
 
-    /// True if the layer computes on codes, reads the result of a layer that does, or makes a value for a layer that
-    /// does.
+    /// True if the layer computes on codes, or if it reads a value from, or makes a value for, a layer that computes on
+    /// codes.
     fn stands_beside_codes(&self, id: NodeId) -> bool {
         let graph = self.module.main();
         graph.node(id).is_some_and(|node| {
@@ -116,8 +116,8 @@ impl Check<'_> {
         })
     }
 
-    /// True if a value can have codes. This is so for an input of the model, and for a value if its maker or one of its
-    /// readers computes on codes.
+    /// True if a value can have codes. This is possible for an input of the model, and for a value that is made or read
+    /// by a layer that computes on codes.
     fn has_codes(&self, value: ValueId) -> bool {
         let graph = self.module.main();
         let mut readers = graph.uses(value).filter_map(|of| Some((of.node, graph.node(of.node)?)));

@@ -1,4 +1,5 @@
-//! Prepares metrics of boxes: finds their outputs, or the command that computes boxes from outputs, and their labels.
+//! Prepares the metric of boxes: finds its labels, and the outputs that contain the boxes, or the command that computes
+//! boxes from outputs.
 
 use strait_evaluate::{
     Better, Measure, Output, Unit,
@@ -43,7 +44,7 @@ impl One<'_> {
     }
 
     /// The outputs with boxes, scores and classes. The configuration can name them. By default they are called `boxes`,
-    /// `scores` and `classes`. There need not be an output with classes.
+    /// `scores` and `classes`. The output with classes may be missing.
     fn boxes(&self) -> Result<BoxSource, Stop> {
         let table = self.table;
         let outputs = self.subject.outputs;

@@ -1,5 +1,5 @@
-//! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If a metric lacks
-//! something that it needs, the error names the key at fault.
+//! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If an output or
+//! labels that a metric needs are missing, the error names the key at fault.
 
 mod map;
 
@@ -29,14 +29,15 @@ const SECONDS: u64 = 600;
 /// A metric that is ready to judge samples.
 pub(crate) struct Judge {
     pub(crate) measure: Measure,
-    /// The command that computes the metric from the outputs on all samples; absent if it is computed here.
+    /// The command that computes the metric from the outputs for all samples. `None` if Strait computes the metric.
     pub(crate) command: Option<Command>,
 }
 
 /// The model and samples that metrics are prepared for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
-    /// The float model, if there is one. It is needed to find out which parts an output consists of.
+    /// The float model, if there is one. It shows which values are concatenated in an output, so that these parts can
+    /// be judged separately.
     pub(crate) float: Option<&'a Module>,
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
@@ -46,7 +47,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) labels: Option<&'a Path>,
 }
 
-/// Prepares the metrics, in the order in which they are asked for.
+/// Prepares the metrics in `wanted`, in their order.
 ///
 /// # Errors
 /// If an output is missing or a metric cannot judge it, or if labels are missing or cannot be used.
@@ -143,8 +144,9 @@ impl One<'_> {
         error(message, self.place.clone()).into()
     }
 
-    /// The outputs for a metric that compares with another model: the one that is named, or all that the metric can
-    /// judge. If it can judge none, the first output is returned, and is refused later.
+    /// The outputs for a metric that compares with another model: the output that the configuration names, or else all
+    /// outputs that the metric can judge. If the metric can judge none, the result is the first output, which is
+    /// refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);
@@ -411,7 +413,7 @@ fn error(message: String, key: KeyPath) -> Diagnostic {
     Diagnostic::error(codes::EVALUATION, message).about(key)
 }
 
-/// The error for an output that holds no answer.
+/// The error for an output that the metric cannot read as an answer.
 fn no_answer(metric: &str, output: &Output) -> Diagnostic {
     let message = format!(
         "{metric} needs an output with a number for each class; {:?} has {}",

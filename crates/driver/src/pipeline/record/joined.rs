@@ -14,7 +14,7 @@ use crate::{diagnostic::Diagnostic, failure::codes};
 /// A finding, and the range of bytes of the record that the finding is about.
 type Told = (Range<usize>, Diagnostic);
 
-/// Advice that names the rule which joins convolutions.
+/// The advice to switch off the rule that joins convolutions.
 const JOINS: &str = "`rewrite.off = [\"branches-to-grouped-conv\"]` leaves them apart";
 
 /// Converts the recorded scales of joined layers to scales of the convolution that they were joined into. The scales of

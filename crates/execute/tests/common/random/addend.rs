@@ -1,4 +1,4 @@
-//! Operands of their own: what is added at run time, and the ends of lines.
+//! Ops that read operands besides the value: addends, tables of interpolations, and sizes.
 
 use super::{KnownValue, Maker};
 use smallvec::SmallVec;
@@ -7,7 +7,8 @@ use strait_core::{Addend, Elem, Fused, Op, ValueId};
 use strait_requantize::{IntType, Rounding};
 
 impl Maker {
-    /// Codes that are added inside the accumulator of a product with a bias, where it has 32 bits.
+    /// Adds an addend: codes that are added to the accumulators of a convolution or gemm with a bias. The accumulators
+    /// must have 32 bits.
     pub(super) fn addend(&mut self, op: &Op, inputs: &mut Vec<ValueId>, fused: &mut Fused) {
         let main = self.builder.module.main();
         let types: Vec<_> = inputs.iter().map(|&v| main.value(v).map(|v| &v.ty)).collect();
@@ -25,7 +26,7 @@ impl Maker {
         fused.addend = Some(Addend { zero, form });
     }
 
-    /// A function by straight lines between entries of another type.
+    /// Adds a piecewise linear function whose points are entries of a table. The entries may have another type.
     pub(super) fn lines(&mut self, x: &KnownValue) {
         let bits = x.codes().bits();
         let (step, codes) = (self.random.range(1, bits.into()) as u8, self.random.codes());
@@ -34,7 +35,7 @@ impl Maker {
         self.add(op::Interpolate { step, rounding }, &[x.id, table], None);
     }
 
-    /// Up to two axes interpolated, to more elements or to fewer.
+    /// Adds a resize that interpolates along up to two axes, to more elements or to fewer.
     pub(super) fn resampled(&mut self, x: &KnownValue) {
         let mut sizes: SmallVec<[i64; 4]> = x.dims.iter().map(|&extent| extent as i64).collect();
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Elements that change their place, operands that are longer than each other along different axes, and graphs that are called.
+//! Adds ops that move elements, ops in which both operands broadcast along different axes, and calls of graphs.
 
 use super::{KnownValue, Maker};
 use smallvec::smallvec;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use strait_core::op::{self, PadMode, Reduction};
 use strait_core::{Elem, Graph, Op, QuantParams, Stage, TensorData, TensorType, ValueId};
 
-/// Elements of what is joined or repeated, at most.
+/// The largest number of elements of a tensor that is joined or repeated.
 const MOST: u64 = 1 << 12;
 
 impl Maker {
-    /// One of these axes.
+    /// A random axis of a tensor with these extents.
     fn axis(&mut self, dims: &[u64]) -> usize {
         self.random.range(0, dims.len() as i64 - 1) as usize
     }
@@ -34,7 +34,7 @@ impl Maker {
         self.add(op, &[x.id], None)
     }
 
-    /// A sum, a difference or a product of two values, each of which may be the longer one along some axes.
+    /// Adds a sum, difference or product of two values. Each of them may broadcast along some axes.
     pub(super) fn across(&mut self, x: &KnownValue) {
         let a = if self.random.flip() { x.id } else { self.narrower(x) };
         let b = self.narrower(x);
@@ -53,7 +53,7 @@ impl Maker {
                 (op.into(), 2 * x.bits())
             }
         };
-        // What is fused has parameters per channel where its op has an axis for them.
+        // A fused requantization can only have parameters per channel if its op has a channel axis.
         let types = operands.map(|value| self.builder.module.main().value(value).map(|v| &v.ty));
         let result = self.builder.module.result_types(&op, &types, None).unwrap();
         let dims = result[0].dims().unwrap().to_vec();
@@ -62,7 +62,7 @@ impl Maker {
         self.accumulate(op, &operands, bits, channels);
     }
 
-    /// `x` between parts of itself, clamped or padded.
+    /// Joins `x` with parts of itself, and with clamped or padded copies.
     pub(super) fn joined(&mut self, x: &KnownValue) {
         let axis = self.axis(&x.dims);
         let mut parts = vec![x.id];
@@ -88,13 +88,13 @@ impl Maker {
         }
     }
 
-    /// Every so many elements along an axis, forwards or backwards.
+    /// Adds a slice along an axis with a random step, forwards or backwards.
     fn slice(&mut self, x: &KnownValue, axis: usize) -> ValueId {
         let extent = x.dims[axis] as i64;
         let (start, step) = (self.random.range(0, extent - 1), self.random.range(1, 2));
         let (ends, step) = match self.random.flip() {
             true => (self.random.range(start + 1, extent), step),
-            // Past the first element.
+            // The end lies before the first element.
             false => (-extent - 1, -step),
         };
         let op = op::Slice {
@@ -106,7 +106,7 @@ impl Maker {
         self.add(op, &[x.id], None)
     }
 
-    /// Some elements, or some of them several times.
+    /// Picks some elements, some of them several times.
     pub(super) fn taken(&mut self, x: &KnownValue) {
         let axis = self.axis(&x.dims);
         let extent = x.dims[axis] as i64;
@@ -139,7 +139,7 @@ impl Maker {
         }
     }
 
-    /// Axes in another order, one that is split, or two that are joined.
+    /// Permutes the axes, splits one of them, or joins two.
     pub(super) fn rearranged(&mut self, x: &KnownValue) {
         let mut shape: Vec<i64> = x.dims.iter().map(|&extent| extent as i64).collect();
         let axis = self.axis(&x.dims);
@@ -168,7 +168,7 @@ impl Maker {
         self.add(op::Reshape { shape: shape.into() }, &[x.id], None);
     }
 
-    /// A graph that adds a row to its input and requantizes that along an axis, called on `x`.
+    /// Calls a graph on `x` that adds a row to its input and requantizes the sum along an axis.
     pub(super) fn called(&mut self, x: &KnownValue) {
         let (row, by) = (self.axis(&x.dims), self.axis(&x.dims));
         let mut dims = vec![1; x.dims.len()];
@@ -181,7 +181,7 @@ impl Maker {
         let out = self.random.codes();
         let form = self.random.form(x.bits() + 1, Some(x.dims[by] as usize), out);
         let grid = |elem: Elem| elem.int_type().map(|_| Arc::new(QuantParams::tensor(1.0, 0)));
-        // What enters and leaves a graph of integers has a grid.
+        // An input and an output of an integer graph must have a grid.
         let ends = op::Clamp {
             min: x.codes().min(),
             max: x.codes().max(),

@@ -4,7 +4,7 @@ use super::{KnownValue, Maker};
 use strait_core::op;
 
 impl Maker {
-    /// A convolution of an image whose channels are split into channels and layers.
+    /// Adds a convolution over three axes. The channels of an image are split into channels and layers for it.
     pub(super) fn volume(&mut self, x: &KnownValue) {
         let divisors: Vec<u64> = (1..=x.dims[1]).filter(|&d| x.dims[1].is_multiple_of(d)).collect();
         let channels = self.random.pick(&divisors);

@@ -112,7 +112,7 @@ impl<const C: usize> Run<'_, C> {
             period,
             ..
         } = *self.constants;
-        // SAFETY: `at` is below the period, and each array has at least one vector behind the period. The caller
+        // SAFETY: `at` is below the period, and each array has at least one more vector after the period. The caller
         // guarantees the instruction set.
         let vectors = unsafe {
             let start = lines.as_ptr().cast::<i32>().add(self.at);

@@ -26,9 +26,9 @@ impl FixedPoint {
         ]
     }
 
-    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds to it besides
-    /// its own ±2^30. `None` if something has to be added to the low half, too, or if the sum of the high half and this
-    /// number could leave i32.
+    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds to it. (The
+    /// ±2^30 of [`HighHalfTwice`] are not part of this number.) `None` if something has to be added to the low half,
+    /// too, or if the sum of the high half and this number could leave i32.
     ///
     /// |x·factor| ≤ 2^62, so the absolute value of the high half, with the carry from the low half, is at most 2^30.
     fn high_addend(&self, twice: bool) -> Option<i32> {
@@ -90,7 +90,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// Which corrections at least one channel needs.
+/// The corrections that at least one channel needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Corrections {
     None,
@@ -147,7 +147,7 @@ impl Kernel<3> for HighHalfTwice {
 /// Number of constants that [`Wide`] takes.
 pub(super) const WIDE: usize = 3 + REST;
 
-/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which results are i32. See
+/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which results fit in i32. See
 /// [`FixedPoint`] for the corrections.
 pub(super) struct Wide<const SIGNED: bool, const EVEN: bool>;
 

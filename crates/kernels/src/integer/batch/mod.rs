@@ -32,8 +32,8 @@ use strait_requantize::{
 pub(crate) use tile::{Tile, TileJob};
 pub(crate) use wide::Wide;
 
-/// The arithmetic of a form on whole vectors, with the constants of its channels. Inside of the form's domain, it gives
-/// what the form defines; outside, it gives what the form defines at the nearer end of the domain.
+/// The arithmetic of a form on whole vectors, with the constants of its channels. Its results are those that the form
+/// defines. Accumulators outside of the form's domain are first clamped to the domain.
 /// [`InRegisters::with_batch`](super::InRegisters::with_batch) adds it to an epilogue.
 #[derive(Clone)]
 pub struct Batch {

@@ -7,12 +7,12 @@ use strait_requantize::IntType;
 pub(crate) enum Elements {
     /// The output elements are integer codes.
     Codes(IntType),
-    /// The output elements are real numbers. The results of the kernel already are their bits.
+    /// The output elements are real numbers. Each result of the kernel is already the bits of such a number.
     F32,
 }
 
 impl Elements {
-    /// Number of bytes of an element. It is also the number of vectors of elements that four vectors of results become.
+    /// Number of bytes of an element. Four vectors of results become this many vectors of elements.
     #[inline(always)]
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -40,7 +40,7 @@ impl Elements {
         unsafe { [V::splat(bounds[0]), V::splat(bounds[1])] }
     }
 
-    /// Saturates and clamps four vectors of results. Each vector of elements that results is passed to `store` with its
+    /// Saturates and clamps four vectors of results. Each vector of output elements is passed to `store` with its
     /// index.
     ///
     /// # Safety

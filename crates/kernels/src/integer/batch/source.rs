@@ -3,7 +3,7 @@ use crate::simd::I32s;
 
 /// How many vectors a kernel reads to compute one vector of results.
 pub(crate) trait Lanes {
-    /// That number of vectors.
+    /// The vectors that a kernel reads for one vector of results: `V`, or an array of `V`.
     type Of<V: I32s>: Copy;
 }
 
@@ -21,7 +21,7 @@ impl Lanes for Two {
 
 /// The elements that a kernel reads, in the order of the results.
 pub(crate) trait Source: Copy {
-    /// How many vectors the elements for one vector of results are loaded to.
+    /// How many vectors of elements are loaded for one vector of results.
     type Lanes: Lanes;
 
     /// Number of elements that the source has.
@@ -45,7 +45,7 @@ pub(crate) trait Source: Copy {
 
 /// An element of an array that kernels read.
 pub(crate) trait Element: Copy + Default + Send + Sync + 'static {
-    /// How many vectors the elements for one vector of results are loaded to.
+    /// How many vectors of elements are loaded for one vector of results.
     type Lanes: Lanes;
 
     /// Loads the elements for one vector of results.

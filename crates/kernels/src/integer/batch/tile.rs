@@ -101,8 +101,9 @@ unsafe fn line<V: I32s, S: Source, K: Kernel<C, S::Lanes>, const C: usize>(
     let vector = 4 * V::LANES;
     let width = out.bytes();
     assert_eq!(to.len(), x.len() * width, "a row of results for a row of elements");
-    // SAFETY: loads and stores stay inside of the slices. A whole block is entirely inside, and of the last block, only
-    // elements that are left are loaded and stored. The caller guarantees the instruction set.
+    // SAFETY: loads and stores stay inside of the slices. A full block lies inside of the slices. Of the last block,
+    // which may be shorter, only the elements that exist are loaded and stored. The caller guarantees the instruction
+    // set.
     unsafe {
         let (mut at, mut to) = (0, to.as_mut_ptr());
         for _ in 0..x.len() / block {

@@ -56,8 +56,8 @@ impl Wide {
         })
     }
 
-    /// Requantizes a tile to codes of type `out` within the bounds. If an accumulator is outside of its channel's
-    /// domain, it counts as the nearer end of the domain.
+    /// Requantizes a tile to codes of type `out` within the bounds. An accumulator outside of its channel's domain is
+    /// first clamped to the domain.
     pub(crate) fn run(
         &self,
         cx: Context,
@@ -97,8 +97,8 @@ impl Wide {
     }
 }
 
-/// The constants of all channels for the vector kernel. `None` if, in some channel, an accumulator between two that
-/// saturate has a result beyond i32.
+/// The constants of all channels for the vector kernel. `None` if a result that has to be computed exactly (see
+/// `wide_ends`) does not fit in i32.
 fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Corrections, Constants<CONSTANTS>)> {
     let channels = points.channels();
     let values: Vec<_> = (0..channels.unwrap_or(1))
@@ -119,11 +119,12 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
 }
 
-/// Number of constants: two ends in two halves each, the factor, and the constants that [`shifted`] takes.
+/// Number of constants: the smallest and the largest accumulator that is computed exactly, in two halves each, the
+/// factor, and the constants that [`shifted`] takes.
 const CONSTANTS: usize = 5 + REST;
 
-/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which products are i64 and
-/// results i32.
+/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which products fit in i64 and
+/// results fit in i32.
 struct Lanes<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Lanes<SIGNED, EVEN> {

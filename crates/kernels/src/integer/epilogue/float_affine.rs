@@ -17,7 +17,7 @@ impl Family for FloatAffine {
     #[inline(always)]
     fn lane(&self, accumulator: i32) -> i32 {
         let FloatAffine(c) = self;
-        // The conversion saturates at the ends of i32. Factor, scale and offset are finite, so there is no NaN.
+        // The conversion saturates to the range of i32. Factor, scale and offset are finite, so there is no NaN.
         (accumulator as f32 * c.factor * c.scale + c.offset).round_ties_even() as i32
     }
 }

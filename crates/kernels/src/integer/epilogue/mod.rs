@@ -2,10 +2,10 @@
 //! of arithmetic.
 //!
 //! An epilogue computes what the form's `eval` in `strait-requantize` defines, but without saturation to the output
-//! type. The result is an `i32`; if the exact value is wider, it saturates to `i32`. If an accumulator is outside of
-//! the form's domain, it counts as the nearer end of the domain. The compiler makes sure that this does not happen; if
-//! it happens anyway, the result is the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to
-//! the output type and clamps.
+//! type. The result is an `i32`; if the exact value is wider, it saturates to `i32`. An accumulator outside of the
+//! form's domain is first clamped to the domain. The compiler makes sure that there are no such accumulators; if there
+//! are any, the result is the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to the
+//! output type and clamps.
 
 mod double;
 mod fixed_point;
@@ -47,12 +47,13 @@ pub trait Epilogue: Send + Sync + 'static {
     fn lane(&self, constants: &Self::Constants, accumulator: i32) -> i32;
 }
 
-/// A family of arithmetic, with the constants of one channel. The constants of all channels are an epilogue.
+/// The constants of one channel, for one family of arithmetic. A [`PerChannel`] with the constants of all channels is
+/// an epilogue.
 pub trait Family: Send + Sync + Sized + 'static {
     /// The constants of a channel. `None` if its arithmetic is of another family.
     fn of(channel: &Channel<'_>) -> Option<Self>;
 
-    /// The result for one accumulator. Mark it `#[inline(always)]`.
+    /// The result for one accumulator. Mark this function `#[inline(always)]`.
     fn lane(&self, accumulator: i32) -> i32;
 }
 
@@ -122,8 +123,8 @@ pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
     [low, high].map(saturate)
 }
 
-/// The smallest and the largest result after saturation and clamp: with these as low and high, `min(high).max(low)` is
-/// `clamp(saturate(x))`.
+/// The smallest and the largest result after saturation and clamp. `clamp(saturate(x))` is `x.min(high).max(low)`,
+/// where `[low, high]` is what this function returns.
 pub(crate) fn bounds(out: IntType, clamp: Option<[i32; 2]>) -> [i32; 2] {
     let [low, high] = clamp.unwrap_or([out.min(), out.max()]);
     [low, high].map(|end| end.clamp(out.min(), out.max()))

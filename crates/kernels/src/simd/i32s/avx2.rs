@@ -130,7 +130,7 @@ impl I32s for __m256i {
     unsafe fn add_signed_wide<const X: i64>(self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // `negative` has all bits set in negative lanes. There, X − 2·X = −X is added.
+            // `negative` has all bits set in negative lanes. In these lanes, X − 2·X = −X is added.
             let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), self);
             let more = _mm256_add_epi64(self, _mm256_set1_epi64x(X));
             _mm256_sub_epi64(more, _mm256_and_si256(negative, _mm256_set1_epi64x(2 * X)))

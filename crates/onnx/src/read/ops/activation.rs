@@ -27,9 +27,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Gelu", 20, gelu),
 ];
 
-/// A clip. The bounds are attributes up to operator set 10, and operands from 11 on. If the bounds are known numbers
-/// and the operand is a float, the node becomes a `clip`; otherwise it becomes a maximum with the lower bound and a
-/// minimum with the upper bound.
+/// Reads Clip. The bounds are attributes up to operator set 10, and operands from 11 on. If the bounds are known
+/// numbers and the operand is a float, the node becomes a `clip`; otherwise it becomes a maximum with the lower bound
+/// and a minimum with the upper bound.
 fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1, 2])?;
     if reader.opset() >= 11 && !has_known_bounds(reader)? {
@@ -53,7 +53,8 @@ fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-/// A clip of codes. Exporters write it to use fewer codes, for example only 0 to 127 of the codes of an 8-bit type.
+/// Reads Clip on codes. Exporters write such a clip to use fewer codes, for example only 0 to 127 of the codes of an
+/// 8-bit type.
 fn clip_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let Some((least, most)) = reader.ty(0)?.elem.integers() else {
         return Ok(());

@@ -21,10 +21,11 @@ const PRESENT_KEY: usize = 1;
 const PRESENT_VALUE: usize = 2;
 const SCORES: usize = 3;
 
-/// softmax(scale·q·kᵀ + bias)·v. Each head of keys and values serves several heads of the query. The bias is the mask,
-/// and −∞ for keys that a query must not see. If a query sees no key, its result is 0.
+/// Reads Attention: softmax(scale·q·kᵀ + bias)·v. Each head of keys and values serves several heads of the query. The
+/// bias is the mask, and −∞ for keys that a query must not see. If a query sees no key, its result is 0.
 fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // This attribute asks for a float type. Strait uses one that is at least as wide.
+    // The attribute asks for a float type in which the softmax is computed. Strait uses a type that is at least as
+    // wide.
     reader.ignore(&["softmax_precision"]);
     let rank = reader.rank(0)?;
     let heads = (reader.int("q_num_heads")?, reader.int("kv_num_heads")?);
@@ -137,8 +138,7 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
     reader.push(Gather { axis: 1 }, &[x, picks])
 }
 
-/// Which keys a query may see. The first is `left` positions before the query, and the last is `right` positions after
-/// it.
+/// The keys that a query may see: from `left` positions before the query to `right` positions after it.
 #[derive(Default)]
 struct Bounds {
     left: Option<i64>,
@@ -238,8 +238,8 @@ fn by_positions(
     Ok(Arg::Constant(reader.floats_of(&shape, &values)?))
 }
 
-/// Like [`by_positions`], for a number of valid keys that is known only at run time. An operand has it, with one number
-/// for each sample. Keys beyond that number are not visible. The last query is at the position of the last valid key.
+/// Like [`by_positions`], for a number of valid keys that is known only at run time. An operand gives this number for
+/// each sample. Keys beyond that number are not visible. The last query is at the position of the last valid key.
 fn by_lengths(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
@@ -261,8 +261,8 @@ fn by_lengths(
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
         Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
-    // The position of a query is its index + length − queries. The terms are moved so that the length is compared with
-    // a constant.
+    // The position of a query is its index + length − queries. The inequality is rearranged so that the length is
+    // compared with a constant.
     if let Some(right) = bounds.right {
         let least = table(reader, &|query, key| key - query + queries - right)?;
         let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;

@@ -11,8 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SpaceToDepth", 1, space_to_depth).and(&[13, 28]),
 ];
 
-/// PRelu: max(x, 0) + slope·min(x, 0). One of the two terms is always zero, so the sum is exact. If the slope is a
-/// single constant, the node becomes a leaky ReLU.
+/// Reads PRelu: max(x, 0) + slope·min(x, 0). One of the two terms is always zero, so the sum is exact. If the slope is
+/// a single constant, the node becomes a leaky ReLU.
 fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if let Some(slope) = reader.constant(1)?
@@ -35,22 +35,22 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[positive, scaled])
 }
 
-/// DepthToSpace. Each group of b·b channels becomes a square of b by b positions.
+/// Reads DepthToSpace. Each group of b·b channels becomes a square of b by b positions.
 fn depth_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.depth_to_space(&Arg::Operand(0), side, order)?;
     reader.finish(op, &[image])
 }
 
-/// SpaceToDepth. Each square of b by b positions becomes a group of b·b channels.
+/// Reads SpaceToDepth. Each square of b by b positions becomes a group of b·b channels.
 fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.space_to_depth(&Arg::Operand(0), side, order)?;
     reader.finish(op, &[image])
 }
 
-/// The attributes `blocksize` and `mode`. If the operand's channels are split into the channel of the result and the
-/// position in the block, the channel of the result varies fastest in mode DCR, and slowest in mode CRD.
+/// Reads the attributes `blocksize` and `mode`. If the operand's channels are split into the channel of the result and
+/// the position in the block, the channel of the result varies fastest in mode DCR, and slowest in mode CRD.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(i64, BlockOrder), Refusal> {
     let side = reader
         .int("blocksize")?

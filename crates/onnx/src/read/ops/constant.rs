@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
 /// elements are stored one by one.
 const MOST_REPEATED: u64 = 1 << 20;
 
-/// A constant. One of several attributes has its value.
+/// Reads Constant. One of several attributes has the value of the constant.
 fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = reader.tensor("value")? {
         tensor
@@ -48,7 +48,7 @@ fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A tensor filled with one value.
+/// Reads ConstantOfShape: a tensor filled with one value.
 fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(0)? {
         let value = reader.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
@@ -73,8 +73,8 @@ fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The shape of the operand. From operator set 15 on, `start` and `end` can take a part of it, as in a slice of a
-/// Python list.
+/// Reads Shape: the shape of the operand. From operator set 15 on, `start` and `end` can take a part of it, as in a
+/// slice of a Python list.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (reader.int("start")?, reader.int("end")?);
     if reader.has_open_extent(0)? {
@@ -121,8 +121,8 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
-/// A bit cast between integers of the same width, signed or unsigned, or booleans. It becomes a conversion of numbers:
-/// such a conversion keeps the low bits, which here are all the bits.
+/// Reads BitCast between integers of the same width, signed or unsigned, or booleans. It becomes a conversion of
+/// numbers: such a conversion keeps the low bits, which here are all the bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = target(reader)?;
     let (x, from) = (Arg::Operand(0), reader.ty(0)?.elem);
@@ -142,15 +142,15 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The type in the graph of a value that has type `elem` in the model. Every float becomes f32. Only constants of f64
-/// stay f64, so that they are folded with full precision.
+/// The type that a value gets in the graph if it has the type `elem` in the model. Every float becomes f32. Only
+/// constants of f64 stay f64, so that they are folded with full precision.
 fn computed(reader: &mut OperatorReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
     let wide = elem == Elem::F64 && reader.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
-/// Dropout. Outside of training, and in training with a ratio of 0, nothing is dropped. In any other case the result is
-/// random, so the node is refused.
+/// Reads Dropout. Outside of training, and in training with a ratio of 0, nothing is dropped. In any other case the
+/// result is random, so the node is refused.
 fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["ratio", "seed"]);
     let training = match reader.opset() {

@@ -96,7 +96,7 @@ fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         _ => -1,
     };
     let mut operands: Vec<Arg> = match trips {
-        // An operand that the node does not have is absent.
+        // The loop keeps the bounds of the node. A bound that the node does not have is absent.
         -1 => (0..Loop::BOUNDS).map(Arg::Operand).collect(),
         _ => vec![Arg::Absent; Loop::BOUNDS],
     };
@@ -147,10 +147,11 @@ fn carried_body<'b, 'a>(
     Err(Refusal::unsupported("the extents of its carried values do not settle"))
 }
 
-/// The largest number of sequences in a batch, in operator set 8. Each sequence is scanned by a loop of its own.
+/// The largest number of sequences in a batch of a Scan of operator set 8. Each sequence is scanned by a loop of its
+/// own.
 const MOST_SEQUENCES: u64 = 64;
 
-/// A scan. In operator set 8, every operand has a batch axis in front, and the first operand has the lengths of the
+/// Reads Scan. In operator set 8, every operand has a batch axis in front, and the first operand has the lengths of the
 /// sequences.
 fn scan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let graph = reader.graph("body")?;

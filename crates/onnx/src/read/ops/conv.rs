@@ -46,8 +46,8 @@ fn groups(reader: &mut OperatorReader<'_, '_>, key: &'static str) -> Result<u32,
     u32::try_from(groups).map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`{key}` is {groups}")))
 }
 
-/// A transposed convolution. `output_shape` determines how much is cut off; `auto_pad` determines it, too: the output
-/// is then `stride` times as large as the input. If the output has to be larger than what the convolution gives, the
+/// Reads ConvTranspose. `output_shape` determines how much of the output is cut off. So does `auto_pad`: with it, the
+/// output is `stride` times as large as the input. If the output has to be larger than what the convolution gives, the
 /// rest is padding at the end.
 fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let kernel = kernel(reader, 1)?;

@@ -27,7 +27,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), 
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// A power. The exponent and the base may have different types; the result has the type of the base.
+/// Reads Pow. The exponent and the base may have different types; the result has the type of the base.
 fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (reader.ty(0)?.elem, reader.ty(1)?.elem);
     let exponent = match base == exponent {

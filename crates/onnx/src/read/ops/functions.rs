@@ -30,7 +30,7 @@ pub(super) fn scaled_elu(reader: &mut OperatorReader<'_, '_>, x: &Arg, alpha: f3
     reader.finish(Mul::float(), &[elu, gamma])
 }
 
-/// max(x, 0) + min(alpha · (exp(x / alpha) − 1), 0) = alpha · elu(x / alpha), for a positive alpha.
+/// Reads Celu: max(x, 0) + min(alpha · (exp(x / alpha) − 1), 0) = alpha · elu(x / alpha), for a positive alpha.
 fn celu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = reader.float("alpha")?.unwrap_or(1.0);
     if alpha <= 0.0 {

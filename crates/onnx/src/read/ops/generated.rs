@@ -56,8 +56,8 @@ fn known_count(reader: &mut OperatorReader<'_, '_>, position: usize, what: &'sta
     }
 }
 
-/// A window of signal processing: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size minus one for a
-/// symmetric window.
+/// Reads a window function of signal processing: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size
+/// minus one for a symmetric window.
 fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
     let size = known_count(reader, 0, "size")?;
     let period = match reader.int("periodic")?.unwrap_or(1) {
@@ -74,7 +74,7 @@ fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result
     constant(reader, elem, &[size], &values)
 }
 
-/// The mel weight matrix. Each column is a triangle over the bins of a spectrum. The corners of the triangles are
+/// Reads MelWeightMatrix. Each column is a triangle over the bins of a spectrum. The corners of the triangles are
 /// equally spaced on the mel scale, 2595·lg(1 + f/700), and rounded down to bins.
 fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mels = known_count(reader, 0, "number of bins")?;
@@ -115,8 +115,8 @@ fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     constant(reader, elem, &[bins, mels], &values)
 }
 
-/// A matrix with the shape of operand 0. It has ones on the diagonal that is `k` above the main diagonal, and zeros
-/// elsewhere.
+/// Reads EyeLike: a matrix with the shape of operand 0. It has ones on the diagonal that is `k` above the main
+/// diagonal, and zeros elsewhere.
 fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let elem = match reader.elem("dtype")? {
         None => reader.ty(0)?.elem,
@@ -137,7 +137,7 @@ fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     constant(reader, elem, &shape, &values)
 }
 
-/// An affine grid. Positions from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), are multiplied by the matrix of each
+/// Reads AffineGrid. Positions from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), are multiplied by the matrix of each
 /// sample.
 fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let size = reader.known_ints(1, "size")?.unwrap_or_default();
@@ -173,7 +173,7 @@ fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Reshape { shape }, &[rows])
 }
 
-/// A range: numbers in equal steps from the first number up to, but not including, the limit.
+/// Reads Range: numbers in equal steps from the first number up to, but not including, the limit.
 fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let elem = reader.ty(0)?.elem;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);

@@ -63,8 +63,8 @@ fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
-/// The inverse of a max pool: starting from zeros, each element is written to the position that the pool took it from.
-/// Positions count over the whole tensor.
+/// Reads MaxUnpool, the inverse of a max pool: in a tensor of zeros, each element is written to the position that the
+/// pool took it from. Positions count over the whole tensor.
 fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let symbolic = || Refusal::invalid(ReasonCode::SymbolicAxis, "an axis is symbolic; bind it to a number");
     let ty = reader.ty(0)?;
@@ -133,8 +133,8 @@ fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[filled])
 }
 
-/// The position of the largest or the smallest element. From operator set 12 on, an attribute says which of several
-/// equal elements is meant.
+/// Reads ArgMax or ArgMin: the position of the largest or the smallest element. From operator set 12 on, an attribute
+/// says which of several equal elements is meant.
 fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
@@ -155,8 +155,8 @@ fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Re
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// The top k elements. Their number is an attribute up to operator set 9. From 11 on, an attribute says whether the
-/// largest or the smallest elements are meant. ONNX always allows a sorted result.
+/// Reads TopK: the top k elements. Their number is an attribute up to operator set 9. From 11 on, an attribute says
+/// whether the largest or the smallest elements are meant. ONNX allows a sorted result in any case.
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let is_late = reader.opset() >= 10 && reader.has(1) && reader.constant(1)?.is_none();
     let k = match reader.opset() {

@@ -69,7 +69,7 @@ fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// IsInf. If only one infinity is detected, the operand is compared with that infinity. If both are detected, the
+/// Reads IsInf. If only one infinity is detected, the operand is compared with that infinity. If both are detected, the
 /// magnitude of the operand is compared with infinity.
 fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let negative = reader.int("detect_negative")?.unwrap_or(1) != 0;

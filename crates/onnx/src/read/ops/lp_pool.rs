@@ -49,8 +49,8 @@ fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
     }
 }
 
-/// A pool of norms. The sums over windows are computed as a convolution of each channel with ones. If the number of
-/// windows is rounded up, more padding is added at the end so that the last window fits.
+/// Reads LpPool, a pool that computes norms. The sums over windows are computed as a convolution of each channel with
+/// ones. If the number of windows is rounded up, more padding is added at the end so that the last window fits.
 fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let p = exponent(reader)?;
     let size = pool_size(reader)?;
@@ -79,8 +79,8 @@ fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     roots(reader, sums, p)
 }
 
-/// How much larger the padding at the end has to be for one more window, if that window begins on the operand or on the
-/// padding before it. 0 if it would begin later.
+/// The amount by which the padding at the end has to grow for one more window, if that window begins on the operand or
+/// on the padding before it. 0 if the window would begin later.
 fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32, u32)) -> Result<u32, Refusal> {
     let refused = || Refusal::invalid(ReasonCode::Window, "the window does not fit the operand");
     let Some(Dim::Fixed(extent)) = extent else {

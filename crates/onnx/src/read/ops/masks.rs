@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Mean", 6, mean).and(&[8, 13]),
 ];
 
-/// x where it is above alpha, and 0 elsewhere.
+/// Reads ThresholdedRelu: x where x is above alpha, and 0 elsewhere.
 fn thresholded_relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = reader.float("alpha")?.unwrap_or(1.0);
     above(reader, Arg::Operand(0), alpha)
@@ -31,7 +31,7 @@ pub(super) fn above(reader: &mut OperatorReader<'_, '_>, x: Arg, alpha: f32) -> 
     reader.finish(Select {}, &[above, x, zero])
 }
 
-/// x + bias below −lambd, x − bias above lambd, and 0 in between.
+/// Reads Shrink: x + bias where x is below −lambd, x − bias where x is above lambd, and 0 in between.
 fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let (lambda, bias) = (
@@ -54,7 +54,7 @@ fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[below, raised, rest])
 }
 
-/// The upper or the lower triangle of matrices, from diagonal `k` on. All other elements become 0.
+/// Reads Trilu: the upper or the lower triangle of matrices, from diagonal `k` on. All other elements become 0.
 pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let upper = reader.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
@@ -91,14 +91,14 @@ pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(Select {}, &[kept, x, zero])
 }
 
-/// A zero of exactly the type of a value.
+/// A zero that has exactly the type of `x`.
 fn zero_like(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let zero = reader.number(x, 0.0)?;
     let elem = reader.arg_type(x)?.elem;
     reader.converted(&zero, elem)
 }
 
-/// One-hot encoding. Along a new axis, the position that the index gives has the second of two values, and all other
+/// Reads OneHot. Along a new axis, the position that the index gives has the second of two values, and all other
 /// positions have the first. A negative index counts from the end. If an index is outside of the axis, all positions
 /// have the first value.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
@@ -142,7 +142,7 @@ fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_there, on, off])
 }
 
-/// The mean of all operands, which is their sum divided by their number.
+/// Reads Mean: the sum of all operands, divided by their number.
 fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = reader.operand_count();
     reader.one_type(0..count)?;

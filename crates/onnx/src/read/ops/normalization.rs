@@ -22,7 +22,7 @@ const DEFAULT_MOMENTUM: f32 = 0.9;
 
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // Up to operator set 8, `spatial` may be 0, which means one mean and variance for each element instead of each
-    // channel. This is refused.
+    // channel. Strait refuses such a node.
     reader.only("spatial", 1)?;
     let momentum = reader.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
@@ -55,7 +55,7 @@ fn statistics(reader: &mut OperatorReader<'_, '_>) -> Result<[Arg; 2], Refusal> 
     Ok([reader.reshaped(&mean, &[-1])?, reader.reshaped(&variance, &[-1])?])
 }
 
-/// A layer normalization. The second and third results are the mean and the reciprocal of the standard deviation.
+/// Reads LayerNormalization. The second and third results are the mean and the reciprocal of the standard deviation.
 pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // `stash_type` 1 says that mean and variance are computed in 32-bit floats.
     reader.only("stash_type", 1)?;
@@ -97,7 +97,7 @@ pub(super) fn root_of_squares(
     reader.function(Function::Sqrt, &shifted)
 }
 
-/// x / √(mean of x² + epsilon) · scale. The mean is over the axes from `axis` on.
+/// Reads an RMS normalization: x / √(mean of x² + epsilon) · scale. The mean is over the axes from `axis` on.
 pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
@@ -113,8 +113,8 @@ pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(
     reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
 }
 
-/// Divides the channels into groups and normalizes each group with its own mean and variance. This is a layer
-/// normalization of [N, groups, all the rest] with a scale of 1.
+/// Divides the channels into groups and normalizes each group with its own mean and variance. This is computed as a
+/// layer normalization of [N, groups, all the rest] with a scale of 1.
 fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let rows = reader.reshaped(&Arg::Operand(0), &[0, groups, -1])?;
@@ -172,8 +172,8 @@ fn instance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
     scale_channels(reader, &normal, extents.len())
 }
 
-/// A group normalization. There is one scale and bias for each group up to operator set 20, and for each channel from
-/// 21 on.
+/// Reads GroupNormalization. There is one scale and bias for each group up to operator set 20, and for each channel
+/// from 21 on.
 fn group_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.only("stash_type", 1)?;
     let (extents, channels) = image(reader)?;
@@ -210,7 +210,8 @@ fn mean_variance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<()
     reader.finish(Div {}, &[centred, root])
 }
 
-/// x / ‖x‖ along one axis, and 0 where the norm is 0. If the norm is 0, all elements are 0, so any divisor gives 0.
+/// Reads LpNormalization: x / ‖x‖ along one axis, and 0 where the norm is 0. If the norm is 0, all elements are 0, so
+/// any divisor gives 0.
 fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(-1);
     let x = Arg::Operand(0);
@@ -234,8 +235,9 @@ fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(Div {}, &[x, norm])
 }
 
-/// x / (bias + alpha · mean of x²)^beta. The mean is over `size` channels around the element's own channel. Channels
-/// that do not exist count as 0. It is computed as an average pool along the channels, in which padding counts.
+/// Reads LRN: x / (bias + alpha · mean of x²)^beta. The mean is over `size` channels around the element's own channel.
+/// Channels that do not exist count as 0. It is computed as an average pool along the channels, in which padding
+/// counts.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (alpha, beta) = (
         reader.float("alpha")?.unwrap_or(1e-4),

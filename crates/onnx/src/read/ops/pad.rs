@@ -8,8 +8,8 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25])];
 
-/// A padding. Amounts and value are attributes up to operator set 10, and operands from 11 on. From 18 on, amounts may
-/// be given for some axes only.
+/// Reads Pad. The amounts and the value are attributes up to operator set 10, and operands from 11 on. From 18 on,
+/// amounts may be given for some axes only.
 fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mode = match reader.text("mode", "constant")? {
         "constant" => Some(PadMode::Constant),
@@ -113,8 +113,8 @@ fn late(reader: &mut OperatorReader<'_, '_>, mode: Option<PadMode>, known: &[Opt
     filled(reader, op, Some(list))
 }
 
-/// Wrap padding by amounts that are computed at run time: each end of an axis is extended with elements from the other
-/// end.
+/// Reads wrap padding by amounts that are computed at run time. Each axis is extended at one end with elements from its
+/// other end.
 fn late_wrap(reader: &mut OperatorReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if amounts.len() != 2 * rank {
@@ -132,7 +132,7 @@ fn late_wrap(reader: &mut OperatorReader<'_, '_>, list: &Arg, amounts: &[i64]) -
     reader.finish(Identity {}, &[x])
 }
 
-/// Wrap padding: each end of an axis is extended with elements from the other end.
+/// Reads wrap padding. Each axis is extended at one end with elements from its other end.
 fn wrap(reader: &mut OperatorReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
     let mut x = Arg::Operand(0);
     let extents = reader.extents(&x)?;

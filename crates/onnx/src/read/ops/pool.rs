@@ -47,7 +47,7 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let elem = reader.ty(0)?.elem;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // The integers of these types are exact as floats.
+        // A float can represent all integers of these types exactly.
         let x = reader.converted(&Arg::Operand(0), Elem::F32)?;
         let largest = reader.push(op, &[x])?;
         return reader.finish(Cast { to: elem }, &[largest]);

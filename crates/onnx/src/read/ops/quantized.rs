@@ -1,4 +1,5 @@
-//! Reads operators on codes. They become ops on real numbers that give the results by which the operators are defined.
+//! Reads operators on codes. They become ops on real numbers, which give the results that the definitions of the
+//! operators demand.
 
 use super::conv::convolution;
 use crate::elements::element;
@@ -90,8 +91,8 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
     }
 }
 
-/// round(x) + zero point, saturated and converted to codes. All operators here that make codes end with this. Returns
-/// the last op, which is a cast.
+/// round(x) + zero point, saturated and converted to codes. All operators in this file whose results are codes end with
+/// this computation. Returns the last op, which is a cast.
 pub(super) fn saturated(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -107,7 +108,7 @@ pub(super) fn saturated(
     Ok((Cast { to: elem }.into(), clipped))
 }
 
-/// saturate(round(x / scale) + zero point).
+/// Reads QuantizeLinear: saturate(round(x / scale) + zero point).
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // This attribute says how numbers are rounded to 8-bit floats, which Strait does not read.
     reader.ignore(&["saturate"]);
@@ -141,7 +142,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     reader.finish(op, &[clipped])
 }
 
-/// (x − zero point) · scale.
+/// Reads DequantizeLinear: (x − zero point) · scale.
 pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
     // Numbers that the model has as 16-bit floats are computed as f32, and rounded at the graph's outputs.
@@ -163,8 +164,8 @@ pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refu
     reader.finish(Mul::float(), &[x, scale])
 }
 
-/// Dynamic quantization. The grid reaches from the smallest element to the largest, and always contains 0. The results
-/// are the codes, the scale and the zero point.
+/// Reads DynamicQuantizeLinear. The grid reaches from the smallest element to the largest, and always contains 0. The
+/// results are the codes, the scale and the zero point.
 fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let bound = |min: f32, max: f32| Clip { min, max };
@@ -305,7 +306,7 @@ fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2
     Ok([(upper, 16.0), (lower, 1.0)])
 }
 
-/// The number of products in each sum of a matrix product.
+/// The number of products that are added up for each element of a matrix product.
 fn inner(reader: &mut OperatorReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
     Ok(reader.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
 }
@@ -320,7 +321,7 @@ fn matmul_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
-/// A matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
+/// Reads a matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
 pub(super) fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rows = reader.rank(0)?.checked_sub(2);
     let columns = reader.rank(3)?.checked_sub(1);

@@ -107,8 +107,8 @@ fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     unary(reader, op.into())
 }
 
-/// Softmax along one axis. Before operator set 13 of the standard domain, the softmax is over that axis and all axes
-/// after it together.
+/// Reads a softmax of codes along one axis. Before operator set 13 of the standard domain, the softmax is over that
+/// axis and all axes after it together.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(-1);
     let set = reader.int("opset")?.unwrap_or(13);
@@ -130,8 +130,8 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, &y, (0, 1))
 }
 
-/// alpha · a · b + c. The codes of c are on the grid with the scale alpha · scale of a · scale of b. If no scale is
-/// given for the result, the result has real numbers.
+/// Reads alpha · a · b + c on codes. The codes of c are on the grid with the scale alpha · scale of a · scale of b. If
+/// no scale is given for the result, the result has real numbers.
 fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Gemm {
         transpose_a: reader.flag("transA")?,

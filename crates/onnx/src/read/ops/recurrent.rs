@@ -1,5 +1,5 @@
-//! Reads recurrent layers. The product of the input and its weights does not depend on the state. So it becomes one
-//! matrix product over all steps, before the layer. Biases that are simply added are part of that product.
+//! Reads recurrent layers. The matrix product of the input and its weights does not depend on the state. So it is
+//! computed by one op over all steps, before the layer. Biases that are simply added are part of that op.
 
 use crate::activations::{ACTIVATIONS, Parameter};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};

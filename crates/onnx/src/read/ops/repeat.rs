@@ -18,7 +18,7 @@ fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &args)
 }
 
-/// Tile: puts copies of the operand side by side.
+/// Reads Tile, which puts copies of the operand side by side.
 fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(repeats) = reader.late_list(1)? {
         return tile_late(reader, &repeats);
@@ -29,7 +29,7 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &args)
 }
 
-/// Tile with numbers of copies that are computed at run time. A gather repeats the positions along each axis.
+/// Reads Tile with numbers of copies that are computed at run time. A gather repeats the positions along each axis.
 fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if repeats.len() != rank {

@@ -132,7 +132,7 @@ fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool,
     Ok(reader.ty(position)?.shape[..] != [Dim::Fixed(0)])
 }
 
-/// A resize in which the scales of some axes are computed at run time. The scales of all other axes are 1.
+/// Reads a resize in which the scales of some axes are computed at run time. The scales of all other axes are 1.
 fn late_scales(
     reader: &mut OperatorReader<'_, '_>,
     mut op: Resize,
@@ -149,7 +149,7 @@ fn late_scales(
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// A resize in which the extents of some axes are computed at run time. The other axes do not change.
+/// Reads a resize in which the extents of some axes are computed at run time. The other axes do not change.
 fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
     let shape = reader.ty(0)?.shape;
     let known = reader.late_list(3)?.unwrap_or_default();
@@ -166,8 +166,8 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The part of the operand that is resized, for an operand with `rank` axes. Another operand has its begins and ends
-/// for `axes`; along all other axes, the part is the whole axis.
+/// The part of the operand that is resized, for an operand with `rank` axes. Another operand gives where the part
+/// begins and ends along `axes`; along all other axes, the part is the whole axis.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
@@ -181,8 +181,8 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     Ok(all)
 }
 
-/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of those that the sizes ask for.
-/// Returns the scale and the extents of the result.
+/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of the scales that the sizes
+/// require. Returns the scale and the extents of the result.
 fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
     let whole: &str = "an axis is symbolic or empty; bind it to a number";
     let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);

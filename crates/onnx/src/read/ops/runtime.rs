@@ -47,13 +47,13 @@ fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[x, gate])
 }
 
-/// alpha · A · B. Both operands may be transposed: the last two axes are swapped. Before that, the first axis can be
-/// moved behind the batch axes.
+/// Reads FusedMatMul: alpha · A · B. Each operand may be transposed, which swaps its last two axes. Before that, its
+/// first axis can be moved behind the batch axes.
 fn fused_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = f64::from(reader.float("alpha")?.unwrap_or(1.0));
     let mut a = turned(reader, 0, "transA", "transBatchA")?;
     let mut b = turned(reader, 1, "transB", "transBatchB")?;
-    // If an operand is constant, that operand is multiplied by alpha, so that the product is a single op.
+    // If an operand is constant, that operand is multiplied by alpha, so that the matrix product is a single op.
     match [reader.constant(0)?, reader.constant(1)?] {
         _ if alpha == 1.0 => {}
         [_, Some(_)] => b = reader.scaled(&b, alpha)?,
@@ -143,7 +143,7 @@ fn finish_activated(
     reader.finish(op, &[x])
 }
 
-/// The sum of two operands and, if it is present, a bias. The sum is also the node's fourth result.
+/// Adds two operands and, if it is present, a bias. The sum is also the node's fourth result.
 fn skip(reader: &mut OperatorReader<'_, '_>, bias: usize) -> Result<Arg, Refusal> {
     let mut sum = reader.plus(&Arg::Operand(0), &Arg::Operand(1))?;
     if reader.has(bias) {
@@ -160,7 +160,7 @@ fn skip_layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), R
     reader.finish_result(0, op, &[sum, Arg::Operand(2), Arg::Operand(3)])
 }
 
-/// An RMS normalization of the sum of the operands.
+/// Reads an RMS normalization of the sum of the operands.
 fn skip_rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(SKIP_EPSILON);
     let sum = skip(reader, 3)?;

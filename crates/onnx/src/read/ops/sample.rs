@@ -31,7 +31,8 @@ pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// RoiAlign. From operator set 16 on, corners are shifted by half a pixel, unless an attribute says that they are not.
+/// Reads RoiAlign. From operator set 16 on, corners are shifted by half a pixel, unless an attribute says that they are
+/// not.
 fn roi_align(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let half_pixel = match reader.opset() {
         ..16 => false,
@@ -66,7 +67,7 @@ fn count(number: i64) -> Result<u32, Refusal> {
     u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Operands, format!("{number} bins or samples")))
 }
 
-/// MaxRoiPool. An operand has, for each region, first the index of its image and then its corners.
+/// Reads MaxRoiPool. For each region, an operand has first the index of its image and then its corners.
 fn max_roi_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let &[height, width] = reader.ints("pooled_shape")?.unwrap_or_default() else {
         return Err(Refusal::invalid(

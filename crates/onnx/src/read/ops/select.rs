@@ -30,8 +30,8 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// A split. The sizes are an attribute up to operator set 12, and an operand from 13 on. Without sizes, all parts have
-/// the same size. From 18 on, `num_outputs` gives the number of parts, and the last part may be smaller.
+/// Reads Split. The sizes are an attribute up to operator set 12, and an operand from 13 on. Without sizes, all parts
+/// have the same size. From 18 on, `num_outputs` gives the number of parts, and the last part may be smaller.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let count = match reader.int("num_outputs")? {
@@ -69,7 +69,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Split { axis, sizes }, &[Arg::Operand(0)])
 }
 
-/// A slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
+/// Reads Slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     if reader.opset() >= 10
@@ -105,7 +105,7 @@ fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// A gather. Indices are converted to i64, which the op needs.
+/// Reads Gather. Indices are converted to i64, which the op needs.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let indices = reader.indices(1)?;

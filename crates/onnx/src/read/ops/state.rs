@@ -11,8 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LinearAttention", 27, linear_attention),
 ];
 
-/// A causal convolution, for each channel separately. It runs over the state, followed by the operand. The end of these
-/// two becomes the new state.
+/// Reads a causal convolution, for each channel separately. It runs over the state followed by the operand. The last
+/// elements of both together become the new state.
 fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let activation = match reader.text("activation", "none")? {
         "none" => None,
@@ -61,8 +61,8 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// The largest number of steps to which a recurrence is unrolled.
 const MOST_STEPS: i64 = 1024;
 
-/// Linear attention. Each head has a state S, [size of keys, size of values]. Each position first updates the state and
-/// then reads it:
+/// Reads LinearAttention. Each head has a state S, [size of keys, size of values]. Each position first updates the
+/// state and then reads it:
 ///
 /// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S ← S + k·(β·(v − Sᵀk))ᵀ; result:
 /// scale·qᵀS. Several neighbouring heads of the query use the same head of keys and values.

@@ -19,7 +19,7 @@ fn length(number: u64) -> Result<u32, Refusal> {
     number.ok_or_else(|| invalid("the length of the transform is 0 or past 32 bits"))
 }
 
-/// A discrete Fourier transform. From operator set 20 on, the axis is an operand.
+/// Reads DFT, a discrete Fourier transform. From operator set 20 on, the axis is an operand.
 fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = match reader.opset() {
         ..20 => reader.int("axis")?.unwrap_or(1),
@@ -56,8 +56,8 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// A short-time Fourier transform: the signal is cut into frames, each frame is multiplied by the window, and
-/// transformed.
+/// Reads STFT, a short-time Fourier transform: the signal is cut into frames, and each frame is multiplied by the
+/// window and transformed.
 fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let ty = reader.ty(0)?;
     let (samples, parts) = match &ty.shape[..] {

@@ -1,5 +1,5 @@
-//! Operators that become several ops: their structure, defaults, versions, and what is refused. Their numbers are those of ONNX's
-//! node tests.
+//! Tests operators that become several ops: their structure, defaults and versions, and what is refused. Their results
+//! are compared with ONNX's node tests elsewhere.
 
 use super::make::*;
 use super::operators::check;

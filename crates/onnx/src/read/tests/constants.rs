@@ -1,4 +1,4 @@
-//! Operators on constants, by their numbers.
+//! Tests the results of operators on constants.
 
 use super::make::*;
 use super::operators::survives_extremes;
@@ -6,7 +6,7 @@ use super::*;
 use crate::proto::{AttributeProto, TensorProto};
 use strait_core::TensorData;
 
-/// The results of `call`, whose operands are constants all.
+/// The results of `call`, whose operands are all constants.
 fn folded(opset: i64, call: &str, constants: Vec<TensorProto>, attributes: Vec<AttributeProto>) -> Vec<TensorData> {
     let outputs: Vec<&str> = call.split(" = ").next().unwrap().split(", ").collect();
     let model = model(opset, graph(&[], constants, vec![node(call, attributes)], &outputs));
@@ -26,7 +26,7 @@ fn scalar(name: &str, value: i64) -> TensorProto {
     constant(name, &TensorData::scalar(value))
 }
 
-/// Planes of 3 by 2, of which the first counts from 0 and the second from 6.
+/// The planes are 3 by 2. Positions count from 0 in the first plane, and from 6 in the second.
 #[test]
 fn a_pool_tells_the_places_of_its_largest_elements() {
     let x = || {
@@ -40,10 +40,10 @@ fn a_pool_tells_the_places_of_its_largest_elements() {
         (floats_of(&results[0]), results[1].to_i64().unwrap())
     };
     assert_eq!(of(vec![]), (vec![5.0, 9.0, -1.0, -3.0], vec![1, 4, 6, 8]));
-    // Of columns, the element of row 0 and column 1 is the fourth.
+    // If columns come first, the element of row 0 and column 1 is the fourth.
     let columns = of(vec![int("storage_order", 1)]);
     assert_eq!(columns, (vec![5.0, 9.0, -1.0, -3.0], vec![3, 2, 6, 7]));
-    // Padding has no place, also where all else is negative.
+    // A padding element is never the largest, even if all other elements are negative.
     let padded = of(vec![ints("pads", &[1, 0, 0, 0])]);
     assert_eq!(padded, (vec![5.0, 5.0, 9.0, -1.0, -1.0, -3.0], vec![1, 1, 4, 6, 6, 8]));
     let apart = of(vec![ints("dilations", &[2, 1])]);
@@ -61,7 +61,7 @@ fn a_batch_normalization_in_training_mode_is_folded_and_refused_elsewhere() {
         ]
     };
     let attributes = || vec![int("training_mode", 1), float("momentum", 0.75), float("epsilon", 0.0)];
-    // The channels are 1, 3, 1, 3 and 0, 4, 4, 0, of the means 2 and 2 and the variances 1 and 4.
+    // The channels are 1, 3, 1, 3 and 0, 4, 4, 0. Their means are 2 and 2, and their variances 1 and 4.
     let x = [1f32, 3.0, 0.0, 4.0, 1.0, 3.0, 4.0, 0.0];
     let x = constant("x", &TensorData::from_values(&[2, 2, 2], &x).unwrap());
     let call = "y, mean, variance = BatchNormalization(x, s, b, m, v)";
@@ -105,7 +105,7 @@ fn an_extent_of_zero_is_one_where_the_model_says_so() {
     assert!(refused(&[0, -1], "x: f32[2,3]").contains("where a 0 is an extent"));
 }
 
-/// The numbers are those of ONNX's node test, which gives the rate at run time.
+/// The expected numbers are those of ONNX's node test. In that test, the sampling rate is only known at run time.
 #[test]
 fn weights_of_mel_bins_are_triangles_over_a_spectrum() {
     let constants = vec![
@@ -129,7 +129,7 @@ fn weights_of_mel_bins_are_triangles_over_a_spectrum() {
     assert_eq!(floats_of(&weights[0]), expected.concat());
 }
 
-/// The bits are those of the sums of cosines that `libm` has on every machine.
+/// The expected bits are those of the sums of cosines that `libm` computes on every machine.
 #[test]
 fn windows_have_the_same_bits_everywhere() {
     let of = |operator: &str| {

@@ -1,4 +1,5 @@
-//! Extents without a number: their values, the batch, and what outputs declare of theirs.
+//! Tests extents that are not numbers: how they are bound, how the batch is found, and what outputs declare about their
+//! extents.
 
 use super::make::*;
 use super::*;
@@ -22,7 +23,7 @@ fn dimensions_are_bound_by_name_or_by_place() {
         refused(&[("bacth", 1)]),
         "dimension `bacth` is not in the model; the nearest names are `batch`, `x.0`, `x.2`"
     );
-    // A past of no steps.
+    // The extent 0 is allowed: a past without steps.
     let nothing = graph(&["x: f32[past,2]"], vec![], vec![node("y = Relu(x)", vec![])], &["y"]);
     let nothing = read_with(&model(13, nothing), &options(&[("past", 0)], &[], &[])).unwrap();
     assert_eq!(summary(&nothing), "relu -> f32[0,2]");
@@ -52,7 +53,7 @@ fn shapes_that_outputs_declare_otherwise_are_told_and_not_taken() {
             &[],
             Some("output `y`: it is declared with rank 1, but has 2"),
         ),
-        // A stale batch.
+        // The output declares a batch that the binding contradicts.
         (
             "y: f32[1,2]",
             &[("N", 4)],
@@ -84,14 +85,14 @@ fn dimensions_are_bound_apart_by_input_and_axis() {
             &[("x.0", 1), ("x.2", 48), ("x.3", 320)][..],
             "f32[1,3,48,320]",
         ),
-        // One name for several dimensions.
+        // Several dimensions have the same name.
         (
             &["x: f32[N,3,any,any]"],
             &[("x.2", 48), ("any", 320)],
             "f32[N,3,48,320]",
         ),
         (&["x: f32[any]", "y: f32[any]"], &[("y.0", 7)], "f32[any] f32[7]"),
-        // A name that looks like an axis is a name.
+        // A name that looks like a tensor with an axis is the name of a dimension.
         (&["x: f32[H,x.0]"], &[("x.0", 5)], "f32[H,5]"),
         (&["x: f32[H,2]"], &[("x.0", 5), ("H", 5)], "f32[5,2]"),
     ] {
@@ -120,7 +121,7 @@ fn the_first_dimension_of_every_input_is_the_batch() {
     let of = |inputs: &[&str], bind: &[(&str, u64)]| {
         let names: Vec<&str> = inputs.iter().map(|input| input.split(':').next().unwrap()).collect();
         let relu = |name: &&str| node(&format!("{name}_ = Relu({name})"), vec![]);
-        // What is declared of an output, under whatever name, stays true.
+        // The declared shape of the output stays true, under whatever name.
         let output = |(name, input): (&&str, &&str)| format!("{name}_:{}", input.split(':').next_back().unwrap());
         let outputs: Vec<String> = names.iter().zip(inputs).map(output).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
@@ -133,15 +134,15 @@ fn the_first_dimension_of_every_input_is_the_batch() {
     for (inputs, bind, expected) in [
         (&["x: f32[N,3]"][..], &[][..], "N: f32[1,3]"),
         (&["x: f32[N,3]", "y: f32[N,7]"], &[], "N N: f32[1,3] f32[1,7]"),
-        // As tf2onnx and others write it: no name, or another one for each input.
+        // The batch as tf2onnx and others write it: without a name, or with a different name for each input.
         (&["x: f32[?,3]"], &[], "x.0: f32[1,3]"),
         (&["x: f32[?,3]", "y: f32[a,7]"], &[], "x.0 a: f32[1,3] f32[1,7]"),
         (&["x: f32[N,S]"], &[("S", 5)], "N: f32[1,5]"),
-        // What the caller binds is bound to that.
+        // A dimension that the caller binds keeps that number.
         (&["x: f32[N,3]"], &[("N", 4)], ": f32[4,3]"),
         (&["x: f32[a,3]", "y: f32[b,3]"], &[("a", 4)], ": f32[4,3] f32[b,3]"),
         (&["x: f32[a,3]", "y: f32[b,3]"], &[("a", 1)], "b: f32[1,3] f32[1,3]"),
-        // No batch: not the first of every input, or another axis as well.
+        // These dimensions are no batch: they are not the first of every input, or they are also another axis.
         (&["x: f32[N,3]", "y: f32[2,N]"], &[], ": f32[N,3] f32[2,N]"),
         (&["x: f32[N,N]"], &[], ": f32[N,N]"),
         (&["x: f32[3,N]"], &[], ": f32[3,N]"),
@@ -153,7 +154,7 @@ fn the_first_dimension_of_every_input_is_the_batch() {
 
 #[test]
 fn the_batch_of_a_model_with_constants_and_cuts_is_that_of_its_inputs() {
-    // The weight is listed as an input, as files of IR version 3 have to.
+    // The weight is listed as an input, which files of IR version 3 require.
     let nodes = vec![
         node("a = Mul(x, w)", vec![]),
         node("b = Concat(a, a)", vec![int("axis", 1)]),
@@ -164,9 +165,9 @@ fn the_batch_of_a_model_with_constants_and_cuts_is_that_of_its_inputs() {
     let model = decoded(&model(13, graph));
     for (inputs, expected) in [
         (&[][..], "N -> f32[1,4]"),
-        // Declared, and so by its own name.
+        // The shape of the cut tensor is declared, so its dimension has its own name.
         (&["a"], "M -> f32[1,4]"),
-        // Not declared, and so as the model's input gives it.
+        // The shape of the cut tensor is not declared, so it follows from the model's input.
         (&["b"], "N -> f32[1,4]"),
     ] {
         let (module, assumed) = model.read_single(&options(&[], inputs, &[])).unwrap();

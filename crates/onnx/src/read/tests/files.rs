@@ -1,4 +1,4 @@
-//! Bytes that are not a model, and data in other files.
+//! Tests bytes that are not a model, and data in other files.
 
 use super::make::*;
 use super::*;
@@ -86,7 +86,7 @@ fn data_files_are_read_inside_of_the_folder_only() {
         [1.0, 2.0]
     );
     assert_eq!(read(&[("location", "./weights"), ("offset", "4")]).unwrap(), [1.0, 2.0]);
-    // As many as the tensor has, whatever stands behind them.
+    // Without a length, as many bytes are read as the tensor has. The bytes after them do not matter.
     assert_eq!(read(&[("location", "weights")]).unwrap(), [0.0, 1.0]);
     let absolute = folder.path().join("outside");
     let absolute = absolute.to_str().unwrap();

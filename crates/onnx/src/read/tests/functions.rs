@@ -1,10 +1,10 @@
-//! Functions that a model defines.
+//! Tests functions that a model defines.
 
 use super::make::*;
 use super::*;
 use crate::proto::*;
 
-/// `Name(x, y) -> z` of the domain `own`.
+/// A function of the domain `own`, from a text such as `Name(x, y) -> z`.
 fn function(signature: &str, nodes: Vec<NodeProto>) -> FunctionProto {
     let (call, results) = signature.split_once(" -> ").unwrap();
     let (name, operands) = call.strip_suffix(')').unwrap().split_once('(').unwrap();
@@ -134,7 +134,7 @@ fn graph_attribute(name: &str, graph: GraphProto) -> AttributeProto {
     attribute(name, |a| (a.kind, a.g) = (kind::GRAPH, Some(Box::new(graph))))
 }
 
-/// `result = If(condition)` of these nodes, each of which makes `r`.
+/// A node `result = If(condition)`. Each branch consists of the given nodes and returns `r`.
 fn choice(text: &str, then: Vec<NodeProto>, other: Vec<NodeProto>) -> NodeProto {
     let branch = |nodes| graph(&[], vec![], nodes, &["r"]);
     let attributes = [("then_branch", then), ("else_branch", other)];
@@ -142,7 +142,7 @@ fn choice(text: &str, then: Vec<NodeProto>, other: Vec<NodeProto>) -> NodeProto 
     node(text, attributes.into())
 }
 
-/// The answer of a model to x = −2, 3 and the truth c.
+/// The results of a model for x = −2, 3: first if c is true, then if c is false.
 fn answers(model: &ModelProto) -> [Vec<f32>; 2] {
     let module = read(model).unwrap_or_else(|error| panic!("{error}"));
     verify(&module).unwrap();
@@ -162,7 +162,7 @@ fn choosing(functions: Vec<FunctionProto>, nodes: Vec<NodeProto>) -> ModelProto 
 
 #[test]
 fn calls_inside_of_graphs_of_nodes_become_nodes() {
-    // The old Clip has its bounds as attributes, in whatever graph it stands.
+    // In old operator sets, Clip has its bounds as attributes. That is so in nested graphs, too.
     let old = |max: f32| vec![node("b = Clip(a)", vec![float("max", max)])];
     let named = |name: &str, max: f32| FunctionProto {
         opset_import: vec![OperatorSetIdProto {
@@ -182,7 +182,8 @@ fn calls_inside_of_graphs_of_nodes_become_nodes() {
 
 #[test]
 fn graphs_inside_of_functions_read_what_the_caller_gives() {
-    // The branch has a tensor of its own called x, as the caller has; `alpha` is the function's.
+    // The branch has a tensor of its own with the name x, which the caller has, too. `alpha` refers to an attribute of
+    // the function.
     let then = vec![
         node("x = LeakyRelu(a)", vec![reference("alpha", "slope")]),
         node("r = Add(x, t)", vec![]),
@@ -200,7 +201,7 @@ fn graphs_inside_of_functions_read_what_the_caller_gives() {
     let functions = vec![function("One(a, k) -> b", inner), function("Half(a) -> b", half)];
     let slope = || vec![float("slope", 0.5)];
     let nodes = vec![call("z = One(x, c)", slope()), call("y = One(z, c)", slope())];
-    // Where the truth holds: leaky(x) + 2x, twice; otherwise x, twice.
+    // If c is true, leaky(x) + 2x is computed twice; otherwise x.
     let made = answers(&choosing(functions, nodes));
     assert_eq!(made, [vec![-12.5, 27.0], vec![-2.0, 3.0]]);
 }
@@ -227,7 +228,7 @@ fn functions_do_not_put_graphs_too_deep_inside_of_each_other() {
     );
 }
 
-/// A graph that no run gets through where x has two elements.
+/// A graph that fails in every run if x has two elements.
 fn wide() -> Vec<NodeProto> {
     let shape = attribute("value", |a| {
         (a.kind, a.t) = (kind::TENSOR, Some(Box::new(weight("", &[3, 2]))));
@@ -239,7 +240,7 @@ fn narrow() -> Vec<NodeProto> {
     vec![node("r = Relu(x)", vec![])]
 }
 
-/// A model for several rates has a graph for each, and with an extent that is bound one of them fits it.
+/// A model for several sampling rates has a graph for each rate. If an extent is bound, only one of the graphs fits it.
 #[test]
 fn a_branch_that_no_run_gets_through_is_not_read() {
     let ops = |model: &ModelProto| summary(&read(model).unwrap_or_else(|error| panic!("{error}")));
@@ -250,16 +251,16 @@ fn a_branch_that_no_run_gets_through_is_not_read() {
         let found = ops(&choosing(vec![], vec![nodes]));
         assert!(found.contains("relu") && !found.contains("if"), "{found}");
     }
-    // One inside of another: it has only graphs that no run gets through.
+    // The inner node has only graphs that fail in every run, so the outer branch also fails.
     let nested = vec![choice("r = If(c)", wide(), wide())];
     let found = ops(&choosing(vec![], vec![choice("y = If(c)", nested, narrow())]));
     assert!(found.contains("relu") && !found.contains("if"), "{found}");
-    // What both cannot run is said of the first.
+    // If both branches fail in every run, the error is that of the first.
     let both = choosing(vec![], vec![choice("y = If(c)", wide(), wide())]);
     let error = read(&both).unwrap_err().to_string();
     assert!(error.contains("its then_branch: inside of it, node `r`"), "{error}");
     assert!(error.contains("the inner dimensions differ: 2 and 3"), "{error}");
-    // An extent that is found by a run may be the right one.
+    // An extent that is only known at run time may be the right one.
     let mut open = choosing(vec![], vec![choice("y = If(c)", narrow(), wide())]);
     open.graph.as_mut().unwrap().input[0] = value("x: f32[n]");
     let found = ops(&open);
@@ -282,14 +283,14 @@ fn branches_that_no_run_gets_through_are_told() {
         told(vec![first, second]),
         [dropped("t", "then_branch"), dropped("y", "else_branch")]
     );
-    // Inside of a graph that is read, whether in the place of its node or beside another.
+    // The dropped branch is inside of a graph that is read, which is inlined or is one of two branches.
     let inner = || vec![choice("r = If(c)", narrow(), wide())];
     for (other, outer) in [(narrow(), None), (wide(), Some(dropped("y", "else_branch")))] {
         let found = told(vec![choice("y = If(c)", inner(), other)]);
         let expected: Vec<String> = outer.into_iter().chain([dropped("r", "else_branch")]).collect();
         assert_eq!(found, expected);
     }
-    // Inside of one that is left out, which is told alone.
+    // The dropped branch is inside of another branch that is left out. Only the outer branch is reported.
     let ends = vec![
         choice("t = If(c)", narrow(), wide()),
         wide().remove(0),
@@ -299,7 +300,7 @@ fn branches_that_no_run_gets_through_are_told() {
         told(vec![choice("y = If(c)", ends, narrow())]),
         [dropped("y", "then_branch")]
     );
-    // A choice that is made when the model is read leaves nothing to run, and is not told.
+    // If the condition is known when the model is read, nothing is reported.
     let truth = attribute("value", |a| {
         let held = TensorProto {
             data_type: 9,

@@ -1,4 +1,4 @@
-//! Quantized models as tools write them: which grids the values have that are read of them.
+//! Tests quantized models in the forms that tools write: which grids the values get when such a model is read.
 
 use super::make::*;
 use super::*;
@@ -9,7 +9,7 @@ fn codes(name: &str, elem: Elem, shape: &[u64], values: &[i64]) -> TensorProto {
     constant(name, &TensorData::from_integers(elem, shape, values).unwrap())
 }
 
-/// The values with a grid that something reads or that leave the model, as `NAME[shape] scale zero type`.
+/// The values with a grid that are read by a node or are outputs, as `NAME[shape] scale zero type`.
 fn grids(module: &Module) -> Vec<String> {
     let graph = module.main();
     let used = graph
@@ -322,7 +322,7 @@ fn an_activation_that_is_left_out_in_front_of_codes_from_zero_is_there() {
         "y = Sqrt(d)",
     ]);
     assert_eq!(ops(&module), ["conv", "relu", "unary"]);
-    // Codes that go on below zero.
+    // The smallest code stands for a negative number.
     let module = plain(&[
         "c = Conv(x, g)",
         "q = QuantizeLinear(c, s, z)",
@@ -330,7 +330,7 @@ fn an_activation_that_is_left_out_in_front_of_codes_from_zero_is_there() {
         "y = Sqrt(d)",
     ]);
     assert_eq!(ops(&module), ["conv", "unary"]);
-    // Numbers that are not negative.
+    // The grid has no negative numbers.
     let module = plain(&[
         "q = QuantizeLinear(x, s)",
         "d = DequantizeLinear(q, s)",

@@ -1,4 +1,4 @@
-//! Whole graphs: constants, cuts, dimensions, and contradictions.
+//! Tests whole graphs: constants, cuts, dimensions, and contradictions.
 
 use super::make::*;
 use super::*;
@@ -7,7 +7,7 @@ use strait_core::TensorData;
 
 #[test]
 fn a_reshape_by_computed_shape_is_static() {
-    // What exporters make of x.reshape(x.shape[0], -1): Shape, Gather, Unsqueeze, Concat.
+    // The nodes that exporters write for x.reshape(x.shape[0], -1): Shape, Gather, Unsqueeze, Concat.
     let scalar = |name: &str, value: i64| constant(name, &TensorData::scalar(value));
     let nodes = vec![
         node("shape = Shape(x)", vec![]),
@@ -101,7 +101,7 @@ fn a_few_bytes_do_not_ask_for_much_work() {
             .count()
     };
     assert_eq!(of(8, 3), 0);
-    // 2³³ operations.
+    // Each product takes 2³³ operations.
     assert_eq!(of(1024, 8), 8 - 1, "the first alone is computed");
 }
 
@@ -214,7 +214,7 @@ fn an_operator_that_is_not_known_is_named_with_its_domain_and_the_places_to_cut_
                   elsewhere by ending the graph in front of it, with `outputs = [\"a\"]`, or beginning the graph behind it, with \
                   `inputs = [\"c\"]`";
     assert!(text.contains(expect), "{text}");
-    // Both ways are ways.
+    // Both of the suggested cuts work.
     let cut =
         |inputs: &[&str], outputs: &[&str]| read_with(&model, &options(&[], inputs, outputs)).map(|m| summary(&m));
     assert_eq!(cut(&[], &["a"]).unwrap(), "relu -> f32[2]");
@@ -245,7 +245,7 @@ fn an_operator_that_is_not_known_is_named_with_its_domain_and_the_places_to_cut_
         last.ends_with("elsewhere by ending the graph in front of it, with `outputs = [\"b\", \"a\"]`"),
         "{last}"
     );
-    // Of the standard domain, too.
+    // The same holds for an unknown operator of the standard domain.
     let text = told(&of(
         [("a = Relu(x)", ""), ("b = Fancy(a)", ""), ("y = Relu(b)", "")],
         &[],
@@ -370,7 +370,7 @@ fn versions_outside_of_what_is_known_are_refused() {
 fn a_graph_is_cut_at_tensors_and_nodes() {
     let mut middle = node("b = Sigmoid(a)", vec![]);
     middle.name = "middle".into();
-    // What lies in front of `a` is not known, but it has a declared type.
+    // The operator that makes `a` is unknown, but the type of `a` is declared.
     let nodes = vec![
         node("a = Mystery(x)", vec![]),
         middle,
@@ -413,7 +413,7 @@ fn a_graph_is_cut_at_tensors_and_nodes() {
     );
     assert!(refused(&["other"], &["other", "c"]).contains("the outputs depend on the model's input `x` too"));
     assert_eq!(refused(&["a"], &["c", "c"]), "the output `c` is named twice");
-    // `b` has no declared type; what lies above it gives it.
+    // The type of `b` is not declared, so it has to follow from the nodes before it.
     assert!(refused(&["b"], &["c"]).contains("Mystery"));
 }
 

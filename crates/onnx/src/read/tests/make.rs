@@ -1,9 +1,9 @@
-//! Messages out of short texts.
+//! Makes messages from short texts.
 
 use crate::proto::*;
 use strait_core::{Elem, TensorData};
 
-/// `name: f32[2,N]` or `name: i64[]`.
+/// The declaration of a value, from a text such as `name: f32[2,N]` or `name: i64[]`.
 pub(super) fn value(text: &str) -> ValueInfoProto {
     let (name, ty) = text.split_once(": ").unwrap();
     let (elem, dims) = ty.strip_suffix(']').unwrap().split_once('[').unwrap();
@@ -30,7 +30,7 @@ pub(super) fn value(text: &str) -> ValueInfoProto {
     }
 }
 
-/// `y, z = Op(x, , w)`.
+/// A node, from a text such as `y, z = Op(x, , w)`.
 pub(super) fn node(text: &str, attribute: Vec<AttributeProto>) -> NodeProto {
     let (output, call) = text.split_once(" = ").unwrap();
     let (op, input) = call.strip_suffix(')').unwrap().split_once('(').unwrap();

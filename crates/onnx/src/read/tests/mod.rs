@@ -1,4 +1,4 @@
-//! Small models, made here: what each operator becomes in each of its versions, and what is refused.
+//! Tests with small models that are made here: what each operator becomes in each of its versions, and what is refused.
 
 mod composed;
 mod constants;

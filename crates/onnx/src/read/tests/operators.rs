@@ -1,4 +1,4 @@
-//! Ops that the operators become.
+//! Tests which ops the operators become.
 
 use super::make::*;
 use super::*;
@@ -8,7 +8,8 @@ use strait_core::TensorData;
 /// Numbers at which arithmetic tends to break.
 const EXTREMES: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 31, -(1 << 31), 1 << 40];
 
-/// Reads the model with every integer in it replaced by every extreme, one at a time. Any answer will do.
+/// Reads the model with each integer in it replaced by each extreme, one at a time. Reading may succeed or fail, but
+/// must not panic.
 pub(super) fn survives_extremes(model: &ModelProto) {
     fn integers(model: &mut ModelProto) -> Vec<&mut i64> {
         let graph = model.graph.as_mut().unwrap();
@@ -33,7 +34,7 @@ pub(super) fn survives_extremes(model: &ModelProto) {
         all
     }
     let mut model = model.clone();
-    // Integer constants as lists, so that they can be changed.
+    // Integer constants are stored as lists, so that they can be changed.
     for tensor in model.graph.iter_mut().flat_map(|g| &mut g.initializer) {
         if tensor.data_type == 7 {
             let raw = tensor.raw_data.take().unwrap_or_default();
@@ -53,7 +54,8 @@ pub(super) fn survives_extremes(model: &ModelProto) {
     }
 }
 
-/// Reads the model with every float attribute NaN, one at a time: it is refused by the name of node and attribute.
+/// Reads the model with each float attribute set to NaN, one at a time. The model must be refused, and the error must
+/// name the node and the attribute.
 fn refuses_nan(model: &ModelProto) {
     let mut model = model.clone();
     for position in 0..model.graph.as_ref().unwrap().node[0].attribute.len() {
@@ -78,8 +80,8 @@ fn refuses_nan(model: &ModelProto) {
     }
 }
 
-/// Reads `y = Op(x, constants…)` and compares the summary. Whatever its integers are, reading ends without a panic, and
-/// where its floats are NaN it is refused.
+/// Reads `y = Op(x, constants…)` and compares the summary. Also checks that no integers make reading panic, and that
+/// float attributes with NaN are refused.
 pub(super) fn check(
     opset: i64,
     op: &str,
@@ -91,7 +93,7 @@ pub(super) fn check(
     check_in("", opset, op, x, constants, attributes, expect);
 }
 
-/// The same of an operator of another domain, whose only operator set the model has.
+/// Like [`check`], for an operator of another domain. The model uses the only operator set of that domain.
 #[allow(clippy::too_many_arguments, reason = "the columns of a table")]
 pub(super) fn check_in(
     domain: &str,
@@ -172,7 +174,7 @@ fn a_transposed_convolution_is_cut_to_what_it_is_told() {
     check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "SAME_UPPER")]), &op("[0,0,1,1]", "[0,0]", "8,10"));
     check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "SAME_LOWER")]), &op("[1,1,0,0]", "[0,0]", "8,10"));
     check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "VALID"), ints("pads", &[1, 1, 1, 1])]), &op("[0,0,0,0]", "[0,0]", "9,11"));
-    // What is cut off begins in front, and what is beyond the whole is padding.
+    // Elements are cut off at the beginning first. If the output is larger than the result, the rest is padding.
     check(22, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[6, 12])]), &op("[2,0,1,0]", "[0,1]", "6,12"));
     check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[1, 2, 6, 12])]), &op("[2,0,1,0]", "[0,1]", "6,12"));
     check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[6])]), "`output_shape` does not fit axis 2");
@@ -261,7 +263,7 @@ fn bits_are_taken_for_other_numbers_of_one_width() {
     check(25, "BitCast", "f32[2]", vec![], to(6), "exists from operator set 26 on");
 }
 
-/// The types of ONNX's own checker: one for all operands of an operator.
+/// As in ONNX's own checker, all operands of an operator must have the same type.
 #[test]
 #[rustfmt::skip] // tables
 fn integers_of_two_widths_in_one_operator_are_refused_by_its_name() {
@@ -329,7 +331,7 @@ fn arithmetic_and_functions() {
     check(10, "Mod", "f32[2]", vec![numbers("c", &[0.5])], vec![int("fmod", 1)], "binary function=remainder -> f32[2]");
     check(8, "Expand", "f32[2]", vec![list("shape", &[3, 1])], vec![], "expand shape=[3,1] -> f32[3,2]");
     check(7, "Cos", "f32[2]", vec![], vec![], "unary function=cos -> f32[2]");
-    // Integers of fewer bits are added in 64 of them.
+    // Integers with fewer bits are added with 64 bits.
     check(14, "Add", "i32[2]", vec![constant("c", &TensorData::from_values(&[1], &[1i32]).unwrap())], vec![], "cast to=i64; add; cast to=i32 -> i32[2]");
     check(8, "Sum", "f32[2]", vec![numbers("a", &[1.0]), numbers("b", &[2.0])], vec![], "add; add -> f32[2]");
     check(7, "LeakyRelu", "f32[2]", vec![], vec![], "leaky_relu alpha=0.01 -> f32[2]");
@@ -419,7 +421,7 @@ fn resampling_in_all_its_versions() {
     check(18, "Resize", "f32[2,4]", vec![none(), scales(&[]), list("z", &[0, 8])], policy("not_larger"), "a size is not positive");
 }
 
-/// Attributes, and operands that become attributes.
+/// NaN is refused in attributes and in operands that become attributes.
 #[test]
 #[rustfmt::skip] // tables
 fn nan_is_refused_by_the_name_of_what_holds_it() {
@@ -457,7 +459,7 @@ fn constants_that_are_not_numbers_are_refused() {
         let parameter = vec![weight("b", &[4, 3]), numbers("c", &[1.0, bad, 1.0, 1.0])];
         check(7, "Gemm", "f32[2,3]", parameter, vec![int("transB", 1)], "the parameter `c` holds NaN or an infinity");
     }
-    // A mask.
+    // A mask may contain infinities.
     check(7, "Add", "f32[2]", vec![numbers("w", &[0.0, f32::NEG_INFINITY])], vec![], "add -> f32[2]");
     let mut short = weight("w", &[4]);
     short.dims = vec![5];

@@ -1,5 +1,5 @@
-//! ONNX Runtime's own operators: their structure, defaults, and what is refused. Their numbers are those of ONNX Runtime, with which
-//! the oracles compare.
+//! Tests ONNX Runtime's own operators: their structure and defaults, and what is refused. Their results are compared
+//! with those of ONNX Runtime elsewhere.
 
 use super::make::*;
 use super::operators::{check, check_in};
@@ -28,7 +28,7 @@ fn fused_products() {
     let b = |shape: &[u64]| vec![weight("b", shape)];
     let turned = |keys: &[&str]| keys.iter().map(|key| int(key, 1)).collect::<Vec<_>>();
     own("FusedMatMul", "f32[3,4]", b(&[4, 5]), vec![], "-> f32[3,5]");
-    // The factor is in the weight.
+    // The weight is multiplied by the factor.
     own("FusedMatMul", "f32[3,4]", b(&[4, 5]), vec![float("alpha", 0.5)], "matmul a_zero=0 b_zero=0 -> f32[3,5]");
     own("FusedMatMul", "f32[4,3]", b(&[4, 5]), turned(&["transA"]), "transpose permutation=[1,0]; matmul a_zero=0 b_zero=0 -> f32[3,5]");
     own("FusedMatMul", "f32[3,2,4]", b(&[2, 4, 5]), turned(&["transBatchA"]), "transpose permutation=[1,0,2]; matmul a_zero=0 b_zero=0 -> f32[2,3,5]");

@@ -1,4 +1,4 @@
-//! Sequences whose lengths and positions are known, and those that are refused.
+//! Tests sequences whose lengths and positions are known, and sequences that are refused.
 
 use super::make::*;
 use super::*;

@@ -20,7 +20,8 @@ impl Operator for If {
     }
 }
 
-/// A loop. If the number of runs is known, it is written as the bound of the loop, and the loop has no condition.
+/// Writes a loop. If the number of runs is known, the number is written as the bound of the loop, and the loop has no
+/// condition.
 impl Operator for Loop {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let read = Loop::BOUNDS + self.carried as usize;

@@ -5,7 +5,7 @@ use crate::write::attributes::{int, text};
 use strait_core::op::{Binary, BinaryFunction, Compare, Relation};
 use strait_core::{Elem, Graph, Node};
 
-/// For truth values, the operators have other names.
+/// Writes a function of two operands. For booleans, the operators of ONNX have other names.
 impl Operator for Binary {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let truth = at.operand_type(emitter).0 == Elem::Bool;
@@ -28,8 +28,8 @@ impl Operator for Binary {
     }
 
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
-        // True if the operator is bitwise and on integers, which operator set 17 does not have. The operators on
-        // booleans are older.
+        // True for a bitwise operator on integers, which operator set 17 does not have. The operators on booleans are
+        // older.
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
         let is_bitwise = bits.contains(&self.function) && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool);

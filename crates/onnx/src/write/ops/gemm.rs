@@ -5,8 +5,9 @@ use crate::write::attributes::{float, int, ints};
 use strait_core::Elem;
 use strait_core::op::Gemm;
 
-/// ONNX's Gemm takes only matrices. If `a` has another rank, a MatMul and an Add are written instead: a·b·alpha +
-/// bias·beta. Before them, `b` is transposed, unless the file already has it transposed.
+/// Writes a matrix product with a bias. ONNX's Gemm takes only matrices. If `a` has another rank, a MatMul and an Add
+/// are written instead: a·b·alpha + bias·beta. Before them, `b` is transposed, unless the file already has it
+/// transposed.
 impl Operator for Gemm {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         if !self.weight_zero.is_zero() {

@@ -20,7 +20,8 @@ impl Operator for ArgReduce {
     }
 }
 
-/// A scatter. Maximum and minimum exist only from operator set 18 on. If they are needed, that operator set is written.
+/// Writes a scatter. Maximum and minimum exist only from operator set 18 on. If they are needed, that operator set is
+/// written.
 impl Operator for Scatter {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mut attributes = Vec::new();
@@ -48,7 +49,7 @@ impl Operator for Scatter {
     }
 }
 
-/// A cumulative sum. In ONNX its axis is an operand, a scalar.
+/// Writes a cumulative sum. In ONNX, the axis is an operand with a single number.
 impl Operator for Cumulative {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         if self.of == Running::Product {
@@ -72,7 +73,7 @@ impl Operator for TopK {
     }
 }
 
-/// From operator set 20 on, the axis is an operand.
+/// Writes a Fourier transform. From operator set 20 on, the axis is an operand.
 impl Operator for Dft {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (inverse, half) = match self.transform {

@@ -59,7 +59,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
 /// True if the op can be written with codes as operands, because it only moves codes or converts them to floats.
 fn takes_integers(op: &Op) -> bool {
     let term = op.term();
-    // Ops that choose between operands are not among them, because ONNX Runtime has no integer kernels for them.
+    // False for ops that choose between operands, because ONNX Runtime has no integer kernels for them.
     let chooses = matches!(term, Term::Select | Term::Minimum | Term::Maximum);
     let by_kind = term.moves_codes() && term != Term::Resize && !chooses;
     by_kind
@@ -229,8 +229,8 @@ impl Operator for Dequantize {
     }
 }
 
-/// A reduction. The axes of a sum are an operand. For all other reductions, they are an operand from operator set 18
-/// on, and an attribute before.
+/// Writes a reduction. The axes of a sum are an operand. For all other reductions, they are an operand from operator
+/// set 18 on, and an attribute before.
 impl Operator for Reduce {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (op, since) = match self.reduction {
@@ -251,7 +251,7 @@ impl Operator for Reduce {
     }
 }
 
-/// A clip. Infinite bounds are not written.
+/// Writes a clip. Infinite bounds are not written.
 impl Operator for Clip {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (elem, _) = at.operand_type(emitter);
@@ -280,7 +280,7 @@ impl Operator for Pad {
     }
 }
 
-/// A foreign node. Domain, operator and attributes are written as the target gave them.
+/// Writes a foreign node. Domain, operator and attributes are written as the target gave them.
 impl Operator for Foreign {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mut attributes = Vec::new();

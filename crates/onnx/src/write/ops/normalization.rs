@@ -7,7 +7,7 @@ use strait_core::op::RmsNormalization;
 /// The first operator set in which the axes of ReduceMean are an operand.
 const AXES_ARE_OPERAND: i64 = 18;
 
-/// x / √(mean(x²) + epsilon) · scale.
+/// Writes x / √(mean(x²) + epsilon) · scale.
 impl Operator for RmsNormalization {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (elem, rank) = at.operand_type(emitter);

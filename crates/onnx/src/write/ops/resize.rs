@@ -12,7 +12,7 @@ use strait_core::{Dim, Graph, Node, TensorData};
 enum Lists {
     Scales(Vec<f32>),
     Sizes(Vec<i64>),
-    /// One scale for all these axes, the smallest of those that the sizes ask for.
+    /// One scale for all axes in `axes`: the smallest of the scales that the sizes of these axes require.
     Kept {
         axes: Vec<i64>,
         sizes: Vec<i64>,
@@ -48,8 +48,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     kept(resize, &extents)
 }
 
-/// Looks for one scale for all axes that are resized. It has to be exactly the scale that the size of one axis asks
-/// for, and all other axes have to get their sizes by it, too. `None` if there is no such scale.
+/// Looks for one scale for all axes that are resized. It has to be exactly the scale that the size of one axis
+/// requires, and has to give all other axes their sizes, too. `None` if there is no such scale.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();
@@ -65,7 +65,7 @@ fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     })
 }
 
-/// A resize. In ONNX, the first operands are the tensor and a region; after them come scales or sizes.
+/// Writes a resize. In ONNX, the first operands are the tensor and a region; after them come scales or sizes.
 impl Operator for Resize {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let shape = emitter

@@ -5,7 +5,7 @@ use crate::write::attributes::{float, int, ints, text};
 use strait_core::op::{Col2Im, GridSample, RoiAlign, RoiMode, Sampling};
 use strait_core::{Graph, Node};
 
-/// A grid sample. Up to operator set 19, the modes have other names and only images are supported.
+/// Writes a grid sample. Up to operator set 19, the modes have other names and only images are supported.
 impl Operator for GridSample {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (older, newer) = match self.mode {
@@ -32,7 +32,7 @@ impl Operator for GridSample {
     }
 }
 
-/// RoiAlign. The corners of regions and the indices of their images are separate operands.
+/// Writes RoiAlign. The corners of regions and the indices of their images are separate operands.
 impl Operator for RoiAlign {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mode = match self.mode {

@@ -1,5 +1,5 @@
-//! Graphs inside of nodes and operands in the place of attributes, written: what they compute when they are read again,
-//! and the names in the file.
+//! Writes graphs inside of nodes, and operands in the place of attributes. Tests what they compute when they are read
+//! again, and the names in the file.
 
 use super::{bytes, module};
 use crate::Model;
@@ -12,7 +12,7 @@ use strait_core::Module;
 use strait_execute::{Tensor, reference};
 use strait_import::{Decoded, ReadOptions};
 
-/// The outputs of the module, after what was written and read again has had the same.
+/// The outputs of the module. Checks that the module gives the same outputs after it was written and read again.
 fn both(text: &str, inputs: &[Tensor]) -> Vec<Tensor> {
     let own = module(text);
     strait_core::verifier::verify(&own).unwrap();
@@ -35,7 +35,7 @@ fn floats(values: &[f32]) -> Tensor {
     Tensor::from_values(&[values.len()], values).unwrap()
 }
 
-/// A loop that doubles while the largest element is below a limit, in at most so many runs.
+/// A loop that doubles a value as long as its largest element is below a limit, in at most `most` runs.
 fn doubling(most: &str, trips: i64) -> String {
     format!(
         "strait 1 float main=@main
@@ -59,17 +59,18 @@ data @two: i64[] = inline [2]
 fn loops_run_as_often_when_they_come_back() {
     let x = || [floats(&[1.0, 2.0, 6.0])];
     let runs = |most, trips| both(&doubling(most, trips), &x())[1].shape()[0];
-    // 12 is past the sum of 9.
+    // After one run, the largest element is 12, which is above the limit of 9.
     assert_eq!(runs("_", -1), 1);
     assert_eq!(runs("@two", -1), 1);
-    // A number of runs asks no condition.
+    // A loop with a fixed number of runs has no condition.
     let text = doubling("_", 4).replace("f32[n]", "f32[4]");
     let four = both(&text, &x());
     assert_eq!(four[1].values::<f32>().unwrap(), [12.0, 24.0, 48.0, 96.0]);
     assert_eq!(four[0].values::<f32>().unwrap(), [16.0, 32.0, 96.0]);
 }
 
-/// A choice inside of a loop, which reads what the main graph makes through both; values of all three graphs have one name.
+/// An `if` inside of a loop. It reads a value of the main graph through both nodes, and all three graphs have a value
+/// with the same name.
 const NESTED: &str = "strait 1 float main=@main
 graph @then(%v: f32[3], %h: f32[3]) stage=float {
   %r: f32[3] = add(%v, %h)
@@ -100,7 +101,7 @@ fn a_choice_inside_of_a_loop_comes_back() {
     assert_eq!(made[0].values::<f32>().unwrap(), [2.5, 9.0, -1.0]);
 }
 
-/// All names that a graph and those inside of it define, and all that are read where nothing defines them.
+/// Collects all names that a graph and its nested graphs define, and all names that are read but not defined.
 fn names(graph: &GraphProto, around: &BTreeSet<String>, defined: &mut Vec<String>, unknown: &mut Vec<String>) {
     let mut own: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
     own.extend(graph.initializer.iter().map(|tensor| tensor.name.clone()));
@@ -179,7 +180,7 @@ graph @main(%x: f32[2], %c: bool[]) {
         .collect();
     assert_eq!(constants, ["q_scale", "q_zero_point"]);
     assert!(graph.initializer.is_empty());
-    // An output has to be made where it is.
+    // An output of a graph must be the result of a node of this graph.
     assert_eq!(nodes(bodies[1]), ["x_1 = Identity(x)"]);
 }
 

@@ -1,4 +1,4 @@
-//! Tensors in a file beside the model's.
+//! Tests tensors in a second file beside the model's file.
 
 use super::module;
 use crate::Model;
@@ -8,7 +8,7 @@ use strait_import::{Decoded, ReadOptions};
 
 #[test]
 fn large_tensors_are_in_a_second_file_where_one_is_too_small() {
-    // In the main graph, and in one that a node has inside.
+    // Large tensors are in the main graph and in a graph inside of a node.
     let text = "strait 1 float main=@main
 graph @then(%v: f32[40,30]) stage=float {
   %r: f32[40,30] = add(%v, @a)
@@ -40,7 +40,7 @@ data @b: f32[40,30] = random 2
     assert_eq!(written(most), (whole, None));
     let (model, data) = written(most - 1);
     let data = data.unwrap();
-    // Three tensors of 4800 bytes, each at the beginning of a page.
+    // There are three tensors of 4800 bytes, and each begins on a page.
     assert_eq!(data.len(), 2 * 8192 + 4800);
     assert!(model.len() < 2000);
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Modules in text form, written: what comes back when they are read, and what the messages say.
+//! Writes modules that are given in text form. Tests what results when the files are read, and the error messages.
 
 mod control;
 mod external;
@@ -33,7 +33,7 @@ fn nodes(model: &ModelProto) -> Vec<String> {
     model.graph.iter().flat_map(|g| g.node.iter().map(text)).collect()
 }
 
-/// One op after the other, each with an operand that fits, and a result of its own.
+/// Ops, each with the type of an operand that fits and the type of the result.
 const OPS: &[(&str, &str, &str)] = &[
     (
         "f32[1,4,6,6]",
@@ -471,7 +471,7 @@ fn numbers_of_the_same_bits_cannot_be_written() {
 fn outputs_of_the_main_graph_keep_their_names() {
     let text = "strait 1 float\ngraph @main(%x: f32[2]) {\n  %y: f32[2] = relu(%x)\n  return %x, %y, %y, @c\n}\ndata @c: f32[1] = splat 1.0\n";
     let model = decoded(text);
-    // No name is there twice.
+    // Each name occurs only once.
     assert_eq!(nodes(&model), ["y = Relu(x)", "y_1 = Identity(y)"]);
     let outputs: Vec<String> = model.graph.unwrap().output.into_iter().map(|o| o.name).collect();
     assert_eq!(outputs, ["x", "y", "y_1", "c"]);
@@ -491,7 +491,7 @@ fn a_grid_behind_another_one_stands_apart() {
     };
     let quantize = "r = QuantizeLinear(d_apart, r_scale, r_zero_point)";
     assert_eq!(pairs("[2,3]")[2..4], ["d_apart = Concat(d)", quantize]);
-    // A scalar has no axis to be joined along.
+    // A Concat cannot join scalars, because they have no axes.
     assert_eq!(pairs("[]")[2], "r = QuantizeLinear(d, r_scale, r_zero_point)");
 }
 

@@ -1,4 +1,4 @@
-//! Recurrent layers, written: the same states when they are read again, and what the file has of them.
+//! Writes recurrent layers. Tests that they give the same states when they are read again, and what is in the file.
 
 use super::{bytes, module};
 use crate::Model;
@@ -81,7 +81,7 @@ fn states_are_the_same_with_bounds_and_parameters() {
                 .flat_map(|tensor| tensor.values::<f32>().unwrap().to_vec())
                 .collect::<Vec<f32>>()
         });
-        // A product with an identity adds zeros.
+        // The matrix product with the identity matrix only adds zeros, so the results are equal.
         assert_eq!(own, again, "{text}");
         assert!(own.iter().any(|&state| state != 0.0), "{text}");
     }
@@ -95,7 +95,7 @@ fn the_file_does_not_hold_the_identity_of_the_input() {
         &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
         "alpha=[0.0,0.0,0.0], beta=[0.0,0.0,0.0], clip=inf, coupled=0",
     );
-    // 500 states have 2,000 gates: the identity would be 16 MB.
+    // 500 states have 2,000 gates, so the identity matrix would have 16 MB.
     let text = text
         .replace("[3,2,8]", "[3,2,2000]")
         .replace("1,8,2]", "1,2000,500]")

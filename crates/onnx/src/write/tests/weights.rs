@@ -1,4 +1,4 @@
-//! Constant matrices that are written as [inputs, outputs].
+//! Tests constant matrices that are written as [inputs, outputs].
 
 use super::{decoded, nodes};
 use crate::proto::{ModelProto, TensorProto};
@@ -40,7 +40,8 @@ fn weights_that_alone_have_codes_lie_with_their_inputs_first() {
         let model = decoded(&product(activations, result));
         assert_eq!(nodes(&model)[1], product_node);
         let codes = constant(&model, "c");
-        // By hand: columns of the matrix become rows, and those of its scales, [[1, 2], [3, 4]], too.
+        // Computed by hand: the columns of the matrix become rows, and so do the columns of its scales, [[1, 2], [3,
+        // 4]].
         assert_eq!(
             (codes.dims.as_slice(), codes.raw_data.as_deref()),
             (&[4i64, 2][..], Some(&[1u8, 5, 2, 6, 3, 7, 4, 8][..]))

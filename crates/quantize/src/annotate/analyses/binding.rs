@@ -11,16 +11,16 @@ use strait_target::spec::{Alignment, Recipe};
 pub(crate) enum Binding {
     /// Operands and results do not share a grid.
     Free,
-    /// Codes are moved or compared, so the results have the grid of the first operand.
+    /// The node only moves or compares codes, so the results have the grid of the first operand.
     Passive,
-    /// Like `Passive`, but the node adds numbers of its own to the elements of the operand, such as padding. The
-    /// operand has the grid of the result, and this grid covers the elements and the added numbers.
+    /// Like `Passive`, but the node inserts numbers that are not in the operand, such as padding. The operand has the
+    /// grid of the result, and this grid covers the operand's elements and the inserted numbers.
     Padded,
     /// Operands and results share a grid because the alignment for this kind of node says so.
     Aligned {
         /// Whose grid the operands and results share.
         to: Alignment,
-        /// True if the node's recipe needs a single grid for all operands and results.
+        /// True if the node's recipe itself needs the same grid for all operands and results.
         moves: bool,
     },
 }
@@ -32,8 +32,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
     if kind == Recipe::Compare {
-        // Codes of two operands can be compared only if both have the same grid, which must cover the numbers of both.
-        // This holds whatever the alignment says.
+        // Codes of two operands can be compared only if both operands have the same grid. This grid must cover the
+        // numbers of both operands. This holds whatever the alignment says.
         return Binding::Aligned {
             to: Alignment::Large,
             moves: true,
@@ -64,15 +64,15 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     }
 }
 
-/// The values that a node binds to each other, so that the grid of one spreads to the others. Empty if the node binds
-/// no values.
+/// The values that a node binds to each other: they have to share a grid, or their grids depend on each other. Empty if
+/// the node binds no values.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
     let Some((node, kind)) = how.roles().computed(graph, id) else {
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // This pair of products gets weights with which the sums of both are on the same grid. So the grids of these
-        // weights depend on the operands of both products.
+        // The weights of two products whose shifted sums are added are chosen so that both sums have the same grid. So
+        // the grids of these weights depend on the operands of both products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
@@ -84,8 +84,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // Which operand of the addition stays a sum depends on both operands. The weights of the product that makes this
-    // sum depend on both operands too.
+    // Which operand of the addition stays in the accumulator (without requantization) depends on both operands. The
+    // weights of the product that makes this sum depend on both operands too.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

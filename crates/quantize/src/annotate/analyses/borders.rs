@@ -2,7 +2,7 @@
 
 use strait_core::{Graph, Port, ValueId};
 
-/// The inputs and outputs of a graph, with their values.
+/// Lists the inputs and outputs of a graph, each with its value.
 pub(crate) fn borders(graph: &Graph) -> impl Iterator<Item = (Port, ValueId)> {
     let inputs = graph.inputs().iter().enumerate();
     let outputs = graph.outputs().iter().enumerate();

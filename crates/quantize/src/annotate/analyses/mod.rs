@@ -1,4 +1,4 @@
-//! Analyses of a graph: what follows for its nodes and values from the graph itself, the settings and the constraints.
+//! Analyses of a graph. Each computes facts about nodes and values from the graph, the settings and the constraints.
 
 mod binding;
 mod borders;

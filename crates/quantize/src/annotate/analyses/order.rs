@@ -6,7 +6,7 @@ use strait_core::{Graph, NodeId};
 /// The topological order of a graph without cycles.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
-    /// Every node, after the producers of its operands.
+    /// All nodes. Each comes after the producers of its operands.
     pub(crate) nodes: Vec<NodeId>,
     /// For each node, its position among `nodes`.
     positions: Vec<u32>,

@@ -1,28 +1,28 @@
 //! Reach: for each value, the interval of numbers that matter to its readers.
 //!
 //! Elements below the lower end of this interval can be replaced by that end, and elements above the upper end by the
-//! upper end. This changes the outputs of the graph by no more than the readers' own rounding does. So a grid does not
-//! need to reach beyond the interval, even if a mask or a padding puts an extreme number into the value: −100, −10000,
-//! the smallest f32 or −∞.
+//! upper end. This changes the outputs of the graph by no more than the rounding of the readers' results does. So a
+//! grid does not need to reach beyond the interval, even if a mask or a padding puts an extreme number into the value:
+//! −100, −10000, the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
 //! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, half a step of 8 bits. All rows
-//! share a grid, so the row with the smallest M decides. The result of a maximum (`max_pool`, `reduce_max`, `maximum`)
-//! is never below the smallest result in the samples, so smaller operands do not matter. For a minimum, the same holds
-//! with the sides exchanged.
+//! share a grid, so the row with the smallest M decides. For a maximum (`max_pool`, `reduce_max`, `maximum`), let m be
+//! the smallest result in the samples. Elements of the operands below m do not matter, because they never become a
+//! result. For a minimum, elements above its largest result do not matter.
 //!
-//! **How intervals are passed from a result to the operands.** If the reader of y needs nothing below f, the operands
-//! of y have a lower bound too. For y = a + b, only numbers of at least f − max b matter in a. For y = a − b, only
-//! numbers of at most max a − f matter in b. For y = c·x with constants of one sign, only numbers of at least the
-//! smallest f/c matter in x. If an op moves or chooses elements (`select`), its operands get the interval of its
-//! result. A value with several readers has the hull of the intervals that its readers need. All other readers, and the
-//! outputs of the model, need every number.
+//! **How intervals are passed from a result to the operands.** If the readers of a value y need no numbers below f,
+//! there is also a lower bound for the operands from which y is computed. For y = a + b, only numbers of at least f −
+//! max b matter in a. For y = a − b, only numbers of at most max a − f matter in b. For y = c·x with constants of one
+//! sign, only numbers of at least the smallest f/c matter in x. If an op moves or chooses elements (`select`), its
+//! operands get the interval of its result. A value with several readers has the hull of the intervals that its readers
+//! need. All other readers, and the outputs of the model, need every number.
 //!
 //! **What a value can be** is the range that was seen in the samples. If a value is computed elementwise from inputs of
 //! the graph, such as a mask (1 − m)·−10000, its interval also includes every number that the expression can give:
-//! samples without a masked element do not show what the mask can be. A choice between two values can be either of
-//! them, whichever the samples chose. If only numbers in [0, 1] were seen in an input or in the result of a cast, it
-//! can be any number in [0, 1].
+//! samples without a masked element do not show what the mask can be. The result of a choice between two values
+//! (`select`) can be any number of both values, even if only one of them was chosen in the samples. If only numbers in
+//! [0, 1] were seen in an input or in the result of a cast, it can be any number in [0, 1].
 //!
 //! Only grids depend on these intervals. Certificates do not: they hold for every code.
 
@@ -34,26 +34,27 @@ use strait_core::op::{BinaryFunction, Function, Reduction};
 use strait_core::shape::axis_of;
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
-/// Lower and upper end. An end is infinite if there is no bound.
+/// The lower and the upper end of an interval. An end is infinite if the interval has no bound on this side.
 type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// A row counts as masked if a mask can push scores this far down and the row's largest score is this far below the
-/// largest of all rows. The result of a masked row is taken to be read by nobody. A grid of 8 bits that covered masked
-/// rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask, scores
-/// of different rows may lie as far apart, and then every row counts.
+/// largest of all rows. It is assumed that no reader uses the result of a masked row. A grid of 8 bits that covered
+/// masked rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask,
+/// scores of different rows may also be this far apart. Every row counts then.
 const MASKED_ROW: f64 = 128.0;
 
 /// The largest number of values that are visited, going back from a softmax, to find its mask. Normally only a few
 /// values lie between the two.
 const FARTHEST_MASK: usize = 64;
 
-/// A histogram has at least 2,048 bins for the range that was seen. If the needed interval is less than this fraction
-/// of that range, it has too few bins for an observer, and the interval itself is used.
+/// If the observed range is more than this many times as wide as the needed interval, too few of the histogram's bins
+/// (there are at least 2,048) lie in the interval for an observer. The interval itself is then used as range.
 const COARSE: f64 = 8.0;
 
-/// The intervals of the values of one graph. They depend only on the float graph and its statistics.
+/// For each value of a graph, the intervals of numbers that it can be and that matter to its readers. They depend only
+/// on the float graph and its statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// For each value, the interval of the numbers that matter to its readers. `None` if nobody reads the value.
@@ -63,8 +64,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// Finds the intervals. One pass in `order` finds what values can be. A second pass in the opposite direction finds
-    /// which of these numbers matter.
+    /// Finds the intervals of all values. One pass in `order` finds which numbers each value can be. A second pass in
+    /// the opposite direction finds which of these numbers matter.
     pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
         let mut known = ValueIntervals {
@@ -126,14 +127,16 @@ impl Reach {
             return Ok(needed.map(|end| end as f32));
         }
         let chosen = observer.range(of, kind)?.map(f64::from);
-        // An observer that clips may choose an end that lies outside the needed interval.
+        // An observer that clips may choose an end that lies outside the needed interval. Such an end is moved to the
+        // interval.
         let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
         let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
         let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
         Ok([low, high].map(|end| end as f32))
     }
 
-    /// The interval that a grid must cover, and the interval that was seen. `None` if both are the same.
+    /// The interval that the grid of a value must cover, and the interval that was observed. `None` if both are the
+    /// same.
     fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
         let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
         let seen = extremes(statistics)?;
@@ -148,9 +151,9 @@ impl Reach {
         } else {
             seen[1]
         };
-        // If all elements lie below the interval, or all above, they are replaced by its nearer end. The range is cut
-        // only if this saves at least one bit: for a smaller gain, it is better to keep the ends than to saturate
-        // numbers.
+        // If all elements lie below the interval, or all above, they are replaced by the nearer end of the interval.
+        // The range is cut only if this saves at least one bit: for a smaller gain, it is better to keep the ends than
+        // to saturate numbers.
         let cut = [low, high].map(|end| end.max(floor).min(ceiling));
         let span = |[low, high]: Interval| high.max(0.0) - low.min(0.0);
         let needed = if span([low, high]) >= 2.0 * span(cut) {
@@ -162,7 +165,7 @@ impl Reach {
     }
 }
 
-/// The smallest and the largest element. Infinite elements count too.
+/// The smallest and the largest observed element. Infinite elements count too.
 fn extremes(statistics: &Statistics) -> Option<Interval> {
     let [below, above] = statistics.infinite.map(|count| count > 0);
     let [low, high] = ALL;
@@ -187,12 +190,13 @@ fn hull(a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
     }
 }
 
-/// The hull of two intervals, if both are known.
+/// The smallest interval that contains two intervals. `None` if one of them is not known.
 fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
     hull(Some(a?), Some(b?))
 }
 
-/// The hull of the results of an operation at the ends of two intervals. If a result is NaN, the hull is unbounded.
+/// The smallest interval that contains f(x, y) for each end x of `a` and each end y of `b`. Unbounded if one of these
+/// results is NaN.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();
@@ -205,7 +209,7 @@ fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
         })
 }
 
-/// The intervals of values while they are found, in the order of the graph.
+/// Computes the interval that each value can be in, node by node in the order of the graph.
 struct ValueIntervals<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -273,8 +277,8 @@ impl ValueIntervals<'_> {
         for &y in &node.outputs {
             let seen = self.observed(y);
             match &node.op {
-                // Values of integers are not observed. So the interval is first known where integers are cast to
-                // floats.
+                // Integers are not observed, so no interval is known for the operand of a cast from integers to floats.
+                // The first interval is that of the cast's result.
                 Op::Cast(_) => {
                     let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
@@ -300,7 +304,8 @@ impl ValueIntervals<'_> {
         self.of(constant?)
     }
 
-    /// The interval of operand `index` that matters to a node, if the interval `result` of the node's result matters.
+    /// The interval of operand `index` that matters to a node. `result` is the interval of the node's result that
+    /// matters.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let seen = |known: &Self| node.result().and_then(|y| known.observed(y)).unwrap_or(ALL);
         // If nobody reads the result, no numbers of the operands matter either.
@@ -340,8 +345,8 @@ impl ValueIntervals<'_> {
         Some(if found[0] <= found[1] { found } else { ALL })
     }
 
-    /// The lower bound for the scores of a softmax over `axis`: in every row that is not masked as a whole, scores
-    /// below it become practically zero.
+    /// The lower bound for the scores of a softmax over `axis`: in every row that is not masked as a whole, the softmax
+    /// maps scores below this bound to practically zero.
     fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
@@ -393,8 +398,8 @@ impl ValueIntervals<'_> {
     }
 }
 
-/// Extends an interval inside [0, 1] to all of [0, 1]. Such a value is a mask or a share, and the samples need not show
-/// each number that it can be.
+/// Extends an interval inside [0, 1] to all of [0, 1]. A value in [0, 1] is a mask or a fraction, and the samples need
+/// not show each number that it can be.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]
@@ -403,7 +408,7 @@ fn unit(seen: Interval) -> Interval {
     }
 }
 
-/// Replaces an end that is NaN by an infinite end, so there is no bound.
+/// Replaces an end that is NaN by an infinite end, so that the interval has no bound on this side.
 fn number([low, high]: Interval) -> Interval {
     [
         if low.is_nan() { ALL[0] } else { low },

@@ -8,21 +8,22 @@ use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe};
 /// The role of an operand in its node's recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The operand is an activation. It has a grid of its own, or the grid on which its producer leaves it.
+    /// The operand is an activation. It has a grid of its own, or the grid on which its producer stores it.
     Activation,
     /// A constant with one grid for each output channel, or one grid for the whole tensor.
     Weight,
-    /// A constant factor for each element of a row. It has 16 bits, whichever pair of types the node computes on.
+    /// The constant factors of a normalization, one for each element of a row. They have 16 bits, whatever types the
+    /// node's other operands have.
     Gain,
-    /// A constant on the grid of the accumulator. This is the grid of the products of operand and weights, or of
-    /// operand and gains.
+    /// A constant that is added in the accumulator. Its scale is therefore the product of two scales: those of operand
+    /// and weights, or of operand and gains.
     Bias,
-    /// A result that is not narrowed: it stays a sum on the grid of its products.
+    /// A result that is not requantized to fewer bits: it stays a sum with the accumulator's scale.
     Accumulator,
-    /// A sum that the node reads without its lowest bits.
+    /// A sum that the node reads after it was shifted right, without its lowest bits.
     Shifted,
-    /// Not quantized: indices, the float operands of a weight-only node, and the sum of a product to which another
-    /// operand is added.
+    /// The operand is not quantized: indices, the float operands of a weight-only node, and the accumulator to which an
+    /// addition adds its other operand.
     Other,
 }
 
@@ -40,8 +41,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// The row and the recipe of a node on the accelerator. For a weight-only node this may be the row for the same op on
-/// codes, if there is such a row. Both rows have the same parameters.
+/// The row and the recipe of a node on the accelerator. For a weight-only node, this may be the row for the same op on
+/// codes, if the table has one. Both rows have the same parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
@@ -57,12 +58,12 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
 #[derive(Clone, Copy)]
 pub(crate) struct Roles<'a> {
     pub(crate) how: &'a Annotation<'a>,
-    /// True while it is decided where nodes run. This decision does not depend on given grids.
+    /// True while placing decides which nodes run on the accelerator. This decision does not depend on given grids.
     pub(crate) is_placing: bool,
 }
 
 impl Annotation<'_> {
-    /// Access to the rows, recipes and roles of nodes that compute on codes.
+    /// Makes the [`Roles`], which find the rows, recipes and roles of nodes that compute on codes.
     pub(crate) fn roles(&self) -> Roles<'_> {
         Roles {
             how: self,
@@ -73,7 +74,7 @@ impl Annotation<'_> {
 
 impl<'a> Roles<'a> {
     /// The node with this id and its recipe, if it is computed on codes.
-    pub(crate) fn computed<'g>(self, graph: &'g Graph, id: NodeId) -> Option<(&'g Node, Recipe)> {
+    pub(crate) fn computed(self, graph: &Graph, id: NodeId) -> Option<(&Node, Recipe)> {
         let node = graph.node(id)?;
         Some((node, self.recipe(id, node)?.1))
     }
@@ -117,9 +118,10 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// For an addition inside an accumulator: the operand that stays the sum of a product, to which the codes of the
-    /// other operand are added. It is the first operand that a convolution or Gemm on the accelerator makes only for
-    /// this addition, in 32 bits, and that no output needs as codes. `None` if both operands are codes.
+    /// For an addition that runs in the accumulator of a product: the operand that is this accumulator. The codes of
+    /// the other operand are added to it. The accumulator is the first operand that a convolution or Gemm on the
+    /// accelerator makes only for this addition, in 32 bits, and that no output needs as codes. `None` if both operands
+    /// are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -136,12 +138,13 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// True if a node on the accelerator may add to the sum of a product.
+    /// True if a node on the accelerator is an addition that may run in the accumulator of a product.
     pub(crate) fn may_add(self, id: NodeId, node: &Node) -> bool {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the sum of a product, and the only node that reads the value may add to this sum.
+    /// True if a value is the accumulator of a product, and the only node that reads the value is an addition that may
+    /// run in this accumulator.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;
@@ -180,7 +183,8 @@ impl<'a> Roles<'a> {
     }
 
     /// For a node on the accelerator that adds shifted sums: the two products that make these sums. Both products run
-    /// on the accelerator, no other node reads them, and their results and channels have the same shape.
+    /// on the accelerator, no other node reads their results, and both have results of the same shape and the same
+    /// number of channels.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
         let node = graph.node(id)?;
         let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
@@ -197,15 +201,15 @@ impl<'a> Roles<'a> {
         (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
     }
 
-    /// The other product of a shifted pair: an addition adds its shifted sum to the shifted sum of product `id`.
+    /// If an addition adds the shifted sum of product `id` to the shifted sum of another product: this other product.
     pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let value = graph.node(id)?.outputs.first().copied()?;
         let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;
         pair.into_iter().find(|&other| other != id)
     }
 
-    /// The producer of an activation function's only operand, if this producer can include the clamp at no cost. It is
-    /// a node on the accelerator that narrows an accumulator, and no other node reads its result.
+    /// The producer of an activation function's only operand, if this producer can include the clamp at no cost. The
+    /// producer then is a node on the accelerator that requantizes an accumulator, and no other node reads its result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.input(0)?;
         let (id, producer) = graph.producer(x)?;
@@ -214,18 +218,18 @@ impl<'a> Roles<'a> {
     }
 }
 
-/// True if the recipe narrows an accumulator, so that it can include a clamp.
+/// True if the row's recipe requantizes an accumulator to fewer bits. Such a recipe can include a clamp.
 pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(Recipe::narrows)
 }
 
-/// True if results of the row stay sums whenever their readers do not all want codes of the same grid.
+/// True if a result of the row stays a sum unless all its readers want codes of the same grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if results of a row can stay sums that each reader narrows for itself. This is not possible if the target only
-/// shifts, because a shift leads only to the one grid for which the weights were made.
+/// True if results of a row can stay sums that each reader requantizes for itself. This is not possible if the target
+/// only shifts: with given weights, a shift of the sum leads to a single grid.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }

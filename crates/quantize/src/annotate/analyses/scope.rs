@@ -1,10 +1,10 @@
 //! The part of a graph that one turn annotates. It consists of whole regions.
 //!
 //! A region is a set of values over which a grid can spread: nodes on the accelerator bind these values to each other,
-//! because they move codes from one to the other or because their operands are aligned. Within a region it is decided
-//! which operands share a grid, which types they have, and which range the grid covers. Only the grids of weights
-//! depend on more than one region. A node that moves to the host no longer binds its values, so its region may fall
-//! apart. Regions grow together only if settings change.
+//! because they move codes from one to the other or because their operands are aligned. Which operands share a grid,
+//! which types they have, and which range the grid covers is decided within a region, without looking at other regions.
+//! Only the grids of weights depend on more than one region. A node that moves to the host no longer binds its values,
+//! so its region may fall apart. Regions grow together only if settings change.
 
 use super::binding::binds;
 use super::order::Order;
@@ -14,10 +14,11 @@ use strait_core::{Def, Graph, NodeId, ValueId};
 /// The regions of a graph's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions {
-    /// For each value, another value of the same region. Following these leads to the first value of the region, which
-    /// points to itself.
+    /// For each value, another value of the same region. Following these links leads to the first value of the region,
+    /// which links to itself.
     above: Vec<u32>,
-    /// For each value, the next value of the same region. The values of a region form a ring.
+    /// For each value, the next value of the same region. Following these links from a value leads through the whole
+    /// region and back to the value.
     next: Vec<u32>,
 }
 
@@ -72,8 +73,8 @@ impl Regions {
         values.collect()
     }
 
-    /// Takes the regions of a scope apart and joins their values again. The scope must contain all values of its
-    /// regions, and the nodes that touch these values.
+    /// Finds the regions of a scope again: starts with a region for each value, and joins values that a node binds to
+    /// each other. The scope must contain all values of its regions, and the nodes that touch these values.
     pub(crate) fn renew(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for value in &scope.values {
             let at = value.index();
@@ -96,7 +97,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The scope of a whole graph.
+    /// The scope that contains all values and nodes of a graph.
     pub(crate) fn all(graph: &Graph, order: &[NodeId]) -> Scope {
         let made = order.iter().rev().filter_map(|&id| graph.node(id));
         let made = made.flat_map(|node| node.outputs.iter().copied());

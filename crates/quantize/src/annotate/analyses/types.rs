@@ -1,4 +1,5 @@
-//! Types of codes: the pair of types on which each node computes, and the type in which each value leaves its producer.
+//! Types of codes: the pair of types on which each node computes, and the type in which the producer of each value
+//! stores it.
 //!
 //! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes the
 //! type on which all nodes that read the moved codes agree. If they do not agree, the node has no preference. If all
@@ -18,10 +19,11 @@ use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeType {
     pub(crate) ty: Integer,
-    /// True if settings require a zero point of 0. It may be false where the target's table requires this anyway.
+    /// True if settings require a zero point of 0. The field may be false although the target's table requires a zero
+    /// point of 0.
     symmetric: bool,
-    /// True if settings require scales that are powers of two. It may be false where the target's table requires this
-    /// anyway.
+    /// True if settings require scales that are powers of two. The field may be false although the target's table
+    /// requires such scales.
     power_of_two: bool,
 }
 
@@ -36,7 +38,7 @@ impl CodeType {
         plain.on(grid)
     }
 
-    /// The same codes on a grid with the given settings. What the settings leave open stays as it is.
+    /// The same codes on a grid with the given settings. A property that the settings do not state stays as it is.
     fn on(self, grid: GridSettings) -> CodeType {
         CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
@@ -45,7 +47,8 @@ impl CodeType {
         }
     }
 
-    /// The codes as a node reads them. Their zero point is 0 if the node's row supports no other zero point.
+    /// The type of the codes when a node reads them. The zero point is 0 if the node's row supports no other zero
+    /// point.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -54,7 +57,8 @@ impl CodeType {
         }
     }
 
-    /// The codes on a grid that an op's definition fixes. Settings that do not fit this grid are dropped.
+    /// The type of the codes on a grid that the definition of an op fixes. Settings that this grid does not meet are
+    /// dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {
@@ -65,7 +69,7 @@ impl CodeType {
     }
 }
 
-/// The codes that the readers of a value prefer.
+/// The type of codes that the readers of a value prefer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Readers {
     /// No reader has a preference.
@@ -87,22 +91,22 @@ impl Readers {
 /// The types of the nodes on the accelerator, and the types of these nodes' results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
-    /// For each node: the codes of its activation operands, and the codes of its weights.
+    /// For each node: the type of its activation operands, and the type of its weights.
     of: Vec<Option<[CodeType; 2]>>,
-    /// For each value, its codes, if a node on the accelerator makes it or if it is an input whose codes a rule
-    /// chooses.
+    /// For each value, the type of the codes that its producer stores. Only for results of nodes on the accelerator,
+    /// and for inputs whose type a rule chooses.
     leaves: Vec<Option<CodeType>>,
-    /// For each value, the codes that its readers prefer.
+    /// For each value, the type of codes that its readers prefer.
     readers: Vec<Readers>,
 }
 
 impl Types {
-    /// The codes of activations and weights that a node on the accelerator reads.
+    /// The types of activations and weights that a node on the accelerator reads.
     pub(crate) fn of(&self, id: NodeId) -> Option<[CodeType; 2]> {
         *self.of.get(id.index())?
     }
 
-    /// The codes in which the producer on the accelerator leaves a value, or in which the host passes on an input.
+    /// The codes that the producer of a value on the accelerator stores, or to which the host converts an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
@@ -203,8 +207,8 @@ impl Types {
         }
     }
 
-    /// Sets the codes in which the host passes on an input, for each input whose codes a rule chooses and that some
-    /// node reads.
+    /// For each input whose codes a rule chooses and that some node reads: stores the codes to which the host converts
+    /// the input.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
@@ -220,13 +224,13 @@ impl Types {
         }
     }
 
-    /// The codes that the readers of a node's results prefer.
+    /// The type of codes that the readers of a node's results prefer.
     fn behind(&self, node: &Node) -> Readers {
         let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
         readers.fold(Readers::None, Readers::and)
     }
 
-    /// For a node that moves codes: the codes in which its operands leave their producers on the accelerator.
+    /// For a node that moves codes: the codes that the producers of its operands on the accelerator store.
     fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =
@@ -243,8 +247,8 @@ fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     shares_grid(kind) && !own
 }
 
-/// The codes of activations and weights on which a node computes. For a node that only moves codes, these are its
-/// preference. `None` if the node computes on real numbers.
+/// The types of activations and weights on which a node computes. For a node that only moves codes, these are the types
+/// that the node prefers. `None` if the node computes on real numbers.
 fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;
@@ -256,7 +260,7 @@ fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> O
     ])
 }
 
-/// The codes of one operand of a node that computes on `codes`.
+/// The type of one operand of a node that computes on the types `codes`.
 pub(crate) fn operand(
     how: &Annotation<'_>,
     (id, node): (NodeId, &Node),
@@ -271,8 +275,8 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// The codes of inputs and outputs for which nothing else determines codes. They are the codes of the first pair in the
-/// target's table that has codes.
+/// The type of codes for inputs and outputs of the graph for which nothing else determines a type. It is the activation
+/// type of the first pair in the target's table whose activations are codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
@@ -318,7 +322,8 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of a row's sums over activations of type `activation`. The sums are as wide as the target's accumulator.
+/// The scheme of a row's sums of products, for activations of type `activation`. The sums are as wide as the target's
+/// accumulator.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -342,7 +347,7 @@ pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
     Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
 }
 
-/// The scheme of the bias that is added to sums over activations of type `activation`.
+/// The scheme of the bias that is added to sums of products, for activations of type `activation`.
 pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
     sum(spec, bits, Granularity::Channel { axis: 0 })

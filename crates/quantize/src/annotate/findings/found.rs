@@ -3,14 +3,14 @@
 use super::{GivenAway, Requantized, RuleRange, UnlikePart};
 use crate::annotate::state::{Coarser, Overlapped, Raised};
 
-/// Grids that cost accuracy because of what annotation decided or was told to do.
+/// Grids that cost accuracy because of decisions of the annotation, or because of settings.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zero was seen,
     /// nothing is lost, and the grid is not listed.
     pub coarser: Vec<Coarser>,
-    /// Values whose other readers must use the grid of an aligned operand, because the target leaves no choice. In the
-    /// order of values.
+    /// Values that all readers have to read on the grid of an operand that one reader aligns, because the configuration
+    /// or the target forces it. In the order of values.
     pub overlapped: Vec<Overlapped>,
     /// Weights whose scale is larger than their range requires, in the order of nodes.
     pub raised: Vec<Raised>,
@@ -18,7 +18,7 @@ pub struct Findings {
     pub rule_ranges: Vec<RuleRange>,
     /// Values of the model whose own grid the target does not support, and which are on another grid now.
     pub requantized: Vec<Requantized>,
-    /// Grids that a single number takes up almost completely, in the order of nodes.
+    /// Grids almost all of whose codes are spent on a single number, in the order of nodes.
     pub given_away: Vec<GivenAway>,
     /// Parts of tensors that lose accuracy because they share a grid with other parts.
     pub unlike: Vec<UnlikePart>,

@@ -1,8 +1,9 @@
-//! Grids that are given away: a single number takes up nearly all of such a grid.
+//! Grids that are given away: almost all codes of such a grid are spent on a single number.
 //!
-//! Let M be the number on a grid with the largest magnitude. Suppose that each other number is either close to M or
-//! very small beside M. Then nobody uses the codes in between, and all the small numbers have to share the few codes
-//! that are left. Zeros have a code on every grid and lose nothing, so a grid for only zeros and M is fine.
+//! Let M be the number with the largest magnitude among the numbers on a grid. Suppose that each other number is either
+//! close to M or very small compared with M. Then the codes in between are never used, and all the small numbers have
+//! to share the few codes near zero. Zeros have a code on every grid and lose nothing, so a grid for only zeros and M
+//! is fine.
 
 use crate::annotate::analyses::{Role, computed, role};
 use crate::statistics::{Observation, Statistics};
@@ -10,11 +11,11 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams,
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// A grid is reported if a single number takes up more than this part of it. Then all other numbers share less than 6
-/// of 256 codes, or less than 3 on their side of zero.
+/// A grid is reported if the largest number and the next smaller one are more than this fraction of the grid apart.
+/// Then all other numbers share less than 6 of 256 codes, or less than 3 on their side of zero.
 const SHARE: f64 = 0.99;
 
-/// A value on a grid that a single number takes up almost completely.
+/// A value on a grid almost all of whose codes are spent on a single number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAway {
     /// The node that makes the value. For a constant or an input, the node that reads it.
@@ -32,12 +33,12 @@ pub struct GivenAway {
     pub loss: Loss,
 }
 
-/// How much accuracy is lost on a grid of which a single number takes up nearly all.
+/// How much accuracy is lost on a grid almost all of whose codes are spent on a single number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.
     pub channel: Option<usize>,
-    /// The number that takes up nearly all of the grid: the one with the largest magnitude.
+    /// The number on which almost all codes of the grid are spent: the one with the largest magnitude.
     pub extreme: f32,
     /// The part of the grid that lies between this number and all other numbers, in [0.99, 1].
     pub share: f64,
@@ -45,12 +46,12 @@ pub struct Loss {
     pub codes: f64,
 }
 
-/// Finds the grids of an annotated graph of which a single number takes up nearly all, in the order of the nodes.
-/// Activations are judged by their statistics, and constants by their elements.
+/// Finds the grids of an annotated graph almost all of whose codes are spent on a single number, in the order of the
+/// nodes. Activations are judged by their statistics, and constants by their elements.
 ///
 /// An element beyond the grid saturates and does not count. If a value's codes come from another value, only that other
-/// value is reported. A grid that reaches more than twice as far as its elements is not judged, because it was made for
-/// something else: for example, the grid of a dead channel is made for its bias.
+/// value is reported. A grid that is more than twice as wide as the range of its elements is not checked, because it
+/// was made for another reason: for example, the grid of a dead channel is made for its bias.
 pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];
@@ -65,11 +66,12 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
         let results = node.outputs.iter().enumerate();
         let results = results.map(|(index, &value)| (Port::Result(index), value));
         for (port, value) in values.chain(results) {
-            // If a value has several readers, it is reported for the first one. Weights have a grid of their own for
-            // each reader.
+            // If a value has several readers, it is reported only once, for the first reader. But weights are checked
+            // for each reader, because each reader has its own grid for them.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
-            // Biases and sums need no check, because grids of sums have enough codes. Gains have 16 bits.
+            // Biases and sums need no check, because they have 32 bits or more, and gains need none, because they have
+            // 16 bits.
             if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
                 continue;
             }
@@ -171,8 +173,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// The loss for a list of numbers. `None` if nothing is lost. This is so for most tensors, and is clear as soon as one
-/// number is found between the large and the small ones.
+/// The loss for a list of numbers. `None` if nothing is lost. For most tensors, this is known early: as soon as one
+/// number is found between the large and the small numbers.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()

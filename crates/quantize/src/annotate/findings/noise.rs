@@ -1,4 +1,5 @@
-//! Noise: an estimate of how far the grids move the outputs of a graph away from those of the float model.
+//! Noise: an estimate of how much the outputs of a graph differ from the outputs of the float model because of the
+//! grids.
 //!
 //! Rounding adds an error to each element. The mean square of this error is the noise of the grid. For numbers spread
 //! over many steps of size s, it is s²/12. Numbers below half a step become zero, and their noise is their own mean
@@ -34,9 +35,9 @@ pub(crate) struct Noise<'a> {
     order: Vec<NodeId>,
     /// For each value, the mean square of its elements, if known.
     power: Vec<Option<f64>>,
-    /// For each value, the noise that its node computes, before rounding to the value's own grid adds to it.
+    /// For each value, the noise in the result of its node, before rounding to the value's own grid adds further noise.
     incoming: Vec<f64>,
-    /// For each value, the noise of what its node leaves, including rounding to the value's own grid.
+    /// For each value, the noise after its node has stored the value, including rounding to the value's own grid.
     leaving: Vec<f64>,
     /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
@@ -81,7 +82,7 @@ impl<'a> Noise<'a> {
                 let Some(operand) = operand else { continue };
                 let port = Port::Operand(index);
                 // If the operand is rounded to codes for this reader, the rounding adds noise. Otherwise the reader
-                // takes the codes that the producer left.
+                // uses the codes that the producer stored.
                 let left = graph
                     .left_by(&graph.quant, operand)
                     .map(|config| graph.quant.root(config));
@@ -111,8 +112,8 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// The mean squared error that a value's grid causes. This is the grid on which the value leaves its node, or else
-    /// the grid on which it is read first.
+    /// The mean squared error that a value's grid causes. This is the grid on which the value's node stores it. If the
+    /// node stores no codes, it is the grid on which the first reader reads the value.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)
@@ -144,8 +145,8 @@ impl<'a> Noise<'a> {
     /// The loss in decibels from rounding a part of an output. Besides this rounding, only the part's own noise is
     /// counted.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
-        // A part that is moved onto the grid already had noise when it left its node. For a part that is made on the
-        // grid, this noise includes the rounding.
+        // If a part is requantized to the shared grid, its own noise and the noise of this rounding add up. If its node
+        // stores it directly on the shared grid, `leaving` already includes the rounding.
         decibels(
             (self.incoming[part.index()] + rounded).max(self.leaving[part.index()]),
             rounded,
@@ -210,7 +211,8 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Stores the sum of the squared weights of a product.
+    /// Computes the entry of `weights` for a product: the sum of the squared weights of an output, averaged over the
+    /// outputs.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;
@@ -300,7 +302,7 @@ pub(crate) fn of_constant(tensor: &TensorData) -> Option<Statistics> {
     Some(statistics)
 }
 
-/// The mean square of the observed numbers, with the precision of half a bin.
+/// The mean square of the observed numbers. Each number is known to within half a bin of the histogram.
 fn power(statistics: &Statistics) -> Option<f64> {
     mean(statistics, |x| x * x)
 }

@@ -1,4 +1,4 @@
-//! Finds what is lost where the target does not support a grid of the model.
+//! Finds how much accuracy is lost where the target does not support a grid of the model.
 
 use crate::annotate::model_grids::{ModelGrids, numbers};
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ pub struct Requantized {
     pub value: ValueId,
     /// The type of the codes and the grid that the value has in the model.
     pub from: (Elem, QuantParams),
-    /// The type of the codes and the grid that the value has now. If several readers have grids of their own, these are
-    /// those of the first reader.
+    /// The type of the codes and the grid that the value has now. If several readers have grids of their own, this is
+    /// the grid of the first reader.
     pub to: (Elem, QuantParams),
     /// How much accuracy is lost by changing to the other grid.
     pub loss: RequantizedLoss,
 }
 
-/// What is lost by changing to another grid.
+/// How much accuracy is lost by changing to another grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequantizedLoss {
     /// The largest step of the new grid, divided by the smallest step of the model's grid.
@@ -32,9 +32,9 @@ pub enum RequantizedLoss {
     Noise(f64),
 }
 
-/// Finds the values in `free` that have codes in the annotated graph, and what each loses. Values in `free` may have
-/// other grids than in the model, and `free` says which node did not support the model's grid, and why. The parameters
-/// of the graph are already baked.
+/// For each value in `free` that has codes in the annotated graph: how much accuracy it loses. `free` lists the values
+/// that may have other grids than in the model, each with the node that did not support the model's grid, and the
+/// reason. The parameters of the graph are already baked.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -92,7 +92,7 @@ fn ports(graph: &Graph, value: ValueId) -> impl Iterator<Item = (NodeId, Port)> 
     made.into_iter().chain(read)
 }
 
-/// Σ before² / Σ (before − after)².
+/// The ratio of signal to noise: Σ before² / Σ (before − after)².
 fn noise(before: &[f32], after: &[f32]) -> f64 {
     let square = |x: f64| x * x;
     let power: f64 = before.iter().map(|&x| square(x.into())).sum();

@@ -6,7 +6,8 @@ use crate::observers::{GridKind, MinMax, grid};
 use crate::statistics::Statistics;
 use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
 
-/// A rule's range is reported if it is at least this many times as wide as the observed range. Two bits are lost then.
+/// A rule's range is reported if it is at least this many times as wide as the observed range. Codes then lose two
+/// bits.
 const WIDE: f64 = 4.0;
 
 /// A range in a rule that does not fit what was observed.
@@ -21,11 +22,11 @@ pub struct RuleRange {
     pub range: [f32; 2],
     /// The smallest and the largest observed number, limited to the numbers that matter to readers.
     pub seen: [f32; 2],
-    /// What is lost because the range does not fit.
+    /// How accuracy is lost because the range does not fit.
     pub unfitting: Unfitting,
 }
 
-/// What is lost by a range that does not fit.
+/// How accuracy is lost by a range that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unfitting {
     /// Numbers saturate. The field is the share of the observed numbers that do, with the precision of a bin of the

@@ -1,5 +1,5 @@
-//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small beside the
-//! numbers of the other parts, this part gets only few of the codes.
+//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small compared with
+//! those of the other parts, this part gets only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
 
-/// A part is reported if the steps of the shared grid are at least this many times as large as those of a grid of its
-/// own. It loses three bits then.
+/// A part is reported if the steps of the shared grid are at least this many times as large as the steps of a grid for
+/// this part alone. The part then loses three bits.
 const TIMES: f64 = 8.0;
 
-/// A part that has this many codes on the shared grid is not reported, even if its own grid would be much finer. A grid
-/// of eight bits without three bits has this many codes.
+/// A part that has this many codes on the shared grid is not reported, even if its own grid would be much finer. This
+/// is 2^5: the number of codes of an 8-bit grid after the loss of three bits.
 const ENOUGH: f64 = 32.0;
 
 /// What a part of a tensor loses because it shares a grid with other parts.
@@ -71,7 +71,7 @@ pub struct UnlikePart {
     pub lost: Unlike,
     /// The mean squared error from rounding the part.
     pub(crate) noise: f64,
-    /// True if the part is an output of the model, perhaps after ops that only move its elements.
+    /// True if the part becomes an output of the model, directly or through ops that only move its elements.
     pub leaves: bool,
 }
 
@@ -191,7 +191,8 @@ impl Seen<'_> {
             value,
             kind: PartKind::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
             lost: worst,
-            // Numbers that become zero are lost completely. They may lie anywhere below half a step.
+            // If all numbers lie below half a step, they become zero, and the error of each number is the number
+            // itself. The numbers may lie anywhere between 0 and the largest one.
             noise: if 2.0 * largest < step {
                 largest * largest / 3.0
             } else {
@@ -201,7 +202,7 @@ impl Seen<'_> {
         })
     }
 
-    /// True if a value is an output of the model, perhaps after ops that only move its elements.
+    /// True if a value becomes an output of the model, directly or through ops that only move its elements.
     fn leaves(&self, value: ValueId) -> bool {
         let (mut open, mut seen) = (vec![value], BTreeSet::from([value]));
         while let Some(value) = open.pop() {
@@ -232,7 +233,7 @@ mod tests {
 
     #[test]
     fn three_bits_of_eight_are_a_loss_and_less_is_none() {
-        // 2.55 asks for steps of 0.01.
+        // A range that ends at 2.55 needs steps of 0.01.
         assert_eq!(found([-128, 127], [0.0, 2.55], 0.0799), None);
         let lost = found([-128, 127], [0.0, 2.55], 0.16).unwrap();
         assert!((lost.bits() - 4.0).abs() < 1e-6 && (lost.codes - 15.9375).abs() < 1e-6);

@@ -22,7 +22,8 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
             }
             let (types, term) = (how.types(id), node.op.term());
             let float = || types.stays_float(spec, term);
-            // If an op has no pair of types, there is no row for it either, whatever it reads.
+            // If no pair of types supports an op, the table has no row for the op either, whatever types its operands
+            // have.
             let reason = match types.pair(spec, term) {
                 Some(pair) => refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?,
                 None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,

@@ -11,9 +11,9 @@ impl Fixpoint {
     /// been placed under `after`, to which this fixpoint belongs. Both must be for the same target and for statistics
     /// of the same samples, and no node may have been refused in the earlier annotation. `module` must have all tensors
     /// of `annotated`, and the same main graph except for where nodes run. The next [`annotate`](super::annotate())
-    /// annotates three kinds of regions again: those where settings differ, those around nodes that moved between
-    /// accelerator and host, and those of values whose interval that matters has changed. If that call refuses no node
-    /// either, the result is the same as annotating the whole graph.
+    /// annotates three kinds of regions again: regions in which settings differ, regions around nodes that moved
+    /// between accelerator and host, and regions of values for which another interval matters than before (`reach.rs`).
+    /// If that call refuses no node either, the result is the same as annotating the whole graph.
     pub fn revise(
         &mut self,
         (module, graph): (&mut Module, GraphId),
@@ -55,7 +55,7 @@ fn of_node(graph: &Graph, id: NodeId) -> impl Iterator<Item = ValueId> {
     node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
 }
 
-/// The keys whose entries in two maps differ. A key that only one map has counts too.
+/// The keys whose entries in two maps differ. A key that is in only one of the maps is included.
 fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn(&V, &V) -> bool) -> Vec<K> {
     let gone = before.keys().filter(|key| !after.contains_key(key));
     let same = |key, value| before.get(key).is_some_and(|before| alike(before, value));
@@ -63,8 +63,8 @@ fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn
     gone.chain(other.map(|(key, _)| key)).copied().collect()
 }
 
-/// The values with differing settings, and all values of nodes with differing settings. Which rules the settings come
-/// from does not matter.
+/// The values whose settings differ, and all values of nodes whose settings differ. Two settings do not differ if they
+/// only come from different rules.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
     let (settings, constraints) = (
         [before.settings, after.settings],

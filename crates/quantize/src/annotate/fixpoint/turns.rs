@@ -1,4 +1,4 @@
-//! The state of annotation between turns, and what has to be annotated again after a refusal.
+//! The state of annotation between turns, and the functions that run a turn and handle refusals.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::findings::{Findings, heard, rule_ranges};
@@ -12,14 +12,14 @@ use strait_core::{
 };
 
 /// The state of the annotation of one graph under one [`Annotation`]: the configs, the ranges that observers have
-/// found, the grids that had to become coarser, and what later refusals have affected.
+/// found, the grids that had to become coarser, and the values and nodes that later refusals have affected.
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
     pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
-    /// The values that have to be annotated again: those of nodes that have moved to the host, and those whose grids
-    /// have to become coarser.
+    /// The values that have to be annotated again: the values of nodes that have moved to the host, and the values
+    /// whose grids have to become coarser.
     pub(crate) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,
@@ -27,8 +27,8 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// Analyses of the graph that stay valid from turn to turn. Which part of a value matters does not depend on where
-/// nodes run.
+/// Analyses of the graph that stay valid from turn to turn. The interval of a value that matters does not depend on
+/// where nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
@@ -52,8 +52,8 @@ impl GraphAnalyses {
 }
 
 impl Fixpoint {
-    /// The findings in the annotated main graph of a module. Grids that look bad by their codes alone are included only
-    /// if they affect an output.
+    /// The findings in the annotated main graph of a module. Findings about grids whose codes are badly used are
+    /// included only if they affect an output.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
@@ -92,8 +92,8 @@ impl Fixpoint {
         self.draft.touched.iter().copied()
     }
 
-    /// Moves further nodes to the host: those that no longer belong on the accelerator because the nodes `moved` have
-    /// left it.
+    /// Moves further nodes to the host: nodes that are now better off there, because the nodes `moved` have moved to
+    /// the host.
     pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
             Some((order, settled)) => settled.settle(graph, order, how, moved),
@@ -113,10 +113,10 @@ impl Fixpoint {
 }
 
 /// Annotates a placed graph and sets its stage to annotated. Nodes whose operands cannot be given a grid move to the
-/// host with the reason, and everything that depends on them is decided again. `fixpoint` must be empty, or come from
-/// the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later refuses
-/// a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It then
-/// annotates only the affected regions.
+/// host with the reason, and all decisions that depend on these nodes are made again. `fixpoint` must be empty, or come
+/// from the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later
+/// refuses a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It
+/// then annotates only the affected regions.
 ///
 /// Each turn moves at least one node to the host, and no node comes back. So there are at most as many turns as nodes,
 /// plus one in which no node is refused. All nodes that are refused in one turn move together.

@@ -12,8 +12,7 @@ pub(crate) fn numbers(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>
     })
 }
 
-/// Computes something for each code. `of` gets the code, and the scale and zero point of the part that the code belongs
-/// to.
+/// Calls `of` for each code, with the code and the scale and zero point that apply to it, and returns the results.
 fn each<T>(codes: &TensorData, grid: &QuantParams, of: impl Fn(i64, f32, i64) -> T) -> Result<Vec<T>, Failure> {
     let parts = parts(codes, grid)?;
     let values = codes.to_i64()?.into_iter().enumerate();
@@ -43,8 +42,9 @@ pub(super) fn range(grid: &QuantParams) -> Option<[f32; 2]> {
     grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// A grid in codes of type `elem` for a value, and the codes if the value is a constant. If `elem` is neither the
-/// model's type nor the same type with the other signedness, the result is the grid of the model's own codes.
+/// Converts a value's grid to codes of type `elem`, and also the codes themselves if the value is a constant. If `elem`
+/// is neither the model's type nor the same type with the other signedness, the result is the grid of the model's own
+/// codes.
 pub(super) fn given_in(
     module: &mut Module,
     graph: GraphId,

@@ -11,8 +11,8 @@ use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
 impl ModelGrids {
     /// Adds the model's grids to the constraints, for all ports of their values. For values in `free`, only the range
-    /// is added. Existing constraints stay. If the target has no type for the codes of a port, the port gets the
-    /// model's grid anyway. Its node will be refused later.
+    /// is added. Existing constraints stay. If the target does not support the type of the model's codes at a port, the
+    /// port gets the model's grid anyway, and its node is refused later.
     ///
     /// # Errors
     /// A defect of the compiler.
@@ -71,7 +71,7 @@ impl ModelGrids {
     }
 }
 
-/// A port that keeps the grid of its value, with the type of the codes there.
+/// A port that keeps the grid of its value, with the type of the port's codes.
 struct KeptPort {
     place: (NodeId, Port),
     value: ValueId,
@@ -109,7 +109,7 @@ impl<'a> Kept<'a> {
         node.outputs.iter().find_map(|&result| self.grid(result)?.codes)
     }
 
-    /// True if a node has constant weights.
+    /// True if a node is a product with constant weights.
     fn weighs(&self, node: &Node) -> bool {
         let is_constant = node.input(1).is_some_and(|w| self.graph.data_of(w).is_some());
         matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
@@ -139,7 +139,7 @@ impl<'a> Kept<'a> {
         weights.find(has).filter(|_| reads.is_none())
     }
 
-    /// The activation types on which nodes with weights compute.
+    /// All types of activations that nodes with weights read in the model.
     fn usual(&self) -> BTreeSet<IntType> {
         let weighing = self.graph.nodes().filter(|(_, node)| self.weighs(node));
         weighing.filter_map(|(id, node)| self.pair(id, node)[0]).collect()
@@ -213,7 +213,7 @@ impl<'a> Kept<'a> {
     ) -> NodeConstraints {
         let grid = self.weights(node);
         if let Some(weight) = blocks {
-            // Only weight-only nodes support a scale for each block.
+            // Weights with a scale for each block are only supported in weight-only nodes.
             return NodeConstraints {
                 activation: Some(Activation::Float32),
                 weight: Some(weight.into()),

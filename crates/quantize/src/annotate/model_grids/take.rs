@@ -15,7 +15,7 @@ pub struct ModelGrids {
     pub(super) grids: BTreeMap<ValueId, Arc<QuantParams>>,
     /// The codes of constants that the model stores as codes.
     pub(super) codes: BTreeMap<ValueId, DataId>,
-    /// For operands that a node reads on another grid than the value's own: this other grid.
+    /// For each operand that a node reads on a grid other than the grid of its value: the operand's grid.
     pub(super) read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 
@@ -107,8 +107,8 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         if let Some(source) = module.graphs.get_mut(graph.index()) {
-            // A value that some readers read unrounded keeps its name. If it gets codes, all readers read it on the
-            // grid of these codes.
+            // A value that some readers read before it is rounded to a grid keeps its name. If this value gets codes,
+            // all readers read it on the grid of these codes.
             if is_first {
                 source.rename(from, name);
             }
@@ -213,7 +213,7 @@ fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     found
 }
 
-/// The nodes that dequantize a constant. For each, the constant with the codes, and the node's result.
+/// The nodes that dequantize a constant. For each node, the constant with the codes, and the node's result.
 fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

@@ -1,13 +1,13 @@
 //! **Borders.**
 //! - What: gives each input and each output of the graph a config.
-//! - Why: the host quantizes what it passes in, and dequantizes what it takes out. Text, files and rules treat these
-//!   places like any other place.
+//! - Why: the host quantizes what it passes in, and dequantizes what it takes out. Rules, files and the text form of a
+//!   graph can then refer to inputs and outputs in the same way as to operands and results of nodes.
 //! - Preconditions: the groups are complete.
 //! - Effect: an input that is only read as codes of a single grid takes over that grid, so that it is quantized once.
 //!   An input for which a rule sets a type or scheme already has a config from [`super::configs`], and keeps it. Any
 //!   other input is float: the host passes it in as real numbers, which are quantized for each grid on which they are
-//!   read. An output has the grid of the codes that its producer leaves, and the host dequantizes these codes. If the
-//!   producer leaves an accumulator, the output's grid is derived from the accumulator's. Otherwise the output is
+//!   read. An output has the grid of the codes that its producer stores, and the host dequantizes these codes. If the
+//!   producer stores an accumulator, the output's grid is derived from that of the accumulator. Otherwise the output is
 //!   float. An output that is also an input is float too.
 
 use crate::annotate::analyses::{Role, borders, types};
@@ -53,7 +53,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The config that is the root of all readers of a value, if all of them read codes on the same grid.
+/// The root that the configs of all readers of a value share. `None` unless all readers read codes on the same grid.
 fn readers(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
     if !context.how.roles().only_codes_are_read(context.graph, value) {
         return None;

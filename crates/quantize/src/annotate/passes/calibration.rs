@@ -3,12 +3,12 @@
 //!   values that are joined in the group.
 //! - Why: the statistics of the samples are all that is known about values.
 //! - Preconditions: the groups are complete.
-//! - Effect: the root of each group is activated. A rule for the range of any member holds for the whole group; one for
-//!   the root has priority. So if a rule chooses an observer for a value that a function then clips, the observer looks
-//!   at the clipped numbers. If several values are joined, a rule for one of them, or for the value that it is moved or
-//!   clipped from, holds only for that part, and the grid covers the others as before. A given grid stays. If a rule
-//!   sets a range for a value whose grid is given, the node that makes the value is refused. If a group has no range,
-//!   its node is refused too.
+//! - Effect: the root of each group is activated. A rule for the range of any member sets the range of the whole group;
+//!   a rule for the root has priority. So if a rule chooses an observer for a value that is then clipped, and the
+//!   clipped value is the root, the observer reads the statistics of the clipped value. If several values are joined, a
+//!   rule for one of them, or for the value that it is moved or clipped from, holds only for that part, and the grid
+//!   covers the others as before. A given grid stays. If a rule sets a range for a value whose grid is given, the node
+//!   that makes the value is refused. If a group has no range, the node of its root is refused too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
@@ -83,13 +83,15 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// What rules and earlier turns say about groups. The keys are the roots of the groups.
+/// The ranges that rules set for groups, and the coarser scales that earlier turns require. The keys are the roots of
+/// the groups.
 #[derive(Default)]
 struct Groups<'a> {
-    /// For parts of a group: the range, with a priority. A rule for the operand has priority over a rule for the value,
-    /// which has priority over a rule for what the value is made from.
+    /// For each part of a group that a rule applies to: the rule's range, with a priority. A rule for the operand has
+    /// priority over a rule for the value. A rule for a value from which this value is moved or clipped has the lowest
+    /// priority.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
-    /// For whole groups: the range, and the value that the rule names.
+    /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
     /// Values that the grid has to cover besides the root's value.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
@@ -125,7 +127,8 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// The range that the grid of a group has to cover, and true if a rule determines any of this range.
+    /// The range that the grid of a group has to cover. The second result is true if this range, or a part of it, comes
+    /// from a rule.
     fn hull(
         &self,
         context: &PassContext<'_>,
@@ -155,14 +158,14 @@ impl<'a> Groups<'a> {
             Ok([a.min(c), b.max(d)])
         });
         let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
-        // If the value has no elements, any grid is good enough.
+        // If the value has no elements, any grid can be used.
         let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
         (hull, by_rule)
     }
 }
 
-/// The values that are joined in groups. Each of them is a part. If a part is moved or clipped from other values in the
-/// same group, these values belong to the part.
+/// The values that are joined in groups, each of which is a part of its group. If a part is made by moving or clipping
+/// other values of the same group, these values belong to the part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined

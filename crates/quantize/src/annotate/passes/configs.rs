@@ -5,9 +5,9 @@
 //! - Preconditions: nodes are placed.
 //! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
 //!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, this pass sets that
-//!   grid. It also sets all grids that the annotation's constraints give. If the table only narrows sums at the
-//!   operands of their readers, a result that is read as real numbers stays a sum. If this sum is that of a product,
-//!   its config has the type of the accumulator, and [`super::passive`] sets its grid. A weight-only product has a
+//!   grid. It also sets all grids that the annotation's constraints give. If the table only requantizes sums at the
+//!   operands of their readers, a result that is read as real numbers stays a sum. If this is the accumulator of a
+//!   product, its config has the accumulator's type, and [`super::passive`] sets its grid. A weight-only product has a
 //!   config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
@@ -81,7 +81,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if !float {
                 continue;
             }
-            // A result may have become a sum because of readers outside of the scope. Then it stays a sum.
+            // Readers outside of the scope may have decided that a result has no codes and stays a sum. Then it stays a
+            // sum.
             let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(context, id, Role::Accumulator, value) {
@@ -101,7 +102,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The weights of a product.
+/// The second operand of a node: the weights, if the node is a product.
 fn weights(node: &Node) -> Option<ValueId> {
     node.input(1)
 }
@@ -131,8 +132,8 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator leaves codes. If the target narrows every result, this is so except for a sum to
-/// which the reader of the sum adds. Otherwise it is so if all readers read codes.
+/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, this is true
+/// except for an accumulator whose reader adds codes to it. Otherwise it is true if all readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)
@@ -164,7 +165,8 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// The granularity of sums: one grid for each output channel, if the sums have one for each channel of the weights.
+/// The granularity of the scales of sums whose product has a scale for each channel of the weights: one scale for each
+/// output channel, along the axis of the channels in the result.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

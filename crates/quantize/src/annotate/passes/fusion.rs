@@ -19,7 +19,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for &id in &context.scope.nodes {
         let Some(node) = context.graph.node(id) else { continue };
         let bound = binding(context.graph, context.how, id);
-        // A lookup table may give a result of another type. This result then stays on its own grid.
+        // The result of a lookup table may have another type than its operand. This result then keeps a grid of its
+        // own.
         let moves = context
             .how
             .roles()
@@ -59,8 +60,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The number of lowest bits that a node drops from the codes that it moves. If it drops some, its result has a type
-/// with fewer bits, and the grid of the operand without these bits.
+/// The number of lowest bits that a node drops from the codes that it moves. If it drops n bits, its result has a type
+/// with n bits fewer, and the scale of the operand times 2^n.
 fn bits_off(draft: &Draft, operand: ConfigId, result: ConfigId) -> u8 {
     let bits = |id| Some(draft.scheme(id)?.elem()?.int_type()?.bits());
     let bits = bits(operand).zip(bits(result));

@@ -4,9 +4,9 @@
 //!   has to be stated.
 //! - Preconditions: every config has its grid.
 //! - Effect: configs of parameters with given codes carry these codes, and baking uses them instead of rounding. The
-//!   following are refused: a bias or sum whose given grid or type is not that of the products; a bias with given codes
-//!   that depend on a grid which is not given; and a reader that wants another grid than its producer leaves, if the
-//!   target does not requantize codes.
+//!   following are refused: a bias or sum whose given scale is not s_x·s_w, or whose given type is not that of the
+//!   accumulator; a bias with given codes that depend on a grid which is not given; and a reader that needs another
+//!   grid than its producer's, if the target does not requantize codes.
 
 use super::simplify::can_requantize;
 use crate::annotate::analyses::Role;
@@ -46,14 +46,15 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// The node that cannot use what the producer of its operand leaves, with the reason. `None` if the operand can be
-/// used.
+/// If a node cannot use the codes that the producer of its operand stores: this node and the reason. `None` if it can
+/// use them.
 fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // Codes of a sum have no common grid, because each reader narrows the sum for itself.
+    // If the producer stores a sum, it has no grid that a reader could refuse: each reader requantizes the sum to its
+    // own grid.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;
@@ -87,7 +88,7 @@ fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option
     free.then_some("has codes given for grids of operand and weights that are not given")
 }
 
-/// True if two grids are the same. The scales may differ by a millionth.
+/// True if two grids are the same. Scales count as the same if they differ by no more than a millionth.
 fn agree(one: &QuantParams, other: &QuantParams) -> bool {
     let parts = [one, other].map(|grid| grid.scale.channels().unwrap_or(1));
     let near = |at| match (one.scale.get(at), other.scale.get(at)) {

@@ -4,7 +4,7 @@
 //!   shifts, there are few grids to choose from.
 //! - Preconditions: operands and results have grids.
 //! - Effect: weights are activated. If no shift leads to the grid of a result, that grid is made coarser. Grids that
-//!   follow from it change too, and this is repeated until nothing changes. Nodes for which the grid would become too
+//!   are derived from it change too, and so on, until nothing changes. Nodes for which the grid would become too
 //!   coarse, and nodes whose weights get no grid, are refused.
 
 use super::weights::{self, Weights};
@@ -95,7 +95,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 type OrderedNode = (u32, NodeId);
 
 /// The nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids that an
-/// earlier turn made coarser for one of them. Such a grid starts again from the grid that its range requires.
+/// earlier turn made coarser for one of them. Such a coarser grid is replaced by the grid that its range requires, and
+/// may become coarser again.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -126,8 +127,8 @@ fn due(
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 
 impl Groups {
-    /// Gives a group another grid, even outside of the scope, and returns the nodes that are affected. Codes that
-    /// depend on the old grid are removed.
+    /// Gives a group another grid, even if the group lies outside of the scope, and returns the nodes whose weights may
+    /// need another grid. Codes that depend on the old grid are removed.
     fn regrid(
         &mut self,
         context: &PassContext<'_>,

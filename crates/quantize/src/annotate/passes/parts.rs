@@ -1,11 +1,13 @@
 //! **Parts.**
-//! - What: moves concatenations to the host if only the host reads them and their parts have very different ranges.
-//! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. Nothing on the
-//!   accelerator uses the grid that the parts would share, so each part may as well have its own.
-//! - Effect: a concatenation is refused if a part of it loses three bits, its grid was observed, and only outputs of
-//!   the model and nodes on the host read it, perhaps behind nodes that move codes. The parts then leave on grids of
-//!   their own and are joined as real numbers. A concatenation stays if its alignment is `share`, if the configuration
-//!   requires it in integers, if it has codes in the model, or if a rule sets its range.
+//! - What: moves a concatenation to the host if only the host reads its result and its parts have very different
+//!   ranges.
+//! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. If only the
+//!   host reads the result, nothing on the accelerator needs the shared grid, so each part can have a grid of its own.
+//! - Effect: a concatenation is refused if a part of it would lose three bits, if its range was observed, and if its
+//!   result is read only by nodes on the host and outputs of the model, directly or after nodes that only move codes.
+//!   Each part then has a grid of its own, and the host joins the parts as real numbers. A concatenation stays if its
+//!   alignment is `share`, if the configuration requires it in integers, if it has codes in the model, or if a rule
+//!   sets its range.
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};
@@ -18,7 +20,7 @@ use strait_target::spec::{Alignment, Recipe};
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &context.scope.nodes {
-        let result = context.graph.node(id).and_then(|node| node.result());
+        let result = context.graph.node(id).and_then(Node::result);
         let Some(result) =
             result.filter(|&result| may_leave(context, draft, id) && host_alone_reads(context, draft, result))
         else {
@@ -31,7 +33,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// True if a node on the accelerator is a concatenation with a grid of its own that is allowed to leave.
+/// True if a node on the accelerator is a concatenation that has a grid of its own and may move to the host.
 fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     let Some(node) = context.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
@@ -44,14 +46,14 @@ fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     moves(context, id, node) && alignment != Alignment::Share && !stays && observed
 }
 
-/// True if a node on the accelerator only passes codes on.
+/// True if a node on the accelerator only moves codes.
 fn moves(context: &PassContext<'_>, id: NodeId, node: &Node) -> bool {
     let recipe = context.how.roles().recipe(id, node);
     recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
 }
 
-/// True if only outputs of the graph and nodes on the host read a value. Nodes that move codes may lie in between. They
-/// would move to the host too.
+/// True if only outputs of the graph and nodes on the host read a value. Nodes that only move codes may lie in between:
+/// they would move to the host too.
 fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], BTreeSet::new());
     while let Some(value) = open.pop() {
@@ -73,7 +75,7 @@ fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) ->
     true
 }
 
-/// The reason why the parts that a node joins should leave on grids of their own. `None` if they may share one.
+/// The reason why the parts that a node joins should have grids of their own. `None` if they may share a grid.
 fn unlike(
     context: &PassContext<'_>,
     draft: &mut Draft,

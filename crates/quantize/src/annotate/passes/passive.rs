@@ -1,6 +1,6 @@
 //! **Passive parameters.**
-//! - What: derives the grid of a bias from those of operand and weights, as s_x·s_w. The grid of a product that stays a
-//!   sum is derived in the same way.
+//! - What: derives the grid of a bias from the grids of operand and weights: its scale is s_x·s_w. If the result of a
+//!   product stays a sum, the grid of this sum is derived in the same way.
 //! - Why: the bias is added to the products without conversion, and the sum consists of these products.
 //! - Preconditions: operand, weights and bias have configs.
 //! - Effect: the configs of bias and sum are derived from the product, and their grid is computed whenever it is read.

@@ -1,10 +1,10 @@
 //! **Scales of products.**
 //! - What: checks s_a·s_b for each node that multiplies codes.
-//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. Both
-//!   factors may be valid scales although their product is not: it may be below 2^-126 or infinite.
+//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. The
+//!   product of two valid scales may be an invalid scale: it may be below 2^-126 or infinite.
 //! - Preconditions: every operand has its grid.
-//! - Effect: a node with an invalid product is refused. Weights whose grids are made here are never the cause, because
-//!   an earlier pass has raised or refused such scales. The cause can be activations or given grids.
+//! - Effect: a node with an invalid product is refused. Weights whose grids the compiler chooses are never the cause,
+//!   because an earlier pass has raised or refused such scales. The cause can be activations or given grids.
 
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
@@ -12,7 +12,7 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
     for id in draft.unchecked.clone() {
         let found = context.how.roles().computed(context.graph, id);
         let Some(

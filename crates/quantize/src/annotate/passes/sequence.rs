@@ -10,7 +10,7 @@ use super::{
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
 
-/// A pass, which changes the draft.
+/// A pass: a function that changes the draft.
 type Pass = fn(&PassContext<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
 /// The passes that decide which configs share a grid. They refuse a node if two given grids would have to be the same
@@ -34,8 +34,9 @@ const GRIDS: &[Pass] = &[
     given::run,
 ];
 
-/// Runs the passes until one of them refuses nodes, because later passes need what these nodes lack. Returns true if
-/// the groups of the scope are complete. Otherwise, the whole scope has to be annotated again.
+/// Runs the passes until one of them refuses nodes. Then it stops, because later passes need grids that these nodes do
+/// not have. Returns true if the groups of the scope are complete. Otherwise, the whole scope has to be annotated
+/// again.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
     draft.withdraw(context)?;
     for pass in GROUPS {

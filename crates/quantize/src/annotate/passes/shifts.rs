@@ -5,7 +5,7 @@
 //! - Effect: the operands of the addition are derived from the sums, shifted by N. N is the smallest number in 1 ..= 16
 //!   for which the ranges of both sums and of their total fit into 16 bits in every channel. If no N is large enough, N
 //!   is 16 and the sums saturate. (AMCT instead searches for the N with the smallest error on the samples.) If the
-//!   operands have no range or are not two such sums, the node is refused.
+//!   operands have no range, or are not the sums of two products, the node is refused.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -17,7 +17,7 @@ use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, Rea
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;

@@ -1,20 +1,23 @@
 //! **Simplify.**
 //! - What: puts the producer and the readers of each value on the same grid, if they agree on one.
-//! - Why: if all agree, a result is rounded only once. Each additional grid costs a requantization.
+//! - Why: if all of them use one grid, a result is rounded only once. Each additional grid costs a requantization.
 //! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
 //! - Effect:
-//!   - Readers without a grid of their own take the producer's. Readers for which the configuration sets the same range
-//!     share a grid.
+//!   - Readers without a grid of their own take the producer's grid. Readers for which the configuration sets the same
+//!     range share a grid.
 //!   - If all other readers want the same grid, in the producer's type, the producer makes its result on that grid. For
 //!     example, a value that only a concatenation reads is made on the grid of the concatenation.
-//!   - Nodes that move codes pass on what their readers want. If all these readers agree, their choice is passed on up
-//!     to the producer. Otherwise, moved codes stay on the producer's grid and are requantized after the moves.
+//!   - A node that only moves codes wants for its operand the grid that the readers of its result want. If all these
+//!     readers agree, the producer of the codes is asked for their grid. Otherwise, moved codes stay on the producer's
+//!     grid and are requantized after the moves.
 //!   - An output of the graph counts as a reader that agrees with no other reader. A given grid never changes.
-//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another grid.
-//!     But if the table narrows sums at the readers' operands, the producer leaves a sum, and each reader narrows it.
+//!   - If readers differ, the producer stores codes on its own grid, and these codes are requantized for readers with
+//!     another grid. But if the table requantizes sums at the readers' operands, the producer stores its sum, and each
+//!     reader requantizes this sum.
 //!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
-//!     aligned operand. Readers that did not ask for it are reported.
-//!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another.
+//!     aligned operand. The report lists the readers that wanted another grid.
+//!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another
+//!     grid.
 //!   - Readers of a value whose producer has no codes share one grid per type.
 //!
 //! The result does not depend on the order in which nodes are stored.
@@ -28,14 +31,14 @@ use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
-/// For the root of the config of a moved operand: a config on the grid that all readers of the moved codes want. `None`
-/// if these readers want different grids, as those of the parts of a split may.
+/// For each operand whose codes are moved (the key is the root of its config): a config on the grid that all readers of
+/// the moved codes want. `None` if these readers want different grids, for example the readers of the parts of a split.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut behind = Behind::new();
-    // The loop goes from readers to producers. So for a node that moves codes, it is already known what the readers of
-    // its results want.
+    // The loop goes from readers to producers. So when it comes to the operand of a node that moves codes, it already
+    // knows which grid the readers of the node's results want.
     for &value in &context.scope.values {
         let leaves = draft.left(context, value);
         agree(context, draft, &mut behind, value, leaves)?;
@@ -49,7 +52,8 @@ pub(crate) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
 
-/// True if the group of a config already has a grid: the grid of a result, of an alignment, or of another value.
+/// True if the grid of a config's group is already decided: it is the grid of a result, of aligned operands, or of
+/// another value.
 fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     let root = draft.table.root(id);
     let port = draft.table.config(root).map(|root| root.port);
@@ -77,17 +81,17 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// Configs whose grids are already decided. These are configs of readers, or of the readers behind nodes that move
-    /// codes.
+    /// Configs whose grids are already decided. These are configs of the readers. For a reader that only moves codes,
+    /// it is the config that the readers of its result want.
     fixed: Vec<ConfigId>,
-    /// Readers that take any grid that the producer leaves.
+    /// Readers that can use whatever grid the producer has.
     free: Vec<ConfigId>,
     /// Readers that move codes, each with the grid that all readers of the moved codes want.
     moves: Vec<(ConfigId, ConfigId)>,
 }
 
 impl Readers {
-    /// Joins readers with the same range in the rules, and sorts the others.
+    /// Joins readers for which rules set the same range, and sorts all readers into the fields of this type.
     fn new(
         context: &PassContext<'_>,
         draft: &mut Draft,
@@ -106,7 +110,7 @@ impl Readers {
         let mut readers = Readers::default();
         let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
         // A reader may be in the group of its node's result, whose grid is already decided. A node that moves codes
-        // wants what its readers want. Any other reader takes the grid that comes.
+        // wants the grid that the readers of its results want. Any other reader takes the grid of the producer.
         for reader in all.iter().copied().filter(|&id| !apart(id)) {
             match behind.get(&draft.table.root(reader)).copied().flatten() {
                 _ if is_fixed(draft, reader) => readers.fixed.push(reader),
@@ -120,13 +124,14 @@ impl Readers {
         Ok(Readers { all, ..readers })
     }
 
-    /// The grid that all readers want and on which the producer can leave the value. `None` if there is none.
+    /// The grid that all readers want, if the producer can store the value on this grid. `None` if there is no such
+    /// grid.
     fn agreed(&self, context: &PassContext<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
         let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
-        // The reader of a graph output wants all numbers of the value. On a grid that another reader's clamp has
-        // limited, some of them would be clipped.
+        // Whoever reads an output of the graph wants all numbers of the value. On a grid that another reader's clamp
+        // has limited, some of them would be clipped.
         let agree = self.free.is_empty()
             && !context.graph.is_output(value)
             && !is_kept(draft, leaves)
@@ -169,7 +174,7 @@ fn agree(
         let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
         draft.join(reader, leaves.unwrap_or(grid))?;
     }
-    // Readers of the same type that still have no grid share a grid.
+    // Readers on the same type of codes that still have no grid share a grid.
     let mut deciding: Vec<ConfigId> = Vec::new();
     for reader in readers.free {
         if is_fixed(draft, reader) {
@@ -184,7 +189,7 @@ fn agree(
     Ok(())
 }
 
-/// Makes the producer's result on the grid on which its readers agree. Readers that take any grid then join the
+/// Puts the producer's result on the grid on which its readers agree. Readers that can use any grid then join the
 /// producer's group.
 fn produce(
     context: &PassContext<'_>,
@@ -199,7 +204,8 @@ fn produce(
         Some(first) if is_moved(draft, leaves) => {
             let root = draft.table.root(first);
             let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
-            // If codes cannot be requantized after the moves, all readers have to use one grid.
+            // If codes can be requantized after the moves, readers may want different grids. Otherwise, all readers
+            // have to use one grid.
             if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
                 *grid = None;
             }
@@ -244,9 +250,9 @@ fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]
     Ok(())
 }
 
-/// True if a node on the accelerator leaves its result as a sum that each reader narrows. This requires that the table
-/// narrows sums at the operands of their readers, and that `all` readers want codes that the row can make, but not all
-/// on the same grid.
+/// True if the result of a node on the accelerator stays a sum that each reader requantizes for itself. This requires
+/// that the table requantizes sums at the operands of their readers, that the row can make the codes that each reader
+/// in `all` wants, and that these readers want different grids.
 fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (context.how.spec, &draft.table);
@@ -258,7 +264,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
     let Some((activation, row)) = row.filter(|(_, row)| readers_narrow(spec, row)) else {
         return false;
     };
-    // A result that is aligned with an operand of its node has to exist as codes.
+    // A result that shares a grid with an operand of its node by alignment has to exist as codes.
     let aligned = maker.zip(table.config(leaves)).is_some_and(|(node, config)| {
         let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
         operands.any(|operand| table.root(operand) == table.root(leaves))

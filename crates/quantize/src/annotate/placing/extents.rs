@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use strait_core::{Graph, Module, Node, NodeId, Reason, ReasonCode, Symbol, ValueId};
 
-/// The largest number of values that a reason names for one cut.
+/// A reason names at most this many values for one cut.
 const MOST_NAMED: usize = 8;
 
 fn is_open(graph: &Graph, value: ValueId) -> bool {
@@ -44,8 +44,9 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: where the graph
-/// should end in front of these nodes, and where it should begin behind them. Empty if no cut is possible.
+/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: the values at
+/// which the graph should end (in front of these nodes), and those at which it should begin (behind them). Empty if no
+/// cut is possible.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -70,7 +71,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
             behind.insert(id);
         }
     }
-    // A node that lies between two nodes that are left out is left out too.
+    // If a node lies between two nodes that a cut leaves out, the cut leaves it out too.
     for (id, node) in order.iter().rev().filter_map(|&id| Some((id, graph.node(id)?))) {
         if left_out.contains(&id) {
             let makers = node.inputs.iter().flatten().filter_map(|&value| made_by(value));
@@ -79,7 +80,8 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // Inlined bodies are stored beside the graph. They are not connected with it, and have no outputs of the model.
+    // Inlined bodies of control flow are parts of the graph that are not connected with the rest, and have no outputs
+    // of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
     let kept = graph.outputs().iter().filter(is_kept);

@@ -5,7 +5,7 @@ use strait_core::{Def, Graph, Module, Node, Reason};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpSite, Operand};
 
-/// The operands of a node, in the form in which the limits of a target's table are checked.
+/// The operands of a node, as the check of the limits in a target's table needs them.
 pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
     let operand = |value| {
         let value = graph.value(value)?;

@@ -24,8 +24,8 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
-/// Requires that the extents `from` and `to` alone determine an interpolation, and that its sums have enough bits for
-/// these axes.
+/// Requires that an interpolation depends only on the extents `from` and `to` (and not on scales or a region that the
+/// model states), and that its sums fit into `bits` bits for these extents.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias && resize.coordinate != Coordinate::Crop,
@@ -55,7 +55,8 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // The condition of a `select` is a boolean. Its second operand has to be a float.
+    // The first operand of a `select` is its condition, a boolean. So its second operand has to be a float. For other
+    // ops, it is the first operand.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;
@@ -150,7 +151,8 @@ impl<'a> NodeToPlace<'a> {
         require(fits, ReasonCode::BiasShape, "its bias is not one number per output")
     }
 
-    /// Requires a mean over windows or over axes. With `divides`, all means must have the same divisor.
+    /// Requires that the node is a mean over windows or over axes. If `divides` is true, all means must have the same
+    /// divisor.
     fn mean(&self, divides: bool) -> Result<(), Reason> {
         match &self.node.op {
             Op::AveragePool(pool) if divides => require(
@@ -173,8 +175,8 @@ impl<'a> NodeToPlace<'a> {
         }
     }
 
-    /// Requires an op that moves codes. With `bits`, it may also be an op that interpolates between them with this many
-    /// fraction bits.
+    /// Requires that the node only moves codes. If `bits` is given, the node may also interpolate between codes with
+    /// this many fraction bits.
     fn moves(&self, bits: Option<u8>) -> Result<(), Reason> {
         match &self.node.op {
             Op::Resize(resize) if resize.mode == ResizeMode::Linear => {

@@ -1,9 +1,9 @@
 //! Settle: moves nodes to the host that the target could compute but that are better off there.
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more: in the forward pass, a node
-//! that moves changes only what comes behind it. In the backward pass, a node moves because of its readers, which are
-//! all decided by then. Its move does not change why the nodes behind it stay: if they stay because they read codes for
-//! a product, this reason would also keep the node itself.
+//! that moves affects only nodes after it. In the backward pass, a node moves because of its readers, which are already
+//! decided. Its move does not affect the nodes after it: if they stay because they read codes for a product, the node
+//! itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
 //! nothing changes any more.
@@ -20,15 +20,15 @@ use strait_target::spec::{Islands, Points, Recipe};
 /// Results of the two passes for each node of a settled graph. They are valid until another node moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
-    /// For each node, true if its operands come from a node that computes on integers, perhaps through nodes that pass
-    /// codes on.
+    /// For each node, true if its operands come from a node that computes on integers, directly or through nodes that
+    /// only move codes.
     above: Vec<bool>,
     /// For each node, true if it is a convolution, Gemm or MatMul, or belongs to such a node.
     joined: Vec<bool>,
-    /// For each node, true if it computes on integers, or passes codes on to a node that does.
+    /// For each node, true if it computes on integers, or moves codes to a node that computes on integers.
     below: Vec<bool>,
-    /// The positions of the nodes that the forward pass has yet to look at, because something in front of them has
-    /// moved.
+    /// The positions of the nodes that the forward pass has yet to look at, because a node in front of them has moved
+    /// to the host.
     open: BTreeSet<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Settled {
         }
     }
 
-    /// Moves nodes to the host, after the nodes in `changed` have moved there. It moves nodes whose codes would be made
+    /// Moves further nodes to the host, after the nodes in `changed` have moved there: nodes whose codes would be made
     /// only for the host, or only from values that are on the host. A node that rules require in integers stays.
     /// Returns the nodes that were moved.
     pub(crate) fn settle(
@@ -111,8 +111,8 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results are
-    /// codes in the model has to compute on integers and stays.
+    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results all
+    /// have codes in the model may not move.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
@@ -120,18 +120,18 @@ impl Settling<'_> {
         found.filter(|_| !stays).map(|(_, recipe)| recipe)
     }
 
-    /// True if a node only passes codes on.
+    /// True if a node only moves codes.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
         let found = self.roles.computed(graph, id);
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// The reason why a function leaves the accelerator if its operand would be quantized only for this function. A
-    /// clamp would waste half of the codes on numbers that it clips. Any other function multiplies the error of its
-    /// codes by its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts
-    /// as such a function too. A mean moves if such a function is computed from it. A layer normalization moves if its
-    /// operand has fewer bits than it needs: it is more accurate to compute the sum in front of it in real numbers than
-    /// to round this sum to the operand's codes first.
+    /// The reason why a function moves to the host if its operand would be quantized only for this function. A clamp
+    /// would waste half of the codes on numbers that it clips. Any other function multiplies the error of its codes by
+    /// its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts as such a
+    /// function too. A mean moves to the host if one of these functions is computed from the mean. A layer
+    /// normalization moves if its operand has fewer bits than the normalization needs: it is more accurate to compute
+    /// the preceding sum in real numbers than to round it to the operand's codes.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -167,8 +167,7 @@ impl Settling<'_> {
         moves.then(|| Reason::new(reason.0, reason.1))
     }
 
-    /// True if a node needs codes with more bits than the codes in which its operand can leave the producer on the
-    /// accelerator.
+    /// True if a node needs an operand with more bits than its producer on the accelerator can store.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
         let spec = self.how.spec;
         let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
@@ -191,8 +190,8 @@ impl Settling<'_> {
         false
     }
 
-    /// True if the operands of a node come from a node that computes on integers, perhaps through nodes that pass codes
-    /// on.
+    /// True if the operands of a node come from a node that computes on integers, directly or through nodes that only
+    /// move codes.
     fn is_behind_integers(&self, graph: &Graph, id: NodeId, above: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
@@ -200,7 +199,7 @@ impl Settling<'_> {
             && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]))
     }
 
-    /// True if a node computes on integers, or passes codes on to a node that does.
+    /// True if a node computes on integers, or moves codes to a node that computes on integers.
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
@@ -208,12 +207,12 @@ impl Settling<'_> {
         self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
     }
 
-    /// The reason why a node leaves the accelerator. Whether its readers leave must already be decided.
+    /// The reason why a node should move to the host. It must already be decided whether the readers of the node move.
     fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table narrows sums only at operands, the accumulator of the node in front becomes a real number
+        // If the table requantizes sums only at operands, the accumulator of the preceding node becomes a real number
         // anyway, unless all readers of the value read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
@@ -244,9 +243,9 @@ impl Settling<'_> {
     }
 
     /// True if a node is a convolution, Gemm or MatMul, or belongs to such a product. A clamp that a product can
-    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node such as a
-    /// pool, which makes fewer elements from a product's result, belongs to the product too: if it moved, more elements
-    /// would have to be converted for the host.
+    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node that makes
+    /// fewer elements from a product's result, such as a pool, belongs to the product too: if it ran on the host, more
+    /// elements would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {
@@ -265,9 +264,9 @@ impl Settling<'_> {
     }
 
     /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
-    /// a node are checked next, so that the whole island leaves. A softmax whose result is an output of the model is an
-    /// island too, and so is its logarithm. Codes have even steps, so they cannot show which of two small probabilities
-    /// is larger, nor which of two probabilities that are nearly 1.
+    /// a node are checked next, so that the whole island moves to the host. A softmax whose result is an output of the
+    /// model is an island too, and so is its logarithm, because they are more accurate in real numbers: codes have
+    /// equal steps, so two small probabilities often get the same code, and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();

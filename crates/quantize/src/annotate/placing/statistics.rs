@@ -1,7 +1,7 @@
 //! Recognises the statistics of a normalization: means from which a root, a logarithm or a quotient is computed.
 //!
 //! Such a function has arbitrarily large slopes near zero, where the means of the squares of small numbers lie. These
-//! slopes multiply the error of the codes of the means.
+//! slopes multiply the errors that rounding the means to codes causes.
 
 use strait_core::op::{Function, Reduction};
 use strait_core::{Graph, Node, Op, ValueId};

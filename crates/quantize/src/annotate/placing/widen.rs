@@ -1,12 +1,13 @@
-//! Widen: lets sums and functions of one variable compute in more bits if their readers need more bits.
+//! Widen: if the readers of a sum or of a function of one variable need more bits, the sum or function also computes in
+//! more bits.
 //!
-//! In a residual network, sums run through all blocks, and a layer normalization in front of each block reads them. If
-//! the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded twice, or everything would
-//! stay in real numbers on the host. So if such an op reads a sum, perhaps behind nodes that move codes, the sum
-//! computes in the type that the op reads. The same applies to a sum that only such sums read. The operands of the sum
-//! leave their producers in that type as well, if the producers' rows support it. A function of one variable, such as a
-//! leaky ReLU, may have a row that makes only narrow results from narrow codes. It then computes in the wider type like
-//! a sum.
+//! In a residual network, a sum is passed on from block to block, and at the beginning of each block a layer
+//! normalization reads it. If the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded
+//! twice, or everything would stay in real numbers on the host. So if such an op reads a sum, directly or after nodes
+//! that only move codes, the sum is computed in the type that the op reads. A sum that is read only by widened sums is
+//! widened too. The producers of the sum's operands store them in that type as well, if their rows support it. A
+//! function of one variable, such as a leaky ReLU, may have a row that makes only results of few bits from codes of few
+//! bits. The function is then also computed in the wider type.
 //!
 //! The rows of a softmax may be too long for its definition on the node's type. The softmax then gets a type for which
 //! the table has a definition with longer rows, if there is such a type.
@@ -18,12 +19,13 @@ use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId}
 use strait_requantize::IntType;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// How a reader takes a value that has more bits than its producer would otherwise leave.
+/// How a node reads an operand in more bits than the operand's producer would use by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// The reader needs the given type: the table has the reader's op on this type, and not on the type of the sum.
+    /// The reader needs the given type: the table has a row for the reader's op on this type, and none on the type that
+    /// the operand would have by default.
     Needs(Integer),
-    /// The reader is a sum or a function that was itself widened to the given type.
+    /// The reader is a sum or a function that was itself widened to the given type. It can read both types.
     Takes(Integer),
 }
 
@@ -86,12 +88,13 @@ struct Widening<'a, 'b> {
     module: &'a Module,
     graph: &'a Graph,
     how: &'a mut Annotation<'b>,
-    /// For each node, how it reads its operands, if it reads them in more bits than usual.
+    /// For each node, how it reads its operands, if it reads them in more bits than by default.
     reads: Vec<Option<Reads>>,
 }
 
 impl Widening<'_, '_> {
-    /// True if settings or constraints decide the type of a node's activations, so that this pass must not.
+    /// True if settings or constraints decide the type of a node's activations. This pass then must not change the
+    /// type.
     fn has_own(&self, id: NodeId) -> bool {
         self.how.types(id).own.0.is_some()
     }
@@ -110,8 +113,8 @@ impl Widening<'_, '_> {
             .is_none()
     }
 
-    /// Widens a sum whose readers need more bits, or a function whose row on the narrow type has no such result.
-    /// Returns how the node then reads its operands.
+    /// Widens a sum whose readers need more bits, or a function whose row on the narrow type cannot make a result with
+    /// more bits. Returns how the node then reads its operands.
     fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();
@@ -158,8 +161,8 @@ impl Widening<'_, '_> {
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }
 
-    /// How the readers of a node's results read them. If one reader needs a type, this type counts. Otherwise all
-    /// readers have to take the same type.
+    /// How the readers of a node's results read them. If one reader needs a type, it is this type. Otherwise all
+    /// readers have to be widened to the same type.
     fn behind(&self, node: &Node) -> Option<Reads> {
         let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
         let read = || node.outputs.iter().flat_map(|&value| uses(value));

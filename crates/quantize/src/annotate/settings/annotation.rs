@@ -1,5 +1,5 @@
-//! Everything besides the graph that annotation depends on. Also answers questions that need both settings and
-//! constraints.
+//! The inputs of annotation besides the graph: table, statistics, settings and constraints. The functions here combine
+//! settings and constraints.
 
 use super::{Constraints, Given, NodeTypes, RangeFrom, Settings};
 use crate::statistics::Observation;
@@ -34,7 +34,8 @@ pub struct Annotation<'a> {
 }
 
 impl<'a> Annotation<'a> {
-    /// An annotation on the types that settings and constraints choose. No node is widened yet.
+    /// Collects the inputs of annotation. Nodes compute on the types that settings and constraints choose: none is
+    /// widened yet.
     pub fn new(
         spec: &'a TargetSpec,
         observation: &'a Observation,
@@ -50,7 +51,8 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The types that a node should compute on. Settings have priority over given grids, and these over widening.
+    /// The types that a node should compute on. Settings have priority over given grids, and given grids have priority
+    /// over widening.
     pub fn types(&self, id: NodeId) -> NodeTypes {
         let (mut types, given) = (self.settings.types(id), self.constraints.nodes.get(&id));
         let given = given.map_or((None, None), |given| (given.activation, given.weight));
@@ -59,13 +61,13 @@ impl<'a> Annotation<'a> {
         types
     }
 
-    /// The type in which a value should leave the node that makes it, if a type is chosen.
+    /// The type in which the node that makes a value should store it, if a type is chosen.
     pub(crate) fn value_type(&self, value: ValueId) -> Option<Integer> {
         let own = self.settings.values.get(&value).and_then(|own| own.ty);
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if settings or constraints choose the type or the kind of grid in which a value leaves the node that makes
+    /// True if settings or constraints choose the type or the kind of grid in which the node that makes a value stores
     /// it.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
@@ -85,8 +87,8 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The granularities for the scales of a node's weights, in order of preference. The first one that the weights
-    /// support is used.
+    /// The granularities for the scales of a node's weights, in order of preference. The first one that is possible for
+    /// these weights is used.
     pub(crate) fn weight_per(&self, id: NodeId) -> impl Iterator<Item = WeightPer> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.per);
         let own = given.or_else(|| self.settings.layers.get(&id)?.weights.per);

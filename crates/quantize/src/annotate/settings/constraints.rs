@@ -25,7 +25,7 @@ pub struct Constraints {
 pub struct Given {
     /// The type of the codes. It has to be the same type that the target's table and the settings choose.
     pub elem: Elem,
-    /// Scale and zero point. For a bias, they have to be equal to the product of the grids of operand and weights, to a
+    /// Scale and zero point. For a bias, the scale has to be the product of the scales of operand and weights, to a
     /// part in a million.
     pub params: Arc<QuantParams>,
     /// For a constant: its codes, as a tensor of the module with the same shape. If a bias has given codes, the two
@@ -33,8 +33,8 @@ pub struct Given {
     pub codes: Option<DataId>,
 }
 
-/// Constraints on a node. If settings choose a type for the node, they have priority. If the grid of the weights is
-/// given, their granularity is that of this grid.
+/// Constraints on a node. If settings choose a type for the node, the settings have priority. If the grid of the
+/// weights is given, their granularity is that of this grid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeConstraints {
     /// The type of the activations that the node computes on.
@@ -45,26 +45,26 @@ pub struct NodeConstraints {
     pub per: Option<WeightPer>,
     /// How many inputs share a scale of the node's weights.
     pub block: Option<NonZeroU32>,
-    /// Which values of the node are codes in the model.
+    /// Which operands and results of the node have codes in the model.
     pub on_codes: OnCodes,
 }
 
-/// Which values of a node are codes in the model.
+/// Which operands and results of a node have codes in the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnCodes {
-    /// No result of the node is codes.
+    /// No result of the node has codes in the model.
     #[default]
     Nothing,
-    /// A result of the node is codes. It has codes even if only the host reads it.
+    /// A result of the node has codes in the model. It gets codes even if only the host reads it.
     Results,
-    /// All operands and results are codes: the node computes on integers in the model.
+    /// All operands and results have codes in the model: the node computes on integers there.
     All,
 }
 
 /// Constraints on a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueConstraints {
-    /// The type in which the value leaves the node that makes it.
+    /// The type in which the node that makes the value stores it.
     pub ty: Option<Integer>,
     /// The range of the model's grid, if the target does not support that grid.
     pub range: Option<RangeFrom>,
@@ -77,7 +77,7 @@ impl Constraints {
         ports.next().is_some_and(|(&(node, _), _)| node == id)
     }
 
-    /// Which values of a node are codes in the model.
+    /// Which operands and results of a node have codes in the model.
     pub(crate) fn on_codes(&self, id: NodeId) -> OnCodes {
         self.nodes.get(&id).map(|node| node.on_codes).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Settings of one layer, value or operand. The defaults apply to everything that these settings leave open.
+//! Settings of one layer, value or operand. Where a setting is not made, the default applies.
 
 use crate::observers::ObserverChoice;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 /// The settings of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSettings {
-    /// The positions of the rules that set something for the layer, in rising order.
+    /// The indices of the rules that set something for the layer, in ascending order.
     pub rules: Vec<usize>,
-    /// Where the layer runs. If `None`, the layer runs wherever it is better off.
+    /// Where the layer runs. If `None`, the compiler chooses.
     pub run: Option<Run>,
     /// The type of the activations that the layer computes on.
     pub activation: Option<Activation>,
@@ -20,7 +20,7 @@ pub struct LayerSettings {
     pub weights: WeightSettings,
     /// Which grid the operands and results of the layer share.
     pub alignment: Option<Alignment>,
-    /// True if the results of the layer are made on the grid on which all readers agree.
+    /// True if the layer stores a result directly on the grid that all readers of the result want.
     pub simplify: Option<bool>,
 }
 
@@ -33,9 +33,9 @@ pub struct WeightSettings {
     pub grid: GridSettings,
     /// The granularity of the scales. It is used if the op's row and the type of the weights support it.
     pub per: Option<WeightPer>,
-    /// How many inputs share a scale, if scales are by block.
+    /// How many inputs share a scale, if scales are per block.
     pub block: Option<NonZeroU32>,
-    /// How many neighbouring outputs share a scale, if scales are by channel.
+    /// How many neighbouring output channels share a scale, if scales are per channel.
     pub ties: Option<NonZeroU32>,
     /// The observer for the ranges of the weights.
     pub observer: Option<ObserverChoice>,
@@ -43,10 +43,11 @@ pub struct WeightSettings {
     pub unfit: Option<Unfit>,
 }
 
-/// The settings of one value. They apply to the value where its node makes it, or where the host passes it in.
+/// The settings of one value. They apply to the codes that the value's node stores, or to which the host converts the
+/// value if it is an input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
-    /// The positions of the rules that set something for the value, in rising order.
+    /// The indices of the rules that set something for the value, in ascending order.
     pub rules: Vec<usize>,
     /// The type of the value. It is used if the node that makes the value supports it.
     pub ty: Option<Integer>,
@@ -60,7 +61,7 @@ pub struct ValueSettings {
 /// its value are not affected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
-    /// The positions of the rules that set something for the operand, in rising order.
+    /// The indices of the rules that set something for the operand, in ascending order.
     pub rules: Vec<usize>,
     /// Where the range of the operand comes from.
     pub range: Option<RangeFrom>,
@@ -72,9 +73,10 @@ pub struct OperandSettings {
 /// The kind of grid for some codes. These settings only matter where the target's table allows a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GridSettings {
-    /// If true, the zero point is 0, even if the table allows other zero points. If false, it need not be 0.
+    /// If true, the zero point is 0, even if the table allows other zero points. If false, other zero points are
+    /// possible.
     pub symmetric: Option<bool>,
-    /// If true, scales are powers of two, even if the table allows other scales. If false, they need not be.
+    /// If true, scales are powers of two, even if the table allows other scales. If false, other scales are possible.
     pub power_of_two: Option<bool>,
 }
 
@@ -84,7 +86,7 @@ impl GridSettings {
         *self == GridSettings::default()
     }
 
-    /// Takes from `other` each setting that `self` leaves open.
+    /// Takes from `other` each setting that is not made in `self`.
     #[must_use]
     pub(crate) fn or(self, other: GridSettings) -> GridSettings {
         GridSettings {
@@ -129,7 +131,8 @@ pub enum RangeFrom {
 }
 
 impl RangeFrom {
-    /// True if the range is made from the largest elements along an axis. These are observed only on request.
+    /// True if the range is computed from the largest elements along an axis. Statistics of these elements are
+    /// collected only on request.
     pub(crate) fn is_ranked(&self) -> bool {
         matches!(self, RangeFrom::Observer(choice) if choice.observer == Observer::Isotone)
     }

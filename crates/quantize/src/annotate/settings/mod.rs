@@ -1,5 +1,6 @@
-//! The lowest layer of annotation: what rules say about nodes, values and operands of a graph (settings), and what is
-//! given for them (constraints). Both are complete before anything is annotated, and do not change afterwards.
+//! The lowest layer of annotation: the settings that rules make for nodes, values and operands of a graph, and the
+//! constraints: grids and codes that are given for them. Both are complete before anything is annotated, and do not
+//! change afterwards.
 
 mod annotation;
 mod constraints;

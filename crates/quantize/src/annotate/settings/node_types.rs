@@ -16,19 +16,19 @@ pub struct NodeTypes {
 }
 
 impl NodeTypes {
-    /// The type of activations that is chosen. The choice for this node has priority over the one for all nodes.
+    /// The type of activations that is chosen. If another type is chosen for all nodes, the choice for this node has priority.
     pub fn activation(self) -> Option<Activation> {
         self.own.0.or(self.all.0)
     }
 
-    /// The type of weights that is chosen. The choice for this node has priority over the one for all nodes.
+    /// The type of weights that is chosen. If another type is chosen for all nodes, the choice for this node has priority.
     pub fn weight(self) -> Option<Integer> {
         self.own.1.or(self.all.1)
     }
 
     /// The pair of types that a node computes on. It is the first pair of the table for the node's op that fits what is
     /// chosen for this node, and, if possible, what is chosen for all nodes. Float activations are used if they are
-    /// chosen, or if the op has no others. `None` if the table has no row for the op.
+    /// chosen, or if the table has the op only on float activations. `None` if the table has no row for the op.
     pub fn pair(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         let (own, activation, weight) = (self.own, self.activation(), self.weight());
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];

@@ -1,4 +1,4 @@
-//! All settings for the float graph of one target. Placing and annotating ask them what is set for a node or a value.
+//! All settings for the float graph of one target. Placing and annotating read here what is set for a node or a value.
 
 use super::{GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
 use super::{Unfit, WeightSettings};
@@ -71,8 +71,8 @@ impl Settings {
         }
     }
 
-    /// The settings of the grids of a node's own activations. If operands and results share a grid, the settings of any
-    /// of them count for this grid.
+    /// The settings of the grids of a node's own activations. If operands and results share a grid, a setting for any
+    /// of them applies to this grid.
     pub(crate) fn grid(&self, id: NodeId, node: &Node, shares: bool) -> GridSettings {
         let own = self.layers.get(&id).map(|layer| layer.grid).unwrap_or_default();
         if !shares {
@@ -83,7 +83,7 @@ impl Settings {
         results.chain(operands).fold(own, GridSettings::or)
     }
 
-    /// The settings of the grid on which a value leaves the node that makes it.
+    /// The settings of the grid on which the node that makes a value stores it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
         self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }
@@ -128,13 +128,13 @@ impl Settings {
         self.layers.get(&id)?.alignment
     }
 
-    /// True if the results of a node are made on the grid on which all readers agree.
+    /// True if a node stores a result directly on the grid that all readers of the result want.
     pub(crate) fn simplifies(&self, id: Option<NodeId>) -> bool {
         let own = id.and_then(|id| self.layers.get(&id)?.simplify);
         own.unwrap_or(self.default.alignments.simplify)
     }
 
-    /// A setting of a node's weights. If the node has none of its own, the setting for all weights counts.
+    /// A setting of a node's weights. If the node has no such setting of its own, the setting for all weights applies.
     fn of_weights<T>(&self, id: NodeId, says: impl Fn(&WeightSettings) -> Option<T>) -> Option<T> {
         let own = self.layers.get(&id).and_then(|layer| says(&layer.weights));
         own.or_else(|| says(&self.default.weights))

@@ -12,24 +12,23 @@ use strait_core::{
     State, ValueId,
 };
 
-/// The value, the role and the node of a config, and what alignment decided for it.
+/// The value, the role and the node of a config, and the decisions that alignment made for the config.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
     pub(crate) role: Role,
     pub(crate) node: NodeId,
     /// True if the grid of the group must cover this value as well as the root's value. When codes are joined, the
-    /// operands may reach further than the result. An example is an image of which only a pooled copy is joined with
-    /// another value.
+    /// range of an operand may be wider than that of the result. For example, an image is in the group because a pooled
+    /// copy of it is joined with another value, and the copy may have a smaller range than the image.
     pub(crate) covered: bool,
     /// True if the value is one of several that are joined. If a rule sets a range for the value, it applies to this
     /// part and not to the whole group.
-    /// to the whole group.
     pub(crate) part: bool,
     /// For a root: true if its group has a grid of its own and does not take over that of a producer.
     pub(crate) anchored: bool,
-    /// True if the producer of the value must not take over this config's grid. The codes that the producer leaves are
-    /// requantized instead.
+    /// True if the producer of the value must not take over this config's grid. The codes that the producer stores are
+    /// requantized for this config instead.
     pub(crate) apart: bool,
 }
 
@@ -47,7 +46,7 @@ pub(crate) struct Draft {
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
-    /// The nodes whose configs were made after the last pass looked at them.
+    /// The nodes whose configs were made after the last of the passes had checked them.
     pub(crate) unchecked: BTreeSet<NodeId>,
     /// The nodes whose own configs, or whose neighbours' configs, may have changed since annotation was started.
     pub(crate) touched: BTreeSet<NodeId>,
@@ -55,7 +54,7 @@ pub(crate) struct Draft {
     pub(crate) raised: BTreeMap<NodeId, Raised>,
     /// Nodes on the host whose weights cannot have codes, so that the weights stay float.
     pub(crate) plain: BTreeSet<NodeId>,
-    /// The nodes that were refused, so that they have to leave the accelerator, with the reasons.
+    /// The nodes that were refused and have to move to the host, with the reasons.
     pub(crate) refused: Vec<(NodeId, Reason)>,
     /// The values with a given grid that a node does not support, each with the first such refusal.
     pub(crate) unfitting: BTreeMap<ValueId, (NodeId, Reason)>,
@@ -68,7 +67,7 @@ impl Draft {
         config
     }
 
-    /// Adds a config whose grid follows from another one. It takes no part in finding grids.
+    /// Adds a config whose grid is derived from other grids. The passes that find grids skip it.
     pub(crate) fn follow(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
         let config = self.table.add(node, port, scheme);
         self.bound.push(Bound {
@@ -105,13 +104,14 @@ impl Draft {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// The config of the codes in which a value leaves its producer, or in which the host passes the value in.
+    /// The config of the codes that the producer of a value stores, or to which the host converts the value if it is an
+    /// input.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// Where the range of an operand comes from, if the operand of config `id` has a range of its own.
+    /// Where the range of the operand with config `id` comes from, if the operand has a range of its own.
     pub(crate) fn own_range<'a>(&self, context: &PassContext<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
         let config = self.table.config(id)?;
         context.how.operand_range(config.node, config.port)
@@ -132,8 +132,8 @@ impl Draft {
         is_given(&self.table, id)
     }
 
-    /// Records that a node does not support the grids that are given for these configs. One config is the node's own,
-    /// and the other is its group's.
+    /// Records that a node does not support the grids that are given for two configs: its own config, and the root of
+    /// the group that this config should join.
     pub(crate) fn unfitting(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
         for id in ids {
             if let Some(bound) = self.bound.get(id.index()) {
@@ -143,8 +143,8 @@ impl Draft {
         }
     }
 
-    /// Joins the group of config `id` to that of config `to`, whose grid is used. If the schemes differ, or if the grid
-    /// of the group of `id` is given, nothing is joined.
+    /// Joins the group of config `id` to the group of config `to`. All its configs then have the grid of `to`. If the
+    /// schemes differ, or if the grid of the group of `id` is given, nothing is joined.
     pub(crate) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
         if self.scheme(root) != self.scheme(to) || self.is_given(root) {
@@ -257,8 +257,8 @@ impl Draft {
                 }
             }
         }
-        // Configs of inputs and outputs follow from the nodes that read and make them. The exception are inputs for
-        // which rules set a config.
+        // Configs of inputs and outputs follow from the nodes that read and make them. The only exceptions are inputs
+        // for which rules set a config.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
@@ -280,8 +280,8 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
     table.grid(id).is_some_and(|grid| grid.origin == Origin::Given)
 }
 
-/// True if the config of an operand or a result is made in this scope. A parameter belongs to the scope of the first
-/// operand, and a sum to the scope of any operand.
+/// True if the config of an operand or a result is made in this scope. The config of a parameter is made if the scope
+/// contains the first operand of the node, and the config of a sum if it contains any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {

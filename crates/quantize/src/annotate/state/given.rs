@@ -5,8 +5,8 @@ use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
-/// Gives a new config its given grid, if it belongs to an activation or to weights. The config of a bias has the grid
-/// of its sum instead.
+/// Gives a new config its given grid, if it belongs to an activation or to weights. The grid of a bias is derived from
+/// the products that it is added to, and not set here.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,

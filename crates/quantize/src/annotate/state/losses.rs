@@ -1,4 +1,4 @@
-//! Grids that cost accuracy. The passes record them here.
+//! The types in which the passes record grids that cost accuracy.
 
 use strait_core::{NodeId, Reason, ValueId};
 
@@ -15,15 +15,15 @@ pub struct Coarser {
     pub reason: Reason,
 }
 
-/// A value whose other readers have to use the grid of an aligned operand, because the configuration or the target
-/// forces it.
+/// A value that all readers have to read on the grid of an operand that one reader aligns, because the configuration or
+/// the target forces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlapped {
     /// The value.
     pub value: ValueId,
     /// The node whose operands are aligned.
     pub aligned: NodeId,
-    /// The readers that did not ask for that grid, in the order of the graph.
+    /// The readers that would have used another grid, in the order of the graph.
     pub readers: Vec<NodeId>,
 }
 

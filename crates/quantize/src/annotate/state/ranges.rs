@@ -1,5 +1,5 @@
-//! Ranges of values, as settings, constraints and observers give them. Ranges and coarser grids are stored from turn to
-//! turn.
+//! Ranges of values, from settings, constraints and observers. These ranges, and the grids that had to become coarser,
+//! are kept from one turn of annotation to the next.
 
 use crate::annotate::settings::RangeFrom;
 use crate::annotate::state::context::PassContext;
@@ -7,19 +7,19 @@ use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId, refused};
 
-/// How often the scale of a grid may double so that a shift or a form can be used. After 7 doublings, an 8-bit grid has
-/// only one code left for each sign, and float on the host is better. The limit also makes sure that scales stop
-/// changing.
+/// The scale of a grid may double at most this many times so that a shift or a form can be used. After 7 doublings, the
+/// range of an 8-bit grid has only one code left on each side of zero, and float on the host is better. The limit also
+/// makes sure that annotation ends.
 const MOST_DOUBLINGS: u32 = 7;
 
 /// How much coarser a grid may become, as a factor.
 pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
-/// The range of an empty set of elements. It adds nothing to another range.
+/// The range of an empty set of elements. The hull of this range and another range is the other range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// The range of a value for which no rule gives one. It comes from the elements of a constant, or from statistics by an
-/// observer, and is limited to the numbers that matter to readers.
+/// The range of a value if no rule sets it. It is the range of the elements of a constant, or the range that an
+/// observer finds from statistics. It is limited to the numbers that matter to readers.
 fn range(
     context: &PassContext<'_>,
     value: ValueId,
@@ -67,8 +67,8 @@ struct Observed {
 }
 
 impl Ranges {
-    /// Makes the grid of a value coarser from the next annotation on. Returns false if that would leave too few codes.
-    /// If only zeros were seen, the scale may double more often.
+    /// Makes the grid of a value coarser in all later annotations. Returns false if the value would then have too few
+    /// codes. If only zeros were seen, the scale may double more often.
     pub(crate) fn coarsen(&mut self, value: ValueId, doublings: u32, reason: &Reason) -> bool {
         let before = self.doublings.get(&value).map_or(0, |(before, _)| *before);
         let total = before.saturating_add(doublings);

@@ -7,7 +7,8 @@ use strait_core::{Failure, NodeId, Port, QuantParams, QuantTable, Reason, Reason
 use strait_requantize::Per;
 
 /// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
-/// those of another node, its grid is made coarser so that the sums of both nodes have the same grid ([`equal_sums`]).
+/// the sums of another node, the grid is made coarser so that the sums of both nodes have the same grid
+/// ([`equal_sums`]).
 pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
     let own = multiplied::weights(context, table, id)?;
     let partner = context.how.roles().shifted_partner(context.graph, id);
@@ -37,8 +38,9 @@ const FINEST_SUM: f64 = 1.0 / 64.0;
 
 /// Scales for the weights of the first product. The operands of the two products have the scales `x` and `y`, and their
 /// weights need at least the scales w and v. The scales are chosen such that w·x and v·y are the same f32 in each
-/// channel, and that neither weights nor sums become finer than before. If either w or v is a single scale, the result
-/// is a single scale too. The smallest such scales are taken, so that both products find the same pair.
+/// channel, and that no scale of the weights or sums becomes smaller than needed. If either w or v is a single scale,
+/// the result is a single scale too. The smallest scales that meet these conditions are taken. This function is called
+/// for each of the two products, and both calls find the same pair of scales.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {
@@ -84,8 +86,8 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
     })
 }
 
-/// A limit for the search. Each of the two sequences of products of neighbouring numbers contains at least every second
-/// number, so they have a common number after a few steps.
+/// At most this many pairs are tried in the search. Each of the two sequences of products of neighbouring numbers
+/// contains at least every second number, so they have a common number after a few steps.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

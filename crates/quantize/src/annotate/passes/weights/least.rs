@@ -2,14 +2,15 @@
 
 use strait_core::{Reason, ReasonCode, Scheme};
 
-/// The smallest scales that the weights of one channel need. Each scale has another reason.
+/// The smallest scales that the weights of one channel may have, each for a different reason. The largest of them
+/// decides.
 #[derive(Clone, Copy)]
 pub(crate) struct LeastScales {
-    /// The scale with which the weights fill their type.
+    /// The scale with which the weights use all codes of their type.
     pub(crate) range: f64,
     /// The smallest scale with which the bias fits into its type.
     pub(crate) bias: f64,
-    /// The smallest useful scale. A smaller scale gains nothing.
+    /// The smallest useful scale. Below it, a smaller scale no longer makes the result more accurate.
     pub(crate) negligible: f64,
 }
 
@@ -20,7 +21,7 @@ impl LeastScales {
         negligible: 0.0,
     };
 
-    /// The smallest scales that are enough for both channels.
+    /// For each field, the larger scale of the two channels, which is enough for both.
     pub(crate) fn and(self, other: LeastScales) -> LeastScales {
         LeastScales {
             range: self.range.max(other.range),
@@ -59,7 +60,7 @@ impl LeastScales {
     }
 }
 
-/// A factor for an error message.
+/// Writes a factor as text for an error message.
 fn times(factor: f64) -> String {
     if factor < 1e4 {
         format!("{factor:.1}")
@@ -68,8 +69,8 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// The largest magnitude that a bias may have. It is half of what its type can hold, and less than 2^46, because the
-/// sums of LiteRT's kernels for 16-bit codes end at 2^47.
+/// The largest magnitude that a bias may have. It is half of the largest number of its type, and less than 2^46,
+/// because the sums of LiteRT's kernels for 16-bit codes end at 2^47.
 pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     let end = bias
         .and_then(|scheme| scheme.range())
@@ -78,9 +79,9 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
 }
 
 /// The smallest useful weight scale, as a fraction of the weight scale at which one step of the sums is one step of the
-/// result. A smaller scale gains nothing, and makes the requantization's factor too small for some forms. The limit
-/// also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at most 2^29, and
-/// together with the bias it leaves a quarter of i32 to the products.
+/// result. A smaller scale does not make the result more accurate, and makes the requantization's factor too small for
+/// some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at
+/// most 2^29, and together with the bias it leaves a quarter of i32 to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
 /// Like [`NEGLIGIBLE`], but for targets that only shift from an accumulator to a result with these numbers of bits.
@@ -90,5 +91,5 @@ pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     NEGLIGIBLE.max((-f64::from(bits)).exp2())
 }
 
-/// The smallest scale of an accumulator. Below it, the scale would be an f32 without full precision.
+/// The smallest scale of an accumulator. A smaller scale could be a subnormal f32, without full precision.
 pub(crate) const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;

@@ -8,10 +8,11 @@ use strait_core::{
 };
 use strait_target::spec::Recipe;
 
-/// The grid that the weights of one node get. If they cannot get a grid yet, the change that the result's grid needs
-/// first.
+/// The grid that the weights of one node get, or, if there is no such grid yet, the change of the result's grid that is
+/// needed first.
 pub(crate) enum Weights {
-    /// The grid of the weights. If some scale is larger than the weights need, then also the channel that loses most.
+    /// The grid of the weights. If the scale of a channel is larger than its weights need, also the channel that loses
+    /// most.
     Grid(QuantParams, Option<Raised>),
     /// No shift leads to the result's grid. The scale of that grid must grow by this power of two.
     Coarsen(f64),
@@ -20,16 +21,16 @@ pub(crate) enum Weights {
 /// The grid of the weights of `node`, which is lowered by [`Recipe::MultiplyAccumulate`]. `None` if the grid is given.
 ///
 /// With the scales s_x and s_y of operand and result, the smallest possible scale is s_w = max(max W / q_max, min W /
-/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). If an observer chooses another range than min W and max W,
-/// its ends take their place. With this scale, every weight in the range fits, the bias fits on the accumulator's grid
-/// s_x·s_w, and both the factor s_x·s_w / s_y and the accumulator's grid can be represented.
+/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). If an observer chooses a range other than [min W, max W],
+/// the ends of this range replace min W and max W. With this scale, every weight in the range fits, the bias fits on
+/// the accumulator's grid s_x·s_w, and both the factor s_x·s_w / s_y and the accumulator's grid can be represented.
 ///
 /// - If the target only shifts, s_w = 2^−n·s_y / s_x, with the largest n for which s_w is at least the smallest
 ///   possible scale.
 /// - If scales of weights are powers of two, s_w is the smallest power of two that is at least the smallest possible
 ///   scale.
-/// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is the
-///   code that gives min W the first code.
+/// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is chosen
+///   so that min W gets the first code.
 pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
     let PassContext { module, graph, how, .. } = *context;
     let Some(node) = graph.node(id) else {

@@ -1,4 +1,4 @@
-//! The scales that the weights of a product need at least, and the scales that they get.
+//! Computes the smallest scales that the weights of a product may have, and the scales that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use crate::annotate::settings::{Annotation, Unfit};
@@ -24,7 +24,7 @@ pub(crate) struct Product<'a> {
     /// The scheme of the weights.
     pub(crate) scheme: Scheme,
     pub(crate) weight_grid: WeightGrid,
-    /// The elements of the weights, channel by channel. `bias` has those of the bias.
+    /// The elements of the weights, channel by channel. `bias` has the elements of the bias.
     pub(crate) values: Cow<'a, [f32]>,
     pub(crate) bias: Cow<'a, [f32]>,
     pub(crate) channels: usize,
@@ -63,7 +63,8 @@ impl Product<'_> {
         Ok(ends)
     }
 
-    /// The scales that each channel needs. `accumulator` is the width of the sums according to the op's row.
+    /// For each channel, the smallest scales that its weights may have. `accumulator` is the width of the sums
+    /// according to the op's row.
     pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
         let negligible = self.negligible(accumulator);
         let added = added_scale(self.graph, self.how, self.table, self.node);
@@ -86,7 +87,7 @@ impl Product<'_> {
         least
     }
 
-    /// The smallest useful scale of the weights. A finer scale gains nothing.
+    /// The smallest useful scale of the weights. Below it, a smaller scale no longer makes the result more accurate.
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
@@ -111,7 +112,8 @@ impl Product<'_> {
             let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
-        // If a sum is read as a real number, products that are smaller than the last bit of the bias do not matter.
+        // If a sum is read as a real number, products that are too small to change the last bit of the bias do not
+        // matter.
         let each = self.values.len() / self.channels.max(1);
         let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
             .and_then(|scheme| scheme.range())
@@ -143,8 +145,8 @@ impl Product<'_> {
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
-        // A channel may need no scale: its weights are zero, and its sum is not narrowed. It takes the tensor's scale.
-        // If no channel needs a scale, the scale is 1.
+        // A channel needs no scale if its weights are zero and its sum is not requantized. Such a channel takes the
+        // tensor's scale. If no channel needs a scale, the scale is 1.
         let fallback = if largest > 0.0 { largest } else { 1.0 };
         let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
         let least: Vec<f64> = match self.per_channel() {
@@ -159,8 +161,8 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This quotient is exact, and so was the comparison that failed. If operand and result
-                            // share a grid, a coarser grid would not help.
+                            // This quotient is exact, and so was the comparison that showed that no shift leads to the
+                            // result's grid. If operand and result share a grid, a coarser grid would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return refused(ReasonCode::NoShift, error.to_string());
@@ -170,8 +172,8 @@ impl Product<'_> {
                         }
                     }
                 }
-                // The next power of two. If there is a shift between scales that are powers of two, `least` already is
-                // one.
+                // The smallest power of two that is not below `least`. If the target only shifts and the scales of
+                // operand and result are powers of two, `least` already is one.
                 _ if powers => next_power_of_two(least),
                 _ => least,
             };
@@ -183,16 +185,16 @@ impl Product<'_> {
         })
     }
 
-    /// Checks that a sum can get another code than 0. A sum below half of a step s_x·s_w gets code 0. If this holds in
-    /// every channel, even for the largest number in the samples, the layer does nothing.
+    /// Checks that the sums are not all 0. A sum of less than half a step s_x·s_w becomes 0. If this happens in every
+    /// channel, even for the largest number in the samples, the layer computes nothing.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, they keep at least the sign of a sum, and if no form fits the sum, a coarser grid is
-        // chosen. But if every sum except 0 is a million times as large as any number in the samples, not even its sign
-        // means anything.
+        // If the result has codes, these codes show at least the sign of a sum, and if no form can requantize the sum,
+        // a coarser grid is chosen. But if one step of the sums is a million times as large as any number in the
+        // samples, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -238,9 +240,9 @@ impl Product<'_> {
     }
 }
 
-/// The smallest step that the sums of a node may have, if codes are added inside the node's accumulator. Otherwise 0.
-/// The step is 2^−20 of the step of these codes, or less if they have more than 8 bits, so that the added codes take up
-/// an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
+/// The smallest step that the sums of a node may have if codes are added inside the node's accumulator. 0 if no codes
+/// are added there. The step is 2^−20 of the step of these codes, or less if they have more than 8 bits, so that the
+/// added codes take up an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
@@ -290,7 +292,7 @@ pub(crate) fn are_finite(weights: &[f32]) -> Result<(), Reason> {
     }
 }
 
-/// For each index of axis 0, the range that the codes must cover, as the observer chooses it.
+/// For each index of axis 0, the range that the observer chooses. The codes must cover this range.
 pub(crate) fn reach(
     values: &[f32],
     channels: usize,

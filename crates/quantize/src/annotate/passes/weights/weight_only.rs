@@ -84,8 +84,8 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     Ok(Some(Weights::Grid(grid, raised)))
 }
 
-/// The scales, each raised to the smallest scale that f32 supports if it is smaller. They belong to weights with
-/// `channels` channels.
+/// Raises each scale that is too small for an f32 of full precision to the smallest scale that is large enough. The
+/// scales belong to weights with `channels` channels.
 ///
 /// # Errors
 /// The reason, if weights with such small scales should stay in float.
