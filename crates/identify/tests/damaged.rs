@@ -24,11 +24,11 @@ const FAMILIES: [Family; 7] = [
 /// How a recorded output is wrong.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
-    /// It is replaced by a random code.
+    /// The output is replaced by a random code.
     Any,
-    /// It is replaced by a neighbouring code.
+    /// The output is replaced by a neighbouring code.
     Beside,
-    /// One of its bits is flipped.
+    /// One bit of the output is flipped.
     Bit,
 }
 

@@ -115,7 +115,7 @@ pub const MOST_PIXELS: usize = 1 << 26;
 mod tests {
     use super::*;
 
-    /// Two rows of three pixels, 1 to 6.
+    /// An image with two rows of three pixels, whose levels are 1 to 6.
     fn six() -> Pixels {
         Pixels {
             width: 3,

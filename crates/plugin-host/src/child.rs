@@ -9,7 +9,7 @@ use std::io;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A point in time by which something has to be done.
+/// The deadline of an operation.
 pub(crate) struct Clock {
     pub(crate) time: Duration,
     until: Instant,

@@ -297,7 +297,7 @@ impl<'a> FusionSite<'a> {
 /// The answer to [`Target::custom`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// The operations stay as they are.
+    /// The operations are not fused, for this reason.
     Refuse(Reason),
     /// The producer computes these steps after its accumulators. Its op must not change, since a certificate compares
     /// only what happens after the accumulators.

@@ -26,7 +26,7 @@ pub enum Row<'a> {
 pub struct Support<'a> {
     /// The row that the evidence is for.
     pub row: Row<'a>,
-    /// The kind of evidence that the row describes what `oracle` computes.
+    /// How well it is known that the row describes what `oracle` computes.
     pub evidence: Evidence,
     /// The reference, whose results the row describes.
     pub oracle: &'a str,

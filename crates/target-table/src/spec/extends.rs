@@ -39,7 +39,7 @@ pub struct Extends {
     pub sha256: String,
 }
 
-/// A table that another one extends.
+/// A table that another table extends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// Id of the extended table.

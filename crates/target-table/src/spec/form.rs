@@ -23,7 +23,7 @@ pub struct FormRow {
     /// The granularities that the form's integers can have: the same integers for the whole tensor, or different ones for each
     /// output channel.
     pub per: Vec<Per>,
-    /// Which clamps after the requantization cost nothing.
+    /// Which clamps the requantization itself can apply to its result, so that they cost nothing.
     #[serde(default)]
     pub clamp: ClampSet,
     /// The rule that computes the form's integers from scales.
@@ -155,7 +155,7 @@ pub struct Scale {
     pub bits: u8,
 }
 
-/// The bits of the significand of an `f32`.
+/// The number of bits of an `f32`'s significand.
 fn significand() -> u8 {
     24
 }
@@ -188,7 +188,7 @@ pub struct ShiftLimits {
 }
 
 words! {
-    /// Which clamps to [lo, hi] after a requantization cost nothing.
+    /// Which clamps to [lo, hi] a requantization itself can apply to its result, so that they cost nothing.
     #[derive(Default)]
     ClampSet {
         /// None: a clamp is an op of its own.

@@ -59,7 +59,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use strait_core::Term;
 use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
-/// The version of the tables that this version of Strait reads.
+/// The version of the table format that this version of Strait reads.
 pub const SCHEMA: u32 = 2;
 
 /// A target table that has been checked, with its overlays applied. [`Table::parse`] makes it.
