@@ -5,9 +5,9 @@ use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
 /// Chooses `count` accumulators of one channel. They lie in the form's domain and fit the type that carries
-/// accumulators. Among them are those where the result changes, the ends of the domain, zero, those whose exact result
-/// lies next to a half, and others of every magnitude. Their order is random, so that neighbours in a vector differ.
-/// The list is empty if the form is not legal.
+/// accumulators. Among them are those where the result changes, the ends of the domain, zero, those whose exact result,
+/// before rounding, lies close to halfway between two integers, and others of every magnitude. Their order is random,
+/// so that neighbours in a vector differ. The list is empty if the form is not legal.
 pub(crate) fn accumulators(
     form: &Requantization,
     channel: usize,
@@ -22,7 +22,8 @@ pub(crate) fn accumulators(
     let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
     let inside = |x: i64| x.clamp(low, high);
-    // Accumulators next to halves take long to find, so they are only searched in a few channels.
+    // Accumulators whose exact results lie close to a half take long to find, so they are only searched for in a few
+    // channels.
     let near = match channel {
         ..CHANNELS if count > 1 => near_ties(&scalars, (low, high)),
         _ => Vec::new(),
@@ -31,8 +32,8 @@ pub(crate) fn accumulators(
     (0..count)
         .map(|index| match index % 4 {
             0 => {
-                // A random code is chosen, and the first accumulator with this code or the one next to it. Such
-                // accumulators are ties or lie beside one.
+                // Picks a random code and the accumulator at which the results reach this code, or a neighbour of that
+                // accumulator. Such accumulators are ties or lie next to a tie.
                 let code = numbers.between(out.min().into(), out.max().into());
                 let step = scalars.least_reaching(code);
                 inside(step.saturating_add(numbers.between(-2, 1)))
@@ -47,5 +48,5 @@ pub(crate) fn accumulators(
         .collect()
 }
 
-/// The number of channels in which accumulators next to exact halves are searched.
+/// The number of channels in which accumulators whose exact results lie close to a half are searched for.
 pub(crate) const CHANNELS: usize = 6;

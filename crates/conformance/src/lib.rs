@@ -6,8 +6,8 @@
 //! magnitude. Forms that are defined for accumulators of more than 32 bits are also tested with 64-bit sums of 16-bit
 //! codes. All instruction sets of the machine have to give the same bits.
 //!
-//! Everything works through the target's interface. So all targets are tested in the same way: those that are only a
-//! table, those with their own kernels, and those in a library.
+//! The tests only use the interface that every target has. So all targets are tested in the same way: those that are
+//! only a table, those with their own kernels, and those in a library.
 
 mod accumulators;
 mod kit;

@@ -1,5 +1,5 @@
-//! Finds accumulators whose exact results lie close to a half but are not exactly a half. At these accumulators,
-//! floating-point arithmetic goes wrong first.
+//! Finds accumulators whose exact results, before rounding, lie close to halfway between two integers, but not exactly
+//! there. At these accumulators, floating-point arithmetic goes wrong first.
 //!
 //! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) lies d/2^s below
 //! a half. If the product has more than 53 bits and d is less than half a unit in its last place, the sum is rounded to
@@ -10,7 +10,7 @@ use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// The number of parts into which the range of accumulators is divided. In each part, the accumulators whose results
-/// are closest to a half are searched.
+/// are closest to a half are searched for.
 const PARTS: i64 = 4;
 
 /// For each part of the range, the accumulators whose results are closest below and closest above a half. The range is
@@ -18,7 +18,7 @@ const PARTS: i64 = 4;
 pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     let (factor, addend, shift) = match channel.arithmetic() {
         Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),
-        // A form with two roundings uses the half of the first rounding.
+        // For a form with two roundings, results close to a half of the first rounding are searched for.
         Arithmetic::Doubling(d) => (d.factor, d.addend, 31),
         _ => return Vec::new(),
     };
@@ -106,12 +106,12 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     Some((low + m * rounds).div_ceil(a))
 }
 
-/// How many factors are tried in the search of [`sharp_factors`] for results of more than 8 bits. One factor in a few
-/// thousand is sharp.
+/// How many factors [`sharp_factors`] tries for results of more than 8 bits. About one factor in a few thousand is
+/// sharp.
 const TRIES: usize = 1 << 16;
 
-/// Distances to a half below this limit are lost by arithmetic in `f64`. The distance is counted in units of the exact
-/// product.
+/// If the exact product is closer to a half than this distance, arithmetic in `f64` cannot tell it from the half. The
+/// distance is counted in units of the integer product.
 const UNSEEN: u64 = 8;
 
 /// The shift that turns a product of 57 bits into a result of `bits` bits.
@@ -152,7 +152,8 @@ pub(crate) fn sharp_factors(
     }
     let mut found = Vec::new();
     if shift <= 32 {
-        // If the shift is small, accumulators have every remainder, so every odd factor will do.
+        // If the shift is small, the products of any odd factor with 32-bit accumulators take every remainder, so every
+        // odd factor can be used.
         found.extend((0..count).map(|_| (numbers.between(least, most) | 1) as i32));
         return found;
     }

@@ -2,7 +2,8 @@
 
 use strait_requantize::IntType;
 
-/// Number of guard bytes on each side. 256 bytes are the size of several vectors and a multiple of every alignment.
+/// Number of guard bytes on each side. 256 bytes are the size of several SIMD vectors and a multiple of every
+/// alignment.
 const MARGIN: usize = 256;
 
 /// Memory for results, with guard bytes around it.

@@ -1,5 +1,6 @@
-//! Calls each loop with operands that lead to chosen accumulators. Operands have 8 bits and sums 32 bits. For forms
-//! that are defined for more than 32 bits, there are also operands of 16 bits with sums of 64 bits.
+//! Calls each loop of a kernel with operands that are chosen so that certain accumulators result. Operands have 8 bits
+//! and sums 32 bits. For forms that are defined for more than 32 bits, there are also operands of 16 bits with sums of
+//! 64 bits.
 
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
@@ -10,7 +11,7 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, OutsideDomain, Requantization};
 
-/// One call of one loop: its operands, and the accumulators that this module computes from the operands.
+/// One call of one loop, with its operands and with the accumulators that follow from the operands.
 pub(crate) struct Run {
     kind: Kind,
     widths: Widths,
@@ -19,7 +20,7 @@ pub(crate) struct Run {
     out: IntType,
 }
 
-/// Types of the operands and of the sums.
+/// The types of the operands and of their sums.
 #[derive(Clone, Copy)]
 struct Widths {
     element: IntType,
@@ -44,7 +45,7 @@ impl Widths {
         }
     }
 
-    /// A sum, wrapped around as it would be in the type that carries it.
+    /// The sum as it is stored in the type that carries the sums, in which it may wrap around.
     fn wrapped(self, sum: i64) -> i64 {
         match self.carrier {
             Carrier::I32 => (sum as i32).into(),
@@ -109,11 +110,12 @@ enum Kind {
     },
 }
 
-/// How many accumulators each channel has in an accumulator array.
+/// The number of accumulators of each channel in a run that requantizes accumulators directly.
 const INNER: usize = 67;
 /// How many thresholds of a channel are tested if there are too many to test all.
 pub(crate) const SPREAD: i64 = 255;
-/// Number of rows of a matrix product, and of positions in an image. The number is not a multiple of a tile's size.
+/// Number of rows of a matrix product, and of positions in an image. This number is not a multiple of the size of the
+/// tiles in which kernels compute.
 const ROWS: usize = 7;
 
 impl Run {
@@ -176,7 +178,7 @@ impl Run {
         Run::of_accumulators(widths, channels, accumulators)
     }
 
-    /// A run with the same number of accumulators for each channel. They are given channel by channel.
+    /// A run with the same number of accumulators for each channel. `accumulators` has them channel by channel.
     fn of_accumulators(widths: Widths, channels: usize, accumulators: Vec<(usize, i64)>) -> Run {
         let sums: Vec<i64> = accumulators.iter().map(|(_, sum)| *sum).collect();
         let input = match widths.carrier {
@@ -226,8 +228,8 @@ impl Run {
         Some(run)
     }
 
-    /// A matrix product with one row of weights that are all 1. The chosen accumulators are the bias: acc = bias[n] +
-    /// a[m].
+    /// A matrix product with an inner dimension of 1, in which all weights are 1. The bias has the chosen accumulators,
+    /// and the operand a has small numbers: acc = bias[n] + a[m].
     fn gemm(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let a = small(ROWS, numbers);
@@ -244,7 +246,8 @@ impl Run {
         Run::new(widths, kind, accumulators.collect())
     }
 
-    /// A convolution with one tap whose weight is 1. The chosen accumulators are the bias: acc = bias[o] + x[position].
+    /// A convolution with one tap whose weight is 1. The bias has the chosen accumulators, and the operand x has small
+    /// numbers: acc = bias[o] + x[position].
     fn conv(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let size = [3, ROWS];
@@ -323,8 +326,8 @@ impl Run {
         Run::new(widths, kind, accumulators)
     }
 
-    /// Sum pooling over pairs of neighbours in the rows of two images. Each position of the output counts as a channel
-    /// of its own.
+    /// Sum pooling over pairs of neighbours in the rows of two images. In this run, each position of the output is a
+    /// channel of its own.
     fn sum_pool_by_position(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (images, width) = (2, channels + 1);
         let x = widths.codes(images * width, numbers);
@@ -352,13 +355,14 @@ impl Run {
         Run::new(widths, kind, accumulators)
     }
 
-    /// An addition by lookup tables. Each table has halves of the chosen accumulators.
+    /// An addition of two operands through a lookup table for each. The entries of both tables for the same code add up
+    /// to a chosen accumulator.
     fn add(form: &Requantization, numbers: &mut Numbers) -> Run {
         let widths = NARROW;
         let interest = accumulators(form, 0, 256, widths.ends(), numbers);
         let mut tables = Box::new([[0; 256]; 2]);
         for code in 0..256 {
-            // Where both operands have the same code, the loop adds the two halves of one accumulator.
+            // If both operands have this code, the loop adds the two halves of `acc`.
             let acc = interest.get(code).and_then(|&acc| i32::try_from(acc).ok());
             let Some(acc) = acc else { continue };
             tables[0][code] = acc >> 1;

@@ -1,4 +1,4 @@
-//! Makes requantizations within the limits of a form.
+//! Makes the requantizations with which a form is tested. They lie within the limits of the form's row.
 
 use crate::near_ties::{sharp_factors, sharp_shift};
 use crate::numbers::Numbers;
@@ -11,11 +11,11 @@ use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftL
 /// A requantization and the clamp after it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// The numbers of channels that are tested: one, a number that is no multiple of a vector's size, more than one vector
-/// has, more than two vectors have, more than the bytes of a cache line, and more than a byte can count.
+/// The numbers of channels that are tested: one; a number that is not a multiple of a SIMD vector's length; more than
+/// one vector holds; more than two vectors hold; more than the bytes of a cache line; and more than a byte can count.
 const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
-/// Up to this many channels, there is a requantization for each round and clamp. For more channels there is only one
-/// requantization.
+/// For up to this many channels, there is a requantization for each round and each clamp. For more channels, there is
+/// only one requantization.
 pub(crate) const FEW: usize = 19;
 /// How many requantizations there are for each output type and number of channels. The first two have the smallest and
 /// the largest parameters, the third has powers of two as factors, the fourth has factors for which floating-point
@@ -23,9 +23,9 @@ pub(crate) const FEW: usize = 19;
 const ROUNDS: usize = 8;
 /// The round in which factors are powers of two.
 const POWERS: usize = 2;
-/// The round in which factors have accumulators next to halves.
+/// The round in which factors are chosen so that the exact results of some accumulators lie close to a half.
 const SHARP: usize = 3;
-/// The round that is used for many channels.
+/// The round that is used if there are more than [`FEW`] channels.
 const ANY: usize = 4;
 
 /// The requantizations for the row of a form: for each output type, with one set of parameters and with several numbers
@@ -56,7 +56,7 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
 struct Pick<'a> {
     round: usize,
     numbers: &'a mut Numbers,
-    /// The factors of round 3. Channels use them in turn.
+    /// The factors of round 3. The channels use them one after the other, and begin again after the last factor.
     sharp: Vec<i32>,
 }
 
@@ -90,7 +90,7 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
     let mut pick = Pick { round, numbers, sharp };
     let shift = |pick: &mut Pick<'_>| match pick.round {
         SHARP => sharp_shift.into(),
-        // The shift is a few bits more than the factor has, if such shifts are allowed.
+        // The shift is a few bits larger than the width of the factor, if the limits allow it.
         POWERS => (i64::from(bits) + pick.numbers.between(2, 10)).clamp(min.into(), max.into()),
         _ => pick.one(min.into(), max.into()),
     };
@@ -107,7 +107,8 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
         SHARP => 0,
         _ => pick.one(-(1 << 40), 1 << 40),
     };
-    // Zero points of 32-bit results stay small, since real ones are 0: such results are summed on a common scale.
+    // Zero points of 32-bit results are small here. In real models they are 0, since such results are added on a common
+    // scale.
     let (low, high) = if out == IntType::I32 {
         (-1000, 1000)
     } else {

@@ -11,7 +11,7 @@ use strait_kernels::{
 use strait_requantize::{Narrowing, Requantization, Rounding, form};
 use strait_target::{FormKernel, Options, Registry, Target, TargetError, TargetFactory};
 
-/// What was found out about one form.
+/// The results of the tests of one form.
 #[derive(Debug)]
 struct Tested {
     form: String,

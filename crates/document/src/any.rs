@@ -1,4 +1,4 @@
-//! Values of a type that is defined elsewhere. They may be tables and lists.
+//! Values whose type is defined outside of the document's types. They may be tables and lists.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

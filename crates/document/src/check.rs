@@ -122,7 +122,7 @@ impl Checker {
         }
     }
 
-    /// Checks the keys that are given.
+    /// Checks the entries of a table against the keys that the table may have.
     fn entries(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, path: &KeyPath) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
@@ -282,7 +282,8 @@ impl Checker {
     }
 }
 
-/// If a value is only the name of a variant, without the variant's table: the keys that this table requires.
+/// For a value that is only the name of a variant: the keys that the variant's table requires, so that the name is not
+/// enough.
 fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     let keys = match table {
         Shape::OneKey(names) => names.get(name).map(|key| &key.shape),

@@ -42,7 +42,8 @@ fn of_toml(object: &mut Map<String, Value>) {
             let only = only.clone();
             object.remove("anyOf");
             for (key, value) in only {
-                // If the key has a text of its own, it is kept, because it says more than the text of the key's type.
+                // If the key has a description of its own, it is kept, because it says more than the description of the
+                // key's type.
                 object.entry(key).or_insert(value);
             }
         }
@@ -135,7 +136,8 @@ fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();
     for alternative in alternatives {
-        // Words that have the same beginning are given by a pattern. The title shows the form of such words.
+        // A pattern stands for all words with the same beginning. Its title, such as `custom:NAME`, shows the form of
+        // these words.
         if alternative["pattern"].is_string() {
             words.push((text(&alternative["title"]), text(&alternative["description"])));
             continue;

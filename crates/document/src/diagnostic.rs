@@ -94,8 +94,8 @@ pub struct Diagnostic {
     pub message: String,
     /// The place of the error.
     pub excerpt: Option<Excerpt>,
-    /// The key of the configuration that has to be changed. Code that does not know where the key is written sets it
-    /// instead of a place.
+    /// The key of the configuration that has to be changed. Code that does not know where the key is written sets this
+    /// field instead of `excerpt`.
     pub key: Option<KeyPath>,
     /// Further facts, such as the allowed values or the state that was found.
     pub notes: Vec<String>,
@@ -255,7 +255,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All findings of one check. As it is an error type, it is never empty when a function returns it.
+/// All findings of one check. A function that returns this value as an error never returns an empty list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -263,7 +263,7 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 const MOST_OF_A_CODE: usize = 20;
 
 impl Diagnostics {
-    /// `value` if there are no findings.
+    /// Returns `value` if there are no findings.
     ///
     /// # Errors
     /// The findings, if there are any.
@@ -271,8 +271,8 @@ impl Diagnostics {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// At most the first twenty findings of each code, and the number of the findings that are left out. A program that
-    /// writes documents may have made the same mistake a hundred thousand times.
+    /// Keeps at most the first twenty findings of each code, and adds the number of findings that are left out. A
+    /// program that writes documents may have made the same mistake a hundred thousand times.
     #[must_use]
     pub fn bounded(self) -> Diagnostics {
         let mut counts: BTreeMap<(String, Severity), usize> = BTreeMap::new();

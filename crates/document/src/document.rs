@@ -16,7 +16,7 @@ pub trait Document: DeserializeOwned + Described {
     /// The name of this kind of document, with its article: `the configuration`.
     const NAME: &'static str;
 
-    /// The newest version of the document's form that this version of Strait reads. A document states its version by
+    /// The newest version of the document's format that this version of Strait reads. A document states its version by
     /// the key `schema`.
     const SCHEMA: u32;
 
@@ -83,8 +83,8 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     Err(Diagnostics(findings.collect()))
 }
 
-/// If the text is not TOML but in another language: the name of that language, and the place that shows it. It is
-/// recognised by the first line that is not a comment.
+/// If the text is in another language than TOML: the name of that language, and the place at which it is recognised.
+/// Only the first line that is not a comment is looked at.
 fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -47,7 +47,7 @@ impl Glob {
                     after_stars
                 }
                 _ if at_part && after_stars.starts_with('/') => {
-                    // A second wildcard of this kind directly after the first has no effect.
+                    // A second `**/` directly after the first one has no effect, so it is left out.
                     if tokens.last() != Some(&Token::WholeParts) {
                         tokens.push(Token::WholeParts);
                     }
@@ -64,8 +64,8 @@ impl Glob {
 
     /// True if the pattern matches the whole of `name`.
     ///
-    /// `reached[i]` is true if the first i tokens can match the text that was read so far. So each letter of `name`
-    /// takes time proportional to the length of the pattern, whatever wildcards the pattern has.
+    /// During the match, `reached[i]` is true if the first i tokens can match the text that was read so far. So each
+    /// letter of `name` takes time proportional to the length of the pattern, whatever wildcards the pattern has.
     pub fn matches(&self, name: &str) -> bool {
         let mut reached = vec![false; self.tokens.len() + 1];
         self.arrive(&mut reached, 0);

@@ -228,7 +228,7 @@ fn contents(shape: &Shape) -> &Shape {
     }
 }
 
-/// The part of the key that stands for the names that the user chooses: one `.NAME` for each.
+/// The end of a key in the page for tables whose keys are names that the user chooses: `.NAME` for each such table.
 fn named(shape: &Shape) -> String {
     match shape {
         Shape::Map { values, .. } => format!(".NAME{}", named(values)),
@@ -276,7 +276,7 @@ fn meaning(key: &Key) -> String {
     })
 }
 
-/// The words that are possible as the value, or as an element of it.
+/// The words that the value, or an element of the value, can be.
 fn words(shape: &Shape) -> &[(String, String)] {
     match shape {
         Shape::Word(words) => words,

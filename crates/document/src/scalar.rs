@@ -1,4 +1,5 @@
-//! Values whose type is determined elsewhere.
+//! Values that can be booleans, integers or strings. Other keys of the document determine which of these types is
+//! allowed.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

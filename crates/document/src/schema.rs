@@ -48,7 +48,7 @@ impl PartialEq for Format {
     }
 }
 
-/// The shape of a value: its type and its limits.
+/// The shape of a value: which types, keys and limits are allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A table with any of these keys.
@@ -70,7 +70,7 @@ pub enum Shape {
         min: usize,
         /// The largest number of elements.
         max: usize,
-        /// A format that the list also has to meet.
+        /// A further condition on the whole list; `None` if there is none.
         format: Option<Format>,
         /// The documentation of an element.
         doc: String,
@@ -89,7 +89,7 @@ pub enum Shape {
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {
-        /// Further condition.
+        /// A further condition that the string must meet; `None` if there is none.
         format: Option<Format>,
     },
     /// An integer within these limits.
@@ -114,7 +114,8 @@ pub enum Shape {
     Part,
     /// A value of any type. Other code checks it.
     Any,
-    /// A schema that this module does not support. For each kind of document, a test checks that this does not occur.
+    /// The shape of a schema that this module does not support. For each kind of document, a test checks that this does
+    /// not occur.
     Unknown,
 }
 
@@ -169,7 +170,8 @@ impl Shape {
         }
     }
 
-    /// The text in a pattern between a key and the keys of the table that is its value.
+    /// The text that follows a key in its pattern: `[]` if the value is a list, and `NAME` for keys that the user
+    /// chooses.
     fn step(&self, dot: &str) -> String {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),

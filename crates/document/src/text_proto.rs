@@ -68,7 +68,7 @@ impl Reader<'_> {
         Diagnostic::error(codes::SYNTAX, message).at(self.place(span).excerpt(label))
     }
 
-    /// The byte at the current position, after blanks and comments have been skipped.
+    /// Skips blanks and comments, and then returns the byte at the current position.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         loop {

@@ -27,8 +27,8 @@ pub struct Source {
     pub text: Arc<SourceText>,
     /// The folder for relative paths. If it is empty, this is the current folder.
     pub folder: PathBuf,
-    /// Findings are sorted by this number of their text, and then by position. A file has the number 0, and arguments
-    /// have higher numbers.
+    /// The number by which findings in several texts are sorted, before they are sorted by position. A file has the
+    /// number 0, and arguments have higher numbers.
     pub rank: usize,
 }
 
@@ -43,7 +43,7 @@ impl Source {
         })
     }
 
-    /// A place in the text; the text as a whole if there is no range of bytes.
+    /// The place of a range of bytes in the text. If `span` is `None`, the place is the whole text.
     pub fn place(self: &Arc<Source>, span: Option<Range<usize>>) -> SourceLocation {
         let source = Arc::clone(self);
         SourceLocation { source, span }
@@ -69,7 +69,7 @@ impl SourceLocation {
         }
     }
 
-    /// The key by which findings are sorted.
+    /// The pair of numbers by which findings are sorted: the rank of the text, and the position in the text.
     pub fn order(&self) -> (usize, usize) {
         (self.source.rank, self.span.as_ref().map_or(0, |span| span.start))
     }

@@ -3,7 +3,8 @@
 
 use crate::{Format, Shape};
 
-/// A trait that every type has here. With the feature `schema`, it is the trait of types that have a JSON schema.
+/// In this build, every type implements this trait. With the feature `schema`, it is the trait of types that have a
+/// JSON schema.
 pub trait Described {}
 
 impl<T> Described for T {}

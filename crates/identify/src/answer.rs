@@ -1,4 +1,4 @@
-//! What the search found out about one layer.
+//! The result of the search for one layer.
 
 use crate::{
     hypothesis::Hypothesis,
@@ -8,7 +8,7 @@ use crate::{
 use std::fmt;
 use strait_requantize::Requantization;
 
-/// Everything that was tried on one layer, and which arithmetics explain it.
+/// The result for one layer: the arithmetics that explain it, and those that do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Name of the layer.
@@ -21,11 +21,11 @@ pub struct Answer {
     pub ends: [i32; 2],
     /// Lowest and highest accumulator.
     pub range: [i64; 2],
-    /// What the file probably states wrongly: the layer can only be explained if these statements are replaced.
+    /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, these
     /// are the ones in the list. Otherwise the list has the arithmetic that produces the most values, and those that
-    /// miss only slightly more, so that wrong values in the file can be the reason.
+    /// miss so few more that wrong values in the file can be the reason.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,
@@ -52,7 +52,8 @@ pub enum Rereading {
     },
 }
 
-/// What may explain a layer: an arithmetic with free parameters, or a rule that computes them from scales.
+/// A possible explanation of a layer: an arithmetic whose parameters are searched for, or a rule that computes the
+/// parameters from scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// An arithmetic whose parameters were searched for.
@@ -68,11 +69,11 @@ pub struct Explained {
     pub subject: Subject,
     /// The arithmetic with parameters that explain the layer. Other parameters may explain the layer, too.
     pub form: Requantization,
-    /// Whether results have to be clamped to the recorded codes, at the low and at the high end.
+    /// Whether results have to be clamped to the lowest recorded code, and whether to the highest.
     pub clamps: [bool; 2],
-    /// For each channel, the smallest and the largest factor with which every value is produced, given the zero point.
-    /// Only filled in for a multiplication and a shift with one rounding that produces every value. Not every number
-    /// between the two fits the multiplier's bits.
+    /// For each channel, the smallest and the largest factor with which the arithmetic, with its zero point, produces
+    /// every value. Only filled in if the arithmetic is a multiplication and a shift with one rounding and produces
+    /// every value. Not every number between these two factors fits the multiplier's width.
     pub factors: Vec<[f64; 2]>,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
@@ -113,7 +114,7 @@ pub struct Witness {
 }
 
 impl Answer {
-    /// True if an arithmetic produces every recorded value, with the file read as it is.
+    /// True if an arithmetic produces every recorded value, and nothing in the file had to be read in another way.
     pub fn is_exact(&self) -> bool {
         self.rereadings.is_empty() && self.missed() == Some(0)
     }
@@ -123,8 +124,8 @@ impl Answer {
         self.explained.first().map(|best| best.missed)
     }
 
-    /// True if the layer is explained, with the file read as it is, and the best arithmetic misses at most the
-    /// tolerated fraction of the outputs.
+    /// True if the layer is explained, nothing in the file had to be read in another way, and the best arithmetic
+    /// misses at most the tolerated fraction of the outputs.
     pub fn is_within(&self, tolerated: Tolerance) -> bool {
         let most = (self.outputs as f64 * tolerated.share()).floor();
         self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)
@@ -178,7 +179,7 @@ impl Subject {
         }
     }
 
-    /// True if both subjects have the same family and rounding and differ at most in the multiplier's width.
+    /// True if both subjects have the same family and the same rounding. Their multipliers may have different widths.
     pub fn is_width_of(&self, other: &Subject) -> bool {
         match (self, other) {
             (Subject::Hypothesis(a), Subject::Hypothesis(b)) => a.is_width_of(b),
@@ -218,8 +219,8 @@ impl fmt::Display for Rereading {
 }
 
 impl Witness {
-    /// Makes the witness for a value that an arithmetic does not produce. It contains the place of the output in the
-    /// file.
+    /// Makes the witness for a value that an arithmetic does not produce. The witness contains the index of the output
+    /// in the file's array.
     pub(crate) fn of(
         layer: &RecordedLayer,
         channel: usize,

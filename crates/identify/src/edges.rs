@@ -1,4 +1,4 @@
-//! Finds the bounds that recorded values put on the results of a form.
+//! Finds the bounds on the results of a form that follow from recorded values.
 
 use crate::{
     ends,
@@ -6,7 +6,7 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// The bounds that the recorded values of a layer put on a form, for each channel.
+/// For each channel, the bounds on the results of a form that follow from the recorded values of a layer.
 pub(crate) struct Bounds<'a> {
     pub(crate) layer: &'a RecordedLayer,
     pub(crate) channels: Vec<Vec<Edge>>,
@@ -14,7 +14,7 @@ pub(crate) struct Bounds<'a> {
     pub(crate) ends: [i32; 2],
 }
 
-/// One bound that a recorded value puts on the result of the form.
+/// One bound on the result of a form that follows from a recorded value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     /// The accumulator of the recorded value.
@@ -33,7 +33,7 @@ pub(crate) enum Side {
 }
 
 impl Bounds<'_> {
-    /// The bounds of a layer. The outputs of each channel must be a non-decreasing function of its accumulators.
+    /// Finds the bounds of a layer. In each channel, the output must be a non-decreasing function of the accumulator.
     pub(crate) fn new(layer: &RecordedLayer) -> Bounds<'_> {
         let ends = ends::recorded(layer);
         Bounds {
@@ -63,7 +63,7 @@ impl Bounds<'_> {
     }
 }
 
-/// The bounds from the first and the last accumulator of each run with the same output.
+/// The bounds that follow from the first and the last accumulator of each run of accumulators with the same output.
 pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
     let mut edges = Vec::new();
     for run in values.chunk_by(|a, b| a.output == b.output) {
@@ -79,13 +79,14 @@ pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
         edges.extend(of(first, Side::AtLeast));
         edges.extend(of(last, Side::AtMost));
     }
-    // Accumulators far from zero bound a factor best, so their bounds come first.
+    // Accumulators far from zero give the tightest bounds on a factor, so their bounds come first.
     edges.sort_by_key(|edge| std::cmp::Reverse(edge.x.unsigned_abs()));
     edges
 }
 
 impl Edge {
-    /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one bound.
+    /// The bounds that follow from one value. At the lowest or highest output, where results saturate, there is only
+    /// one bound.
     pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
@@ -98,8 +99,8 @@ impl Edge {
         ]
     }
 
-    /// The bound that the edge puts on the product before rounding. `least` computes the smallest product that is
-    /// rounded to a given quotient.
+    /// The bound on the product before rounding that follows from this edge. `least` computes the smallest product that
+    /// is rounded to a given quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {
         let quotient = i128::from(self.y) - i128::from(zero);
         match self.side {
@@ -130,7 +131,7 @@ pub(crate) fn once(rounding: Rounding, shift: u8) -> impl Fn(i128) -> i128 {
 }
 
 /// Computes the smallest product that becomes a given quotient with gemmlowp's two roundings. With a shift of at most
-/// 31, only the first one rounds.
+/// 31, only the first of the two roundings changes anything.
 pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| match shift.checked_sub(31) {
         None | Some(0) => Rounding::HalfUp.least_reaching(quotient, shift),
@@ -141,7 +142,7 @@ pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     }
 }
 
-/// The bounds of a value; `None` if the value lies beyond `ends`, where a clamped result cannot lie.
+/// The bounds that follow from a value. `None` if its output lies beyond `ends`, which a clamped result never does.
 pub(crate) fn bounds(value: &RecordedValue, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
     (ends[0]..=ends[1])
         .contains(&value.output)

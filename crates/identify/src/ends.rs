@@ -11,7 +11,8 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
 }
 
 /// The lowest and the highest output if wrong values beyond a clamp are ignored. A code counts as the lowest or highest
-/// one if many outputs equal it, and if the few outputs beyond it belong to accumulators that do not fit them.
+/// one if many outputs equal it, and if there are only a few outputs beyond it, whose accumulators are not farther out
+/// than those of the code.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [lowest, highest] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
@@ -23,8 +24,8 @@ pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     [low, high.unwrap_or(highest)]
 }
 
-/// The first code that many outputs equal, while the few outputs beyond it belong to accumulators that do not fit them.
-/// `codes` has the codes from the end on, with the number of their outputs; `beyond` is as for [`are_strays`].
+/// The first code that counts as the lowest or highest one (see [`without_strays`]). `codes` has the codes, beginning
+/// at that end, with the number of their outputs; `beyond` is as for [`are_strays`].
 fn pile<'a>(
     layer: &RecordedLayer,
     codes: impl Iterator<Item = (&'a i32, &'a u64)>,
@@ -44,8 +45,8 @@ fn pile<'a>(
     None
 }
 
-/// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.
-/// `beyond` compares two numbers in the direction of the end, up or down.
+/// True if, for most outputs beyond `code`, the accumulator is not farther out than all accumulators whose output is
+/// `code`. `beyond` compares two numbers in the direction of the end, up or down.
 fn are_strays(layer: &RecordedLayer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {

@@ -28,20 +28,22 @@ pub enum Family {
 pub struct Hypothesis {
     /// The family of the arithmetic.
     pub family: Family,
-    /// How the quotient is rounded; if there are two roundings, the second.
+    /// How the quotient is rounded. For an arithmetic with two roundings, this is the second one.
     pub rounding: Rounding,
     /// Number of bits of the multiplier; for a float multiplier, of its significand. 0 if there is no multiplier.
     pub bits: u8,
 }
 
-/// Widths of multipliers that chips have, signed and unsigned. Width 1 stands for a power of two.
+/// The widths that signed and unsigned multipliers have in existing chips. With a width of 1, the factor is a power of
+/// two.
 const WIDTHS: [u8; 7] = [1, 7, 8, 15, 16, 24, 31];
 
-/// Widths of multipliers for families that add a constant before the shift. Their form allows one bit less.
+/// The widths of multipliers for families that add a constant before the shift. The form of these families allows at
+/// most 30 bits instead of 31.
 const BEFORE: [u8; 7] = [1, 7, 8, 15, 16, 24, 30];
 
-/// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are
-/// missing, because they give the same function as half up with another constant.
+/// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are left
+/// out, because they give the same function as half up with another constant.
 const APART: [Rounding; 5] = [
     Rounding::HalfUp,
     Rounding::HalfAway,
@@ -78,8 +80,8 @@ impl Hypothesis {
         TRIED.iter().flat_map(of).collect()
     }
 
-    /// Number of bits that are needed to write down the parameters of one channel. A constant that is added counts,
-    /// too. It has about as many bits as the product.
+    /// Number of bits that are needed to write down the parameters of one channel. A constant that is added before the
+    /// shift counts as a parameter with about as many bits as the product.
     pub(crate) fn parameters(&self) -> u8 {
         match self.family {
             Family::Before => 2 * self.bits + 8,
@@ -87,7 +89,7 @@ impl Hypothesis {
         }
     }
 
-    /// True if both hypotheses have the same family and rounding and differ at most in the multiplier's width.
+    /// True if both hypotheses have the same family and the same rounding. Their multipliers may have different widths.
     pub fn is_width_of(&self, other: &Hypothesis) -> bool {
         (self.family, self.rounding) == (other.family, other.rounding)
     }

@@ -1,5 +1,5 @@
-//! Finds the arithmetics that explain a layer. If no arithmetic does, the layer is read in other ways and all
-//! arithmetics are tried again.
+//! Finds the arithmetics that explain a layer. If no arithmetic explains the layer, the recording is interpreted in
+//! other ways, and all arithmetics are tried again.
 
 use crate::{
     answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
@@ -17,12 +17,14 @@ use strait_requantize::Requantization;
 /// If more zero points are possible for the layer than can be tried. The message names `file`.
 pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
-    // If a constant of any size is added in each channel, the constant can hide a wrong zero point.
+    // An arithmetic that adds a constant of any size in each channel can explain a layer even if the stated zero point
+    // is wrong.
     let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
     if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());
     }
-    // With a wrong zero point of the input, nothing fits without a constant in each channel.
+    // If the stated zero point of the input is wrong, only arithmetics that add a constant in each channel can explain
+    // the layer.
     let moves_input = tried.missed() * MOST_MISSED > layer.outputs() || tried.needs_constant();
     let (mut best, mut rereadings, mut open_zero) = (tried, Vec::new(), false);
     for reading in readings::others(layer, moves_input) {
@@ -129,12 +131,12 @@ impl Answer {
     }
 }
 
-/// True if the values show that this arithmetic is worse than the best one.
+/// True if the recorded values show that this arithmetic explains the layer worse than the best one.
 ///
 /// If the best arithmetic misses no value, this one is worse if it misses any. Otherwise some recorded values are
 /// wrong, and this arithmetic may miss more values than the best one by chance: a value at which the two arithmetics
-/// differ may be wrong, and so may the two values next to the best factor of each channel. This arithmetic is worse if
-/// it misses more values than this can explain.
+/// differ may be wrong, and so may the two values that bound the best factor of each channel. This arithmetic is worse
+/// if it misses more values than this can explain.
 fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {

@@ -7,12 +7,13 @@ use crate::{
 use strait_requantize::Rounding;
 
 /// The arithmetics with another family or rounding than `own` that also explain all these layers and need no more bits
-/// of parameters for any layer. An arithmetic that needs more bits than `own` is left out, since it only imitates a
-/// factor with few bits. `None` if `own` itself does not explain one of the layers.
+/// of parameters for any layer. An arithmetic that needs more bits than `own` is left out: with more bits, it can
+/// imitate `own` by chance. `None` if `own` itself does not explain one of the layers.
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {
-            // If a constant is added, these roundings compute the same functions as half up, with other constants.
+            // In the family that adds a constant, these roundings give the same functions as half up with other
+            // constants.
             (Family::Before, Rounding::Floor | Rounding::Ceil | Rounding::HalfDown) => Rounding::HalfUp,
             (_, rounding) => rounding,
         },
@@ -38,7 +39,8 @@ pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis
     Some(open.collect())
 }
 
-/// The smallest width of an arithmetic, up to `most` bits, that produces every value of a layer.
+/// The hypothesis with the smallest width of the multiplier, up to `most` bits, with which this arithmetic produces
+/// every value of a layer.
 fn narrowest(answer: &Answer, of: &Hypothesis, most: u8) -> Option<Hypothesis> {
     let exact = answer.explained.iter().filter(|explained| explained.missed == 0);
     let widths = exact.filter_map(|explained| match explained.subject {

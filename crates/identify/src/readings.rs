@@ -8,9 +8,9 @@ use crate::{
     zeros,
 };
 
-/// The least number of values that a channel must have so that its line can be estimated.
+/// The least number of values that a channel must have so that the line through its outputs can be estimated.
 const LEAST_VALUES: usize = 12;
-/// The most channels whose lines are compared with each other.
+/// The most channels for which the lines through the outputs are compared with each other.
 const MOST_CHANNELS: usize = 128;
 /// How many zero points on each side of the estimated one are tried, too.
 const BESIDE: i64 = 2;
@@ -18,7 +18,8 @@ const BESIDE: i64 = 2;
 /// One way to read a layer, and how it differs from what the file states.
 pub(crate) struct Reading {
     pub(crate) layer: RecordedLayer,
-    /// What is read differently, except for the output's zero point, which is only known when the layer is explained.
+    /// The statements of the file that are replaced. The zero point of the output is not among them, since it is only
+    /// known when the layer is explained.
     pub(crate) rereadings: Vec<Rereading>,
     /// True if the zero point that the file states for the output is ignored.
     pub(crate) open_zero: bool,
@@ -26,7 +27,7 @@ pub(crate) struct Reading {
 
 /// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
 /// another zero point of the output, and all combinations. Other zero points of the input are only tried if
-/// `moves_input` says so.
+/// `moves_input` is true.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
@@ -53,7 +54,7 @@ pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<
         let other = if moves_input { other_input_zero(&reading) } else { None };
         std::iter::once(reading).chain(other)
     });
-    // The first reading is left out, since it is the one that the file states.
+    // The first reading is left out, since it reads the layer as the file states it.
     inputs.skip(1)
 }
 
@@ -110,7 +111,7 @@ fn estimated(layer: &RecordedLayer) -> Option<i64> {
             .iter()
             .map(move |other| (one.0 - other.0, one.1 - other.1))
     });
-    // Points that are close together say little about the slope.
+    // Pairs of points that are close together are left out, since they give an inexact slope.
     let widest = pairs.clone().map(|(x, _)| x.abs()).fold(0.0, f64::max);
     let slopes = pairs.filter(|(x, _)| x.abs() > widest / 4.0).map(|(x, y)| y / x);
     let off = -median(slopes)?;

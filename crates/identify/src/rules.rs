@@ -1,5 +1,5 @@
-//! The rules by which runtimes compute a form's integers from scales. If the file has scales, no parameters have to be
-//! searched for.
+//! The rules by which runtimes compute a form's integers from scales. A rule needs no search for parameters, but it can
+//! only be tried if the file has scales.
 
 use crate::vectors::{LayerScales, RecordedLayer};
 use std::fmt;
@@ -45,8 +45,8 @@ impl RuntimeRule {
         RuntimeRule::AscendPacked,
     ];
 
-    /// The form that the rule makes for a layer's scales and a zero point. Returns an error if the rule cannot be
-    /// applied.
+    /// The form with the integers that the rule computes from a layer's scales, and with the given zero point. Returns
+    /// an error if the rule cannot be applied.
     pub(crate) fn form(
         self,
         layer: &RecordedLayer,

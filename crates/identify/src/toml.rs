@@ -129,7 +129,7 @@ fn narrowest(answer: &Answer) -> Vec<Subject> {
     narrowest
 }
 
-/// The one with the wider multiplier, if both are the same arithmetic with different widths.
+/// If `a` and `b` are the same arithmetic with different widths of the multiplier, returns the wider one.
 fn wider(a: &Subject, b: &Subject) -> Option<Subject> {
     match (a, b) {
         (Subject::Hypothesis(a), Subject::Hypothesis(b)) if a.is_width_of(b) => {

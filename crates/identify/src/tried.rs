@@ -14,7 +14,7 @@ use strait_requantize::Requantization;
 
 /// The most zero points that are tried one after the other.
 const MOST_ZEROS: i64 = 1024;
-/// An arithmetic that misses more than one tenth of the outputs explains nothing.
+/// An arithmetic that misses more than 1 / `MOST_MISSED` of the outputs does not count as an explanation.
 pub(crate) const MOST_MISSED: usize = 10;
 
 /// An arithmetic, with the parameters that produce the most values of a layer.
@@ -83,8 +83,8 @@ impl Tried {
             }
         }
         for widths in Hypothesis::by_width() {
-            // Widths are tried from the widest to the narrowest. If there is no solution for a width, there is none for
-            // narrower ones either.
+            // Multipliers are tried from the widest to the narrowest. If there is no solution for a width, there is
+            // none for smaller widths either.
             for hypothesis in widths {
                 let Some(form) = search::exact(&hypothesis, bounds) else {
                     break;
@@ -155,7 +155,8 @@ impl Tried {
         self.fits.first().map_or(self.layer.outputs(), |best| best.missed)
     }
 
-    /// True if all of the best arithmetics add a constant of any size in place of a zero point.
+    /// True if every arithmetic that misses as few outputs as the best one adds a constant of any size instead of a
+    /// zero point.
     pub(crate) fn needs_constant(&self) -> bool {
         let missed = self.missed();
         let mut best = self.fits.iter().filter(|fit| fit.missed <= missed);

@@ -4,7 +4,7 @@ use crate::{search, vectors::RecordedLayer};
 
 /// The most zero points that are compared on a few values.
 const COMPARED: usize = 1024;
-/// How many of these zero points are then tried on all values.
+/// How many of the zero points that were compared on a few values are then tried on all values.
 const TRIED: usize = 3;
 
 /// The best zero points: the one that the file states, or those that the fewest values contradict. For an accumulator

@@ -1,4 +1,4 @@
-//! Recordings with some wrong values: each arithmetic is tried with several shares of wrong values.
+//! Tests of recordings with wrong values: each arithmetic is tried with several fractions of wrong values.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -24,11 +24,11 @@ const FAMILIES: [Family; 7] = [
 /// How a recorded output is wrong.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
-    /// It is replaced by a random code.
+    /// The output is replaced by a random code.
     Any,
-    /// It is replaced by a neighbouring code.
+    /// The output is replaced by a neighbouring code.
     Beside,
-    /// One of its bits is flipped.
+    /// One bit of the output is flipped.
     Bit,
 }
 
@@ -53,7 +53,7 @@ fn damage(pairs: &mut [(i64, i32)], count: usize, how: Damage, numbers: &mut Num
     changed
 }
 
-/// Whether the arithmetic explains the layer best, or as well as the best.
+/// True if the arithmetic `truth` is the best explanation of the layer, or explains it as well as the best one.
 fn comes_first(answer: &Answer, truth: Hypothesis) -> bool {
     let mut subjects = answer.explained.iter().map(|explained| explained.subject);
     subjects.any(|subject| subject == Subject::Hypothesis(truth))
@@ -75,8 +75,8 @@ fn tried(family: Family, how: Damage, count: usize, seed: u64) {
         answer.missed()
     );
     let best = &answer.explained[0];
-    // A wrong value close to a threshold may be what a slightly different factor gives, so the count need not match
-    // exactly.
+    // A slightly different factor may produce a wrong value close to a threshold, so the number of missed values need
+    // not be exactly `count`.
     let near = best.missed.abs_diff(count) <= 3 + count / 50;
     assert!(near, "{case}: {first:?} misses {}", best.missed);
     assert_eq!(best.outliers.len(), best.missed.min(OUTLIERS));

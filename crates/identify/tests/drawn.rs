@@ -1,4 +1,4 @@
-//! Randomly drawn arithmetics are identified, and arithmetics that can be told apart are told apart.
+//! Tests that randomly drawn arithmetics are identified, and that arithmetics with different results are told apart.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -7,7 +7,8 @@ use common::{Numbers, draw, once, record, twice};
 use strait_identify::{Answer, Family, Hypothesis, RecordedValue, Subject, identify};
 use strait_requantize::{Requantization, Rounding};
 
-/// The number of outputs for which the documentation promises this. It is large enough to contain rare differences.
+/// The number of outputs from which, as the documentation promises, arithmetics can be told apart. So many outputs
+/// contain even rare differences.
 const MANY: usize = 200_000;
 const SOME: usize = 20_000;
 

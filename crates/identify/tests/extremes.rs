@@ -1,5 +1,5 @@
-//! Accumulators at the ends of the 64-bit range: every search ends, and an arithmetic that explains a layer reproduces
-//! its outputs.
+//! Tests with accumulators at the ends of the 64-bit range: every search ends, and an arithmetic that explains a layer
+//! reproduces its outputs.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_identify::{ChannelAxis, LayerScales, RecordedLayer, identify};

@@ -1,4 +1,5 @@
-//! Tests of reading vectors from files: what is read, and what is refused, with a hint at what would be right.
+//! Tests of reading vectors from files: which files are read and which are refused. Each refusal says what would be
+//! right.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -215,7 +216,7 @@ fn a_file_that_is_cut_or_changed_anywhere_does_no_harm() {
         let mut changed = whole.clone();
         changed[at] ^= 0xff;
         std::fs::write(&path, &changed).unwrap();
-        // Either result is fine, as long as reading does not panic.
+        // The file may be read or refused, as long as reading does not panic.
         let _ = Vectors::read(&path);
     }
 }
@@ -279,7 +280,7 @@ fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
     }
 }
 
-/// A target table with these forms, which no row uses.
+/// A target table to which these forms are added. No row of the table uses them.
 fn table(forms: &str) -> String {
     let text = include_str!("../../target-table/tests/tables/every-form.toml");
     let head = text.split("[form.").next().unwrap();

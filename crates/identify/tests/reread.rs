@@ -1,4 +1,4 @@
-//! Recordings whose file describes the layer wrongly.
+//! Tests of recordings in files that describe the layer wrongly.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;

@@ -9,7 +9,7 @@ pub enum ImageError {
     /// The content of the file is truncated or corrupt.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// The file uses a variant of the format that we do not read.
+    /// The file uses a variant of the format that this decoder does not support.
     #[error("{0} is not read")]
     Unsupported(&'static str),
     /// The image has more pixels than allowed.

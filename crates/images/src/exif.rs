@@ -1,4 +1,4 @@
-//! Reads the orientation from Exif data. We use no other tag.
+//! Reads the orientation of an image from its Exif data. No other tag is read.
 //!
 //! ```text
 //! II or MM   the byte order      42   offset of the first directory

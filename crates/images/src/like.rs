@@ -1,4 +1,4 @@
-//! The libraries whose arithmetic is reproduced when images are prepared.
+//! The image libraries whose arithmetic can be reproduced.
 
 use serde::{Deserialize, Serialize};
 

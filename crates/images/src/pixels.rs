@@ -115,7 +115,7 @@ pub const MOST_PIXELS: usize = 1 << 26;
 mod tests {
     use super::*;
 
-    /// Two rows of three pixels, 1 to 6.
+    /// An image with two rows of three pixels, whose levels are 1 to 6.
     fn six() -> Pixels {
         Pixels {
             width: 3,
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// The orientations of Exif: the stored rows and columns, worked out on paper.
+    /// Checks each Exif orientation against a result that was worked out by hand.
     #[test]
     fn orientations_turn_and_mirror() {
         for (orientation, width, expected) in [

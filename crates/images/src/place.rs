@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels};
 
-/// Where a smaller area is placed in a larger one.
+/// The position of a smaller area in a larger one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "At"))]
 #[serde(rename_all = "snake_case")]

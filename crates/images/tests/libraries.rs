@@ -1,5 +1,5 @@
-//! Decoding, resizing and gray beside what Pillow and OpenCV make of the same files and pixels, as
-//! `xtask/python/image_vectors.py` has recorded it.
+//! Compares decoding, resizing and the conversion to gray with the results of Pillow and OpenCV for the same files and
+//! pixels. `xtask/python/image_vectors.py` has recorded these results.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, path::Path};
@@ -11,7 +11,7 @@ fn read(name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
-/// Names of recorded results of a library, without their ends.
+/// The names of all recorded results of Pillow and OpenCV, without their file extensions.
 fn recorded() -> Vec<String> {
     let of = |library: &str| {
         let results = names(library, ".png").into_iter();
@@ -20,7 +20,7 @@ fn recorded() -> Vec<String> {
     [of("pillow-"), of("opencv-")].concat()
 }
 
-/// The step that a name of a recorded image stands for.
+/// The library and the step that produced the recorded image with this name.
 fn step(name: &str) -> (Like, Step) {
     let parts: Vec<&str> = name.split('-').collect();
     let like = match parts[0] {
@@ -51,7 +51,7 @@ fn step(name: &str) -> (Like, Step) {
     (like, Step::Resize(Resize { size, filter, like }))
 }
 
-/// The greatest distance of two levels, and how many differ.
+/// The largest difference between the levels of two images, and the number of levels that differ.
 fn distance(found: &Pixels, expected: &Pixels) -> (u8, usize) {
     assert_eq!((found.width, found.height), (expected.width, expected.height));
     let expected = expected
@@ -64,7 +64,7 @@ fn distance(found: &Pixels, expected: &Pixels) -> (u8, usize) {
     })
 }
 
-/// Names of recorded files between a beginning and an end.
+/// For each recorded file whose name has this beginning and this end: the part of the name between them.
 fn names(beginning: &str, end: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
     let names = fs::read_dir(folder)
@@ -108,7 +108,7 @@ fn a_turned_photograph_is_upright_where_that_is_asked_for() {
     let turned = read("jpeg-turned.jpg");
     let [stored, upright] = [false, true].map(|turn| decode(&turned, turn).unwrap());
     assert_eq!([upright.width, upright.height], [stored.height, stored.width]);
-    // What was the last row of the first column is at the top on the left.
+    // The pixel in the last row of the first column of the stored image is now in the top left corner.
     assert_eq!(
         upright.levels[..3],
         stored.levels[(stored.height - 1) * stored.width * 3..][..3]
@@ -121,12 +121,12 @@ fn damaged_files_are_refused_or_read_without_harm() {
         .into_iter()
         .map(|name| format!("{name}.jpg"))
         .filter(|name| !name.contains("line"));
-    // Of several frames the first is whole in front of the end.
+    // A file with several frames is left out, because its first frame is complete before the file ends.
     let kinds = names("kind-", ".png").into_iter().filter(|kind| kind != "animated");
     let kinds = kinds.map(|kind| format!("kind-{kind}.png"));
     for name in files.chain(kinds) {
         let whole = read(&name);
-        // What is cut in front of the last code has no image; the end itself may be missing.
+        // A file that is cut before its last code cannot be decoded. Only the end marker may be missing.
         for length in (0..whole.len()).step_by(1 + whole.len() / 80) {
             let found = decode(&whole[..length], true);
             assert!(found.is_err() || length + 64 > whole.len(), "{name} of {length} bytes");
@@ -158,7 +158,7 @@ fn a_file_that_states_more_pixels_than_an_image_has_takes_no_memory() {
     }
 }
 
-/// The checksum of a chunk of a PNG.
+/// The checksum (CRC-32) of a PNG chunk.
 fn png_crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// Operating-system limits on a plugin's worker, and on each process that the worker starts. No limit changes a bit of
-/// any result. A call that needs more fails with an error that names the limit.
+/// any result. A call that reaches a limit fails with an error that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
-    /// Bytes of memory that the worker may write to; `None` for no limit. When the worker writes the files of a model,
-    /// the model counts, too.
+    /// Bytes of memory that the worker may write to; `None` for no limit. In a call that writes the files of a model,
+    /// the memory for the model counts, too.
     pub memory: Option<u64>,
     /// Seconds of processor time for one call, over all threads.
     pub processor: u64,
@@ -32,7 +32,8 @@ impl Default for Allowance {
 const LEAST_MEMORY: u64 = 64 << 20;
 
 impl Allowance {
-    /// The same limits, but with `bytes` of memory, or with the least that a worker needs to start if that is more.
+    /// The same limits, but with `bytes` of memory. If a worker needs more memory than that to start, the limit is what
+    /// it needs.
     #[must_use]
     pub fn with_memory(self, bytes: Option<u64>) -> Allowance {
         Allowance {
@@ -52,7 +53,7 @@ pub(crate) enum Used {
 }
 
 impl Used {
-    /// The limit in words, for an error.
+    /// A text that names the limit, for an error.
     pub(crate) fn said(self, allowance: &Allowance) -> String {
         match self {
             Used::Memory => match allowance.memory {

@@ -1,4 +1,5 @@
-//! Waits for a worker, which is a child process: until when to wait, and whether the worker still runs.
+//! What is needed to wait for a worker, which is a child process: the time until which to wait, and whether the worker
+//! still runs.
 
 #[cfg(not(unix))]
 use crate::Allowance;
@@ -8,7 +9,7 @@ use std::io;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A point in time by which something has to be done.
+/// The deadline of an operation.
 pub(crate) struct Clock {
     pub(crate) time: Duration,
     until: Instant,
@@ -71,11 +72,11 @@ mod unix {
     use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
     use std::process::Child;
 
-    /// The signal with which a supervisor ends itself to tell the host that the library's process ended because it was
-    /// refused memory.
+    /// The signal with which a supervisor ends itself if the library's process ended because the system refused it
+    /// memory. The signal tells the host the reason.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
-    /// The limits of a worker: those in `allowance`, but at most those of this process.
+    /// The limits of a worker: those in `allowance`, or the limits of this process where they are lower.
     pub(crate) fn inherited(allowance: Allowance) -> Allowance {
         let least = |most: u64, resource| getrlimit(resource).current.map_or(most, |own| own.min(most));
         let memory = getrlimit(Resource::Data).current;
@@ -87,8 +88,8 @@ mod unix {
         }
     }
 
-    /// Lets a supervisor continue that the library has stopped. If nobody has waited for the supervisor yet, its
-    /// process id still belongs to it.
+    /// If the library has stopped its supervisor, lets the supervisor continue. As long as nobody has waited for the
+    /// supervisor, its process id still belongs to it.
     pub(crate) fn resume(supervisor: &Child) {
         if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
             let _ = kill_process(supervisor, Signal::CONT);
@@ -113,7 +114,7 @@ mod unix {
         Ended,
     }
 
-    /// The state of a child; `None` if somebody has already waited for it.
+    /// The state of a child process; `None` if its end has already been waited for.
     pub(super) fn state(child: u32) -> Option<State> {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(Pid::from_raw(child as i32)?), ended) {

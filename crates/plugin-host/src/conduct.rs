@@ -1,19 +1,19 @@
-//! How a library behaves besides what it computes: the ways in which it can be asked, what it must not do in a call,
-//! and the state of its process.
+//! The behaviour of a library, apart from the codes that it computes: the ways in which test calls ask it for codes,
+//! what it must not do in a call, and the state of its process.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a library is asked for the codes of tiles.
+/// The way in which test calls ask a library for the codes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trial {
     /// Each tile is computed in a single call.
     Once,
-    /// Each tile is computed in several calls, with marks around the accumulators and the codes, and with other bytes
-    /// in the memory for the codes each time.
+    /// Each tile is computed in several calls, with guard bytes around the accumulators and the codes. The memory for
+    /// the codes is filled with different bytes before each call.
     Alone,
     /// Each tile is computed with guard pages before and after all memory that is handed over, and only the codes are
-    /// in writable memory. Reading or writing too far crashes.
+    /// in writable memory. Reading or writing beyond this memory crashes.
     Fenced,
     /// All tiles are computed at once, each on a thread of its own.
     Together {
@@ -24,8 +24,8 @@ pub enum Trial {
     Often,
 }
 
-/// Something that a library must not do in a call. Positions are indices of codes in their tile. If there are two
-/// values, they are in the order of the calls.
+/// Something that a library must not do in a call. Positions are indices of codes in their tile. If a misdeed has two
+/// codes, they are in the order of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misdeed {
     /// The library writes to memory before the codes.
@@ -66,7 +66,7 @@ pub enum Misdeed {
     },
 }
 
-/// The parts of the state of a library's process that calls may have changed.
+/// The parts of a process's state that calls of the library could have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
     /// True if the system provides this information.

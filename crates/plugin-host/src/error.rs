@@ -34,8 +34,8 @@ pub enum LoadError {
         /// Digest that the configuration pins.
         pinned: String,
     },
-    /// In another process, the same library described itself differently. The fields are what it said there and where
-    /// that differs.
+    /// In another process, the same library described itself differently. The first field is what the library said in
+    /// that process, and the second one names the difference.
     #[error(
         "in another process the same file answers with {0}: {1} differs; what its entry answers has to be constant"
     )]

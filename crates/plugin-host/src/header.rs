@@ -18,7 +18,7 @@ pub fn triple() -> String {
 #[derive(Debug, PartialEq, Eq)]
 struct Machine(&'static str, String);
 
-/// Checks that the bytes begin like those of a library for this machine.
+/// Checks that the bytes begin with the header of a library for this machine.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
     let Machine(system, architecture) = machine(bytes).ok_or(LoadError::NotALibrary)?;
     let own = (std::env::consts::OS, std::env::consts::ARCH);
@@ -36,7 +36,8 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     match bytes.get(..4)? {
         b"\x7fELF" => {
-            // A 32-bit file, or one with the other byte order, cannot be used, even if the machine is right.
+            // A 32-bit file, or a file with the other byte order, cannot be used, even if it is for the right
+            // architecture.
             let [class, order] = *bytes.get(4..6)? else { return None };
             if [class, order] != [2, 1] {
                 return Some(Machine(
@@ -87,7 +88,7 @@ mod tests {
         for (bytes, expected) in [
             (elf(2, 3, 62), Some(Machine("linux", "x86_64".into()))),
             (elf(2, 3, 183), Some(Machine("linux", "aarch64".into()))),
-            // An executable and an object file.
+            // The headers of an executable and of an object file.
             (elf(2, 2, 62), None),
             (elf(2, 1, 62), None),
             (b"#!/bin/sh\n".to_vec(), None),

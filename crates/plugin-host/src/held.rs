@@ -1,4 +1,4 @@
-//! Compares a library's codes with those that the form defines.
+//! Compares a library's codes with the codes that the form's definition gives.
 
 use strait_kernels::integer::Tile;
 use strait_requantize::Requantization;

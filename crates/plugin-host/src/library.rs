@@ -25,9 +25,9 @@ pub(crate) const MOST_PIECE: u64 = 16 << 20;
 /// A plugin in a library, which runs in a worker. Calls are made one after the other. If a worker has crashed, hung or
 /// panicked, the next call starts a new one.
 pub struct Library {
-    /// Whether models are handed over next to guard pages, and how many models have been handed over so.
+    /// Whether models are handed over next to guard pages, and how many models have been handed over in this way.
     fenced: (AtomicBool, AtomicU64),
-    /// True if the codes of each tile are compared with those that the form computes.
+    /// True if the library's codes for each tile are compared with the codes that the form computes.
     held: AtomicBool,
     /// How often each function of the interface was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
@@ -270,8 +270,8 @@ impl Library {
         self.with("open", options, self.patience.call, |_, _, _| Ok(()))
     }
 
-    /// Calls the function `call` with a running worker and with the number of the target that has these options. If
-    /// there is no worker, one is started.
+    /// Calls `ask` with a running worker and with the number of the target that has these options. If there is no
+    /// worker, one is started.
     pub(crate) fn with<T>(
         &self,
         call: &'static str,
@@ -279,8 +279,8 @@ impl Library {
         time: Duration,
         ask: impl FnOnce(&mut Session, u32, &Clock) -> Result<T, Trouble>,
     ) -> Result<T, PluginError> {
-        // While `call` runs, the worker is taken out, so that a panic cannot leave a worker in an unknown state for
-        // later calls.
+        // During the call, `self` has no worker. So after a panic, later calls do not find a worker in an unknown
+        // state.
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
@@ -364,8 +364,9 @@ impl Library {
         })
     }
 
-    /// For each of these nodes, the reason if the library refuses the node. An error comes with the index of the node.
-    /// All questions are sent at once, and each has its own time limit.
+    /// Asks the library about each of these nodes. Returns the reason for each node that the library refuses, and
+    /// `None` for the others. An error comes with the index of the node. All questions are sent at once, and each has
+    /// its own time limit.
     pub(crate) fn refusals(
         &self,
         options: &Options,
@@ -393,8 +394,8 @@ impl Library {
         }
     }
 
-    /// Lets the library write the files of a model, and passes each piece on as soon as it arrives. The inner error is
-    /// that of the sink.
+    /// Lets the library write the files of a model, and passes each piece of a file on to `sink` as soon as it arrives.
+    /// The inner result is an error if the sink refused a piece.
     pub(crate) fn emit(
         &self,
         options: &Options,
@@ -418,7 +419,8 @@ impl Library {
                     (Answer::Piece { path }, piece) => {
                         if let Err(error) = sink.append(&path, &piece) {
                             refused = Some(error);
-                            // The worker would continue to send pieces of the refused file, so it cannot be used again.
+                            // The worker would continue to send pieces of the refused file, so this worker is not used
+                            // again.
                             return Err(senseless());
                         }
                     }
@@ -494,7 +496,7 @@ impl Session {
         }
     }
 
-    /// Sends a form to the worker if the worker does not know the form yet.
+    /// Sends a form to the worker, unless it has already been sent.
     pub(crate) fn form(&mut self, form: &RegisteredForm, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! How a library is asked about a node of the float model, and how it answers.
+//! The messages with which the host asks a library about a node of the float model, and the library's answers.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Attribute, Reason, ReasonCode};

@@ -15,8 +15,8 @@ mod with_time {
     use std::process::{ChildStdin, ChildStdout};
     use std::time::Duration;
 
-    /// The time between two checks whether the worker has ended. The end of the pipe does not show this, since a
-    /// process that the plugin started may keep the pipe open.
+    /// The time between two checks whether the worker has ended. The pipe need not end when the worker ends, since a
+    /// process that the plugin has started may keep it open.
     const LOOK: Duration = Duration::from_millis(100);
 
     pub(crate) struct Pipes {
@@ -45,8 +45,8 @@ mod with_time {
         }
 
         pub(crate) fn read(&mut self, mut bytes: &mut [u8], waiting: &Waiting<'_>) -> io::Result<()> {
-            // The time is checked even if data is always ready. Otherwise a worker that never stops writing would keep
-            // the host busy for ever.
+            // The time limit is checked even if data is always ready. Otherwise a worker that never stops writing would
+            // keep the host busy for ever.
             waiting.clock.rest()?;
             while !bytes.is_empty() {
                 match self.from.read(bytes) {

@@ -1,4 +1,4 @@
-//! Makes text from the other side safe to print.
+//! Makes text from a library or its worker safe to print.
 
 /// The text, safe to print: control characters except line ends and tabs are replaced.
 pub(crate) fn plain(text: &str) -> String {

@@ -11,7 +11,7 @@ use strait_plugin_interface::INTERFACE_MAJOR;
 pub enum Probe {
     /// A normal tile, as this host hands it over.
     Plain,
-    /// The entry function, called as a host of this version would call it.
+    /// The entry function, called as a host of the version `major.minor` would call it.
     Entry {
         /// Major version of the imitated host.
         major: u32,
@@ -20,7 +20,7 @@ pub enum Probe {
     },
     /// The entry function, called by this host a second time.
     EntryAgain,
-    /// A struct as a host would hand it over that knows fewer or more of the struct's fields.
+    /// A struct as it is handed over by a host that knows fewer or more of the struct's fields.
     Sized(Struct, Size),
     /// A tile with room for fewer codes than it has accumulators.
     LessRoom,
@@ -35,7 +35,7 @@ pub enum Probe {
     Reopened,
 }
 
-/// The part of the interface that a test call tests.
+/// The part of a library's behaviour that a test call tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// How the library treats other versions of the interface.
@@ -68,7 +68,7 @@ words! {
     }
 }
 
-/// How much of a struct the imitated host knows.
+/// Which fields of a struct the imitated host knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Size {
     /// Only the size field. In the struct `strait_host`, also the versions.
@@ -115,7 +115,7 @@ words! {
 pub(crate) const FAR: u32 = 1000;
 
 impl Probe {
-    /// All test calls except `Plain`, which the others are compared with.
+    /// All test calls except `Plain`, with whose result the others are compared.
     pub fn all() -> impl Iterator<Item = Probe> {
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });
@@ -126,7 +126,8 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // These calls come before those that may damage the first target by closing another one.
+            // Both calls come first, because later test calls open and close further targets, and a faulty library may
+            // then damage the first target.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])

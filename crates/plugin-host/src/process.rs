@@ -26,7 +26,7 @@ impl Program {
     /// # Errors
     /// If the system does not tell where the program is.
     pub fn this() -> io::Result<Program> {
-        // This path works even if the program's file has been replaced or removed meanwhile.
+        // This path leads to the running program, even if its file has been replaced or removed since it was started.
         if cfg!(target_os = "linux") {
             return Ok(Program::at("/proc/self/exe"));
         }
@@ -59,8 +59,8 @@ impl Program {
 /// The two processes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The process that starts the other one. When the other process ends, the supervisor ends everything that this
-    /// process has started, and then itself.
+    /// The process that starts the other one, which loads the library. When the library's process ends, the supervisor
+    /// ends everything that the library's process has started, and then itself.
     Supervisor,
     /// The process that loads the library.
     Library,
@@ -96,7 +96,7 @@ impl Default for Patience {
     }
 }
 
-/// How a worker stopped: it no longer answers, or its answers make no sense.
+/// Why a worker cannot be used any more: it does not answer, or its answers make no sense.
 #[derive(Debug)]
 pub(crate) enum Broken {
     Late(Duration),
@@ -237,7 +237,7 @@ impl Worker {
         received.map_err(|error| self.broken(&error, clock))
     }
 
-    /// Finds out what happened to a worker whose pipe failed.
+    /// Finds out what happened to the worker after an error of its pipe.
     fn broken(&mut self, error: &io::Error, clock: &Clock) -> Broken {
         match error.kind() {
             io::ErrorKind::TimedOut => Broken::Late(clock.time),
@@ -246,8 +246,8 @@ impl Worker {
         }
     }
 
-    /// Describes how the worker ended; `None` if it has not. The pipe closes a little before the process has ended, so
-    /// this waits for a moment.
+    /// Describes how the worker ended; `None` if it has not ended. The pipe closes a little before the process ends, so
+    /// this function waits for a moment.
     fn end(&mut self) -> Option<String> {
         resume(&self.child);
         let until = Instant::now() + Duration::from_secs(3);

@@ -168,7 +168,7 @@ impl Target for LibraryTarget {
     }
 }
 
-/// Adds the name of the node that the error is about.
+/// Adds the name of the node to an error that has only the index of the node.
 fn named(error: PluginError, module: &Module) -> PluginError {
     match error {
         PluginError::Failed {
@@ -213,7 +213,8 @@ struct Tiles {
 
 impl Tiles {
     /// Finds out whether the library computes the form on accumulators of 32 and of 64 bits, by asking for one tile
-    /// with an accumulator of each channel. If the library computes this tile, it also has to compute later ones.
+    /// with an accumulator of each channel. If the library computes this tile, it also has to compute all later tiles
+    /// of the form.
     fn probe(&self, form: &Requantization) -> Result<[bool; 2], PluginError> {
         let channels = form.channels().unwrap_or(1);
         let nearest = |channel| {

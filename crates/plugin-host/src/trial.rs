@@ -26,12 +26,12 @@ pub struct TileRequest<'a> {
     pub accumulators: &'a [u8],
 }
 
-/// The result of test calls: the codes of the first tile, and what the library did that it must not do.
+/// The result of test calls: the codes of the first tile, and what the library did although it must not.
 #[derive(Clone, Debug, Default)]
 pub struct Tried {
     /// The codes, in the byte order of the machine. Empty for calls that do not return codes.
     pub codes: Vec<u8>,
-    /// Everything that the library must not have done.
+    /// What the library did although it must not.
     pub misdeeds: Vec<Misdeed>,
 }
 

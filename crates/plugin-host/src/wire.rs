@@ -1,9 +1,9 @@
 //! Frames between host and worker. A frame consists of the sizes of its header and its body, a header in JSON, and a
 //! body of bytes.
 //!
-//! The host sends requests and the worker answers. Before its last answer to a request, the worker may report messages
-//! and write files. Neither side relies on the sizes that the other one sends: each kind of frame has a largest body,
-//! which is checked before memory is allocated.
+//! The host sends requests and the worker answers. Before the last answer to a request, the worker may send other
+//! frames, which report messages or have pieces of files. Neither side relies on the sizes that the other one sends:
+//! each kind of frame has a largest body, which is checked before memory is allocated.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, IoSlice, Read, Write};
@@ -31,8 +31,8 @@ pub(crate) enum Request {
     Prepare { form: u64, row: String },
     /// Compute the codes of a tile. The body contains the accumulators.
     Requantize(TileHeader),
-    /// Compute the codes of tiles in calls that show what else the library does. The body contains the accumulators,
-    /// tile by tile.
+    /// Compute the codes of tiles in test calls, and watch what the library does besides. The body contains the
+    /// accumulators, tile by tile.
     Try { tiles: Vec<TileHeader>, trial: Trial },
     /// Report the state of the process.
     Traces,
@@ -49,7 +49,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The side of some bytes on which a guard page lies without a gap.
+/// The side of a piece of memory at which a guard page follows without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fence {
     Before,
@@ -69,7 +69,7 @@ pub(crate) struct TileHeader {
 }
 
 impl TileHeader {
-    /// The header of a tile for the form with this number. The target is 0 until the session fills it in.
+    /// The header of a tile for the form with this number. Its field `target` is 0 until the session sets it.
     pub(crate) fn new(form: u64, out: IntType, wide: bool, tile: &Tile) -> TileHeader {
         TileHeader {
             target: 0,
@@ -152,7 +152,7 @@ pub struct Description {
     pub closes: bool,
     /// True if the library has a model of its chip's arithmetic.
     pub requantizes: bool,
-    /// True if the library may refuse nodes that its table admits.
+    /// True if the library may refuse nodes that are within the limits of its table.
     pub admits: bool,
     /// Version of the IR bytes that the library makes its files from; `None` if it writes no files.
     pub emits: Option<[u32; 2]>,

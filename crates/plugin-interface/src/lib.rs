@@ -17,9 +17,9 @@ pub const INTERFACE_MAJOR: u32 = 1;
 pub const INTERFACE_MINOR: u32 = 0;
 /// The schema of target tables that this version reads.
 pub const TABLE_SCHEMA: u32 = 2;
-/// Major version of IR bytes.
+/// Major version of IR bytes, the binary form in which a model is handed to a plugin.
 pub const IR_MAJOR: u32 = 2;
-/// Minor version of IR bytes.
+/// Minor version of IR bytes, the binary form in which a model is handed to a plugin.
 pub const IR_MINOR: u32 = 0;
 
 /// Name of the function that a plugin exports. Its type is [`Entry`].
@@ -28,10 +28,10 @@ pub const ENTRY: &str = "strait_plugin_entry";
 /// Alignment of accumulators and codes in a [`Tile`], in bytes.
 pub const ALIGNMENT: usize = 64;
 
-/// Value for a report that is not about a node.
+/// The value of `node` in a report that is not about a node.
 pub const NO_NODE: u32 = u32::MAX;
 
-/// What a call returns.
+/// The status code that a call returns.
 pub type Status = i32;
 
 macro_rules! numbers {
@@ -43,7 +43,7 @@ macro_rules! numbers {
 numbers! { Status:
     /// The call succeeded.
     OK = 0,
-    /// The plugin does not support what it was asked for.
+    /// The plugin does not support what the host asks for.
     UNSUPPORTED = 1,
     /// An argument makes no sense. The caller is at fault.
     INVALID_ARGUMENT = 2,

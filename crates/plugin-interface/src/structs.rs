@@ -16,14 +16,14 @@ pub unsafe trait Layout: Sized {
     const NAME: &'static str;
     /// Name and offset of each field, in order.
     const FIELDS: &'static [(&'static str, usize)];
-    /// The struct with all fields 0 or `None`, except its size, which is the size that this side knows.
+    /// The struct with all fields 0 or `None`, except its size field, which has the size of the struct in this version.
     const EMPTY: Self;
 
     /// Sets the struct's size in bytes.
     fn set_size(&mut self, size: u32);
 }
 
-/// Types of fields, with the value that a field gets if the other side does not have it.
+/// The types that fields of structs can have. `ZERO` is the value of a field that the other side does not have.
 trait Zero {
     const ZERO: Self;
 }
@@ -102,7 +102,7 @@ pub type Entry = unsafe extern "C" fn(interface_major: u32, interface_minor: u32
 layout! {
     /// The host as a plugin sees it. The struct is valid until the call to which it was given returns.
     pub struct Host = "strait_host" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Major version of the interface.
         interface_major: u32,
@@ -125,7 +125,7 @@ layout! {
 layout! {
     /// An option of the target's table, with its value.
     pub struct OptionEntry = "strait_option" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Kind of the value: one of the `OPTION_` constants.
         kind: u32,
@@ -145,7 +145,7 @@ layout! {
 layout! {
     /// Argument of [`Plugin::open`]: the values of the target's options.
     pub struct Open = "strait_open" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Number of options.
         option_count: u32,
@@ -160,7 +160,7 @@ layout! {
     /// A requantization: for each channel, a family of arithmetic and the numbers in its formula. Numbers that a family
     /// does not use are 0.
     pub struct Form = "strait_form" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Number of entries in each array; at least 1.
         channels: u32,
@@ -214,7 +214,7 @@ layout! {
 layout! {
     /// Accumulators that are to be requantized.
     pub struct Tile = "strait_tile" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Size of one accumulator in bits: 32 or 64.
         accumulator_bits: u32,
@@ -238,7 +238,7 @@ layout! {
 layout! {
     /// A tensor that belongs to IR bytes.
     pub struct Tensor = "strait_tensor" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Type of the tensor's elements.
         element: u32,
@@ -256,7 +256,7 @@ layout! {
 layout! {
     /// Argument of [`Plugin::emit`]: a compiled model.
     pub struct Emit = "strait_emit" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Number of tensors.
         tensor_count: u32,
@@ -279,7 +279,7 @@ layout! {
 layout! {
     /// An operand or the result of a [`Node`].
     pub struct Operand = "strait_operand" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Any of the `OPERAND_` constants, combined.
         flags: u32,
@@ -295,7 +295,7 @@ layout! {
 layout! {
     /// An attribute of a [`Node`].
     pub struct Attribute = "strait_attribute" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Kind of the value: one of the `ATTRIBUTE_` constants.
         kind: u32,
@@ -311,9 +311,9 @@ layout! {
 }
 
 layout! {
-    /// Argument of [`Plugin::admits`]: a node of the float model that the table admits.
+    /// Argument of [`Plugin::admits`]: a node of the float model that is within the limits of the table.
     pub struct Node = "strait_node" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Number of operands.
         operand_count: u32,
@@ -349,7 +349,7 @@ layout! {
     /// A plugin, which provides one target. The struct and everything that it points to must stay valid for as long as
     /// the process runs.
     pub struct Plugin = "strait_plugin" {
-        /// Size of the struct, as the side that filled it knows it.
+        /// Size of the struct in bytes, in the version of the interface for which the side that filled it was built.
         struct_size: u32,
         /// Major version of the interface.
         interface_major: u32,
@@ -377,7 +377,7 @@ layout! {
         requantize: Option<RequantizeFn>,
         /// Writes the target's own files.
         emit: Option<EmitFn>,
-        /// Decides about a node that the table admits, and may refuse it.
+        /// Decides about a node that is within the limits of the table, and may refuse it.
         admits: Option<AdmitsFn>,
     }
 }

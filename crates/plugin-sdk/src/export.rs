@@ -1,8 +1,8 @@
 //! Converts a graph of the artifact into a graph in a target's own format.
 //!
 //! A node of the new graph is either a node of the artifact with other operands, or a node of the target's format
-//! ([`Foreign`]). A value that stands for a value of the artifact keeps its name. Other values get names that no value
-//! of the artifact's graph has.
+//! ([`Foreign`]). A value of the new graph that stands for a value of the artifact has the same name as that value.
+//! Other values get names that no value of the artifact's graph has.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,8 @@ pub struct Foreign<'a> {
     pub op: &'a str,
     /// Attributes of the node, in the order in which they are written.
     pub attributes: Vec<(&'a str, Attribute)>,
-    /// Name of the node. A number is added to the name if it is already used, or if another node of the source graph
-    /// has it.
+    /// Name of the node. A number is added to the name if the new graph already has a node of this name, or if another
+    /// node of the source graph has it.
     pub name: &'a str,
     /// The source node that this node replaces, if any. The new node takes over the names that the source node has in
     /// the model.
@@ -46,7 +46,7 @@ pub struct Foreign<'a> {
     pub operands: &'a [ValueId],
     /// Element type of the node's single result.
     pub elem: Elem,
-    /// Shape of the result. The dimensions are those of a value in the new graph.
+    /// Shape of the result, in terms of the new graph's dimensions.
     pub like: &'a [Dim],
 }
 
@@ -99,7 +99,7 @@ impl<'m> Export<'m> {
         Some(made)
     }
 
-    /// Sets that the value `made` of the new graph stands for `value` of the source graph.
+    /// Records that the value `made` of the new graph stands for `value` of the source graph.
     pub fn set(&mut self, value: ValueId, made: ValueId) {
         if let Some(place) = self.made.get_mut(value.index()) {
             *place = Some(made);
@@ -175,7 +175,8 @@ impl<'m> Export<'m> {
             return Err(Reason::new(ReasonCode::Foreign, text).into());
         }
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        // A float result keeps its scale and zero point if the node rounds its result with them.
+        // A float result may have a scale and zero point with which the node rounds it. The copy keeps them. Those of
+        // all other results are left out.
         let grid = |value: &Value| value.quant.clone().filter(|_| value.ty.elem.is_float());
         let results: Vec<_> = results
             .map(|value| (value.name, value.ty.clone(), grid(value)))
@@ -252,7 +253,7 @@ impl<'m> Export<'m> {
             .unwrap_or(ValueId::new(0))
     }
 
-    /// The same type, with its named dimensions registered in the new module.
+    /// Copies a type for the new module, in which its named dimensions are registered.
     fn typed(&mut self, ty: &TensorType) -> TensorType {
         let mut ty = ty.clone();
         for dim in &mut ty.shape {

@@ -1,4 +1,4 @@
-//! Calls a target through the C interface, as a host does.
+//! Tests that call a target through the C interface, as a host does.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic, reason = "a test, of a C interface")]
 
 use std::collections::BTreeMap;
@@ -281,7 +281,7 @@ fn tiles_become_codes_along_both_axes_from_any_channel_on_and_in_both_widths() {
     let json = shifts(r#"{"channel":[0,1,2,3]}"#);
     let form_of = form(&json, "floor");
     let mut codes = [0i8; 8];
-    // Channels 1 and 2, first along the rows and then along the columns.
+    // The tiles have the channels 1 and 2: first along the rows, and then along the columns.
     let sums = [-9, 9, 20, 100, -9, 9, 20, 100];
     let rows = c::Tile {
         first_channel: 1,
@@ -322,7 +322,8 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
     host.said.push(String::from_utf8(text).unwrap());
 }
 
-/// Asks `admits` about a node with this name, term and `groups`. Returns the status and everything the host was told.
+/// Asks `admits` about a node with this name, term and `groups`. Returns the status and all messages that the host
+/// received.
 fn asked(name: &str, term: &str, groups: Option<i64>) -> (c::Status, Vec<String>) {
     let mut host = Host::default();
     let (_, target) = host.open("calm");
@@ -524,7 +525,8 @@ graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
 data @w: i8[1,1,1,1] = inline [3]
 data @b: i32[1] = inline [5]";
 
-/// Calls `emit` of a target that was opened with this mood, on damaged IR bytes if asked; returns the status.
+/// Calls `emit` of a target that was opened with this value of the option `mood`. If `damage` is true, the IR bytes are
+/// damaged. Returns the status.
 fn emitted(host: &mut Host, mood: &str, damage: bool) -> c::Status {
     let (status, target) = host.open(mood);
     assert_eq!(status, c::OK, "{:?}", host.said);
@@ -572,7 +574,7 @@ fn files_go_to_the_host_and_graphs_for_its_writers_do_not() {
     assert!(host.said[0].contains("the IR bytes end inside"), "{:?}", host.said);
 }
 
-/// The host would otherwise append the second file to the first.
+/// Without this check, the host would append the second file to the first one.
 #[test]
 fn a_file_that_is_written_twice_is_refused_as_it_is_where_the_code_is_linked() {
     let mut host = Host::default();

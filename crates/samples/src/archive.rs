@@ -16,7 +16,7 @@ const MOST_INFLATED: u64 = 256 << 20;
 
 /// If a deflated member inflates to more than [`MOST_INFLATED`] bytes, it may inflate to at most this many times its
 /// length in the archive. Real samples do not compress better than that. A factor of a thousand only occurs if all
-/// numbers are zero, or if somebody made the file to fill the disk.
+/// numbers are zero, or if the file was made to fill the disk.
 const MOST_TIMES: u64 = 100;
 
 /// An archive in a mapped file.
@@ -61,7 +61,7 @@ impl Archive {
         self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
     }
 
-    /// The length of a member's content according to the directory. No more bytes than that are ever inflated.
+    /// The length of a member's content according to the directory. At most this many bytes are ever inflated.
     pub(crate) fn size(&mut self, member: &str) -> Option<u64> {
         let index = self.zip.index_for_name(member)?;
         Some(self.zip.by_index_raw(index).ok()?.size())
@@ -147,7 +147,7 @@ pub(crate) mod tests {
     use std::io::Write as _;
     use zip::write::{SimpleFileOptions, ZipWriter};
 
-    /// An archive as NumPy writes it.
+    /// Makes an archive as NumPy writes it.
     pub(crate) fn archive(members: &[(&str, &[u8])], deflated: bool) -> Bytes {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         let method = if deflated {
@@ -197,7 +197,7 @@ pub(crate) mod tests {
         assert!(bytes.as_ptr_range().contains(&content.bytes.as_ptr()));
     }
 
-    /// A process that is killed cleans up nothing.
+    /// A killed process cannot remove its temporary files, so the file must have no name.
     #[cfg(target_os = "linux")]
     #[test]
     fn inflated_content_is_in_a_file_without_a_name() {
@@ -225,7 +225,8 @@ pub(crate) mod tests {
             for at in 0..whole.len() {
                 let mut garbled = whole.to_vec();
                 garbled[at] ^= 0xff;
-                // Whatever comes out, it comes out without a panic; a garbled member never comes out as content.
+                // Reading never panics, whichever byte was changed. If the changed byte is in a member's content,
+                // reading fails.
                 let result = read(&Bytes::from(garbled));
                 if (80..whole.len() - 300).contains(&at) {
                     assert!(result.is_err(), "{at}");
@@ -269,7 +270,7 @@ pub(crate) mod tests {
     #[test]
     fn a_member_that_would_fill_the_disk_is_refused_before_it_is_inflated() {
         let mut bomb = archive(&[("a.npy", &[0; 100_000])], true).to_vec();
-        // The directory alone is believed: of this size it is refused, and not inflated first.
+        // The size in the directory is enough to refuse the member: it is not inflated first.
         let size = 100_000u32.to_le_bytes();
         while let Some(at) = bomb.windows(4).position(|bytes| bytes == size) {
             bomb[at..at + 4].copy_from_slice(&(1u32 << 30).to_le_bytes());

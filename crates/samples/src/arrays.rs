@@ -1,4 +1,4 @@
-//! Arrays that are read as a whole instead of as samples, and conversions of arrays to integers or floats.
+//! Reads whole arrays instead of single samples, and converts arrays to integers or floats.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -34,7 +34,7 @@ pub enum Kind {
     Count,
     /// There are fewer samples than the user asks for.
     Wanted,
-    /// The names in the data are not the names of the model's inputs.
+    /// The names of the arrays, files or folders are not the names of the model's inputs.
     Name,
     /// A sample contains NaN or infinity.
     NotFinite,

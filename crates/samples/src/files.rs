@@ -72,12 +72,13 @@ fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Opens arrays for one input that follow one another.
+/// Opens arrays for one input. The samples of each array follow those of the array before it.
 fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, DataError> {
     paths.into_iter().map(|path| Array::open(path)).collect()
 }
 
-/// Opens archives that are batches. For each input, the arrays of the archives follow one another.
+/// Opens archives, each of which has a batch of samples. For each input, the archives' arrays are joined in the order
+/// of the archives.
 fn archives_of<'p>(
     paths: impl IntoIterator<Item = &'p PathBuf>,
     inputs: &[&str],
@@ -187,7 +188,8 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataE
         .iter()
         .map(|name| folder.join(format!("{}.npy", names::escape(name))))
         .collect();
-    // For each input there is an array of its name or, if there are several inputs, a folder of images of its name.
+    // For each input there must be an array with the input's name. If there are several inputs, a folder of images with
+    // this name is also allowed.
     let several = inputs.len() > 1;
     let images = |file: &PathBuf| Some(file.with_extension("")).filter(|folder| several && folder.is_dir());
     if named.iter().all(|file| files.contains(file) || images(file).is_some()) {
@@ -256,7 +258,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
     Ok(found)
 }
 
-/// Adds a suggestion which name was probably meant.
+/// Adds advice that names the one of `names` that was probably meant instead of `name`.
 fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a str>) -> DataError {
     match nearest::did_you_mean(name, names).first() {
         Some(near) => finding.help(format!("did you mean {near:?}?")),

@@ -17,10 +17,10 @@ use crate::{
     marks::{self, Mark, Marks},
 };
 
-/// How many images are decoded before the readable ones are counted again.
+/// Images are decoded in groups of this size. After each group, the readable images are counted.
 const AT_ONCE: usize = 256;
 
-/// The stack size of a thread in bytes, whatever `RUST_MIN_STACK` says.
+/// The stack size of a thread in bytes. The environment variable `RUST_MIN_STACK` does not change it.
 const STACK: usize = 2 << 20;
 
 /// The images for one input.
@@ -134,7 +134,7 @@ impl Images {
                 }
             };
             let mut more: Vec<usize> = thread::scope(|scope| {
-                // This thread decodes images too. If the system has no other threads, it does all the work.
+                // This thread decodes images, too. If no other thread can be started, it decodes all of them.
                 let start = |_| {
                     let thread = thread::Builder::new().stack_size(STACK);
                     thread.spawn_scoped(scope, look).ok()

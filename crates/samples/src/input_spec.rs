@@ -14,6 +14,6 @@ pub struct InputSpec {
     pub shape: Vec<usize>,
     /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,
-    /// The range of random numbers for this input, as they are after the preprocessing; `None` if it is not known.
+    /// The range of the random numbers for this input, after the preprocessing; `None` if the range is not known.
     pub range: Option<[f64; 2]>,
 }

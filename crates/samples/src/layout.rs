@@ -1,4 +1,4 @@
-//! Checks that samples have their axes in the same order as the model's input.
+//! Checks that the axes of samples are in the same order as the axes of the model's input.
 //!
 //! Numbers lie in memory in the order of the axes. If a sample has the model's axes in another order, it has the right
 //! number of elements but would be read wrongly. A sample may omit axes of size 1, have additional ones, or be flat,
@@ -178,7 +178,8 @@ mod tests {
         check(&Source::arrays(vec![array], "x")?, &steps.shape, &spec)
     }
 
-    /// A plan for samples with the layout `stored`. If `step` is given, a layout step changes the layout to it.
+    /// A plan for samples with the layout `stored`. If `step` is given, the plan has a layout step that changes the
+    /// layout to `step`.
     fn said(stored: &str, step: Option<&str>) -> Plan {
         let axes = |step: &str| step.chars().filter_map(|axis| stored.find(axis)).collect();
         Plan {
@@ -204,11 +205,11 @@ mod tests {
             (&[2, 4, 3, 1], &[1, 1, 3, 4], false),
             (&[2, 4, 4], &[1, 4, 3], false),
             (&[4, 3], &[1, 4, 3], false),
-            // One channel, first or last: no number moves.
+            // With a single channel, no number moves, whether the channel axis is first or last.
             (&[2, 8, 8, 1], &[1, 1, 8, 8], true),
             (&[2, 1, 8, 8], &[1, 8, 8, 1], true),
             (&[2, 5, 1, 1], &[1, 1, 1, 5], true),
-            // Eight channels of lines: numbers would move.
+            // With eight channels, numbers would move.
             (&[2, 8, 1, 8], &[1, 1, 8, 8], false),
             (&[2, 1, 8, 8], &[1, 8, 1, 8], false),
             (&[2, 8, 1, 8], &[1, 8, 8], false),
@@ -226,7 +227,8 @@ mod tests {
         let nchw = [2, 1, 8, 8];
         let nhwc = [2, 8, 8, 1];
         let model = [1, 1, 8, 8];
-        // Channels first, given as channels last: each image would be transposed.
+        // The samples have their channels first, but the configuration says that they have them last. Each image would
+        // be transposed.
         let error = checked(&nchw, &model, said("NHWC", Some("NCHW"))).unwrap_err();
         assert!(error.message.contains("[8, 1, 8]"), "{}", error.message);
         let help = &error.help[0];
@@ -251,7 +253,7 @@ mod tests {
         assert!(found.contains("`stored` says NCHW") && found.contains(nhwc), "{found}");
         let found = help(&[2, 3, 4, 5], said("NHWC", Some("NCHW")));
         assert!(found.contains(nchw) && !found.contains("NHWC"), "{found}");
-        // None of the layouts that the user has stated helps, so there is no advice.
+        // With the layouts that the user has stated, no advice is possible.
         assert_eq!(help(&[2, 5, 4, 3], said("NHWC", Some("NCHW"))), "");
     }
 }

@@ -230,7 +230,7 @@ fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
     fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Identifies a folder by its path, in which links are resolved.
+/// Identifies a folder by its path after links have been resolved.
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(folder)
@@ -298,7 +298,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tree(&["a/1.png"]);
         symlink(folder.path(), folder.path().join("a/again")).unwrap();
-        // Three links from the folder to itself make 3^DEEPEST paths.
+        // Three links from the folder to itself give 3^DEEPEST paths up to the deepest nesting.
         for name in ["x", "y", "z"] {
             symlink(".", folder.path().join(name)).unwrap();
         }
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(found.names(), ["a/1.png", "b/1.png"]);
     }
 
-    /// No circle, and 3^14 folders.
+    /// Tests links that do not form a circle, but lead to 3^14 different paths of folders.
     #[cfg(unix)]
     #[test]
     fn links_that_make_few_folders_look_like_many_are_an_error() {

@@ -9,7 +9,7 @@ use crate::error::{DataError, Kind};
 /// The mark of a sample: the BLAKE3 hash of its bytes as they are stored.
 pub(crate) type Mark = [u8; 32];
 
-/// The marks of the samples of one input. Samples that were not part of the digest have no marks.
+/// The marks of the samples of one input. Samples that the digest does not cover have no marks.
 pub(crate) type Marks<'a> = &'a [Mark];
 
 /// Computes the mark for these bytes.

@@ -1,4 +1,5 @@
-//! The classes of images according to label files and folder names, and other facts about images.
+//! Finds the classes of images from label files and folder names, and tells how images are read and which of them were
+//! left out.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -14,7 +15,8 @@ use crate::{
 pub struct ImageReading {
     /// Names and versions of the decoders.
     pub decoder: String,
-    /// Names and versions of the libraries whose arithmetic is reproduced when images are resized or converted to gray.
+    /// Names and versions of the libraries whose arithmetic is reproduced in resizing images and converting them to
+    /// gray.
     pub arithmetic: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
-//! Names of files, and file names made of the names of tensors.
+//! Makes file names from the names of tensors, and finds the extensions of file names.
 
 use std::{fmt::Write as _, path::Path};
 
-/// The name, in which every byte except letters, digits, `.`, `_` and `-` is replaced by `%` and two hexadecimal
-/// digits. Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
+/// Replaces every byte of `name`, except letters, digits, `.`, `_` and `-`, by `%` and two hexadecimal digits.
+/// Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -104,8 +104,8 @@ impl Array {
         })?;
         let parsed = Header::parse(header).ok_or_else(|| broken(&format!("its header is {:?}", shortened(header))))?;
         let (number_type, big_endian) = number_type(name, parsed.descr)?;
-        // The product is taken over all extents except those of 0. It must not overflow even for an empty array,
-        // because strides are computed from it.
+        // Even for an empty array, the product of all extents other than 0 must not overflow, because strides are
+        // computed from it.
         let mut most = parsed.shape.iter().filter(|&&extent| extent != 0);
         let most = most.try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
         let most = most.filter(|&size| size <= isize::MAX as usize);
@@ -165,7 +165,8 @@ impl Array {
         self.arranged(bytemuck::try_cast_slice(&self.bytes).ok()?)
     }
 
-    /// A view of `numbers`, which are the array's numbers or the bytes of each number, in the order of the file.
+    /// Views `numbers` as an array with this array's shape and order. `numbers` has an element for each number of the
+    /// array: the number itself or its bytes.
     fn arranged<'a, T>(&self, numbers: &'a [T]) -> Option<ArrayViewD<'a, T>> {
         let shape = IxDyn(&self.shape).set_f(self.order.first_fastest);
         ArrayViewD::from_shape(shape, numbers).ok()
@@ -252,7 +253,7 @@ impl Array {
     }
 }
 
-/// The text of the header, and the offset at which the numbers begin.
+/// Finds the text of the header, and the offset at which the numbers begin.
 fn header(bytes: &[u8]) -> Option<(&str, usize)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (&[major, _minor], rest) = rest.split_first_chunk::<2>()?;

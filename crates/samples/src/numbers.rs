@@ -249,7 +249,7 @@ mod tests {
             bytemuck::pod_collect_to_vec::<u8, i64>(&out),
             [1 << 31, i64::from(u32::MAX)]
         );
-        // A truth value is 0 or 1, whatever the byte of the file is.
+        // A boolean becomes 0 or 1, whatever byte the file has for it.
         NumberType::Bool.widen(&[0, 1, 255], Elem::Bool, &mut out[..3]);
         assert_eq!(out[..3], [0, 1, 1]);
         NumberType::I64.widen(&i64::MIN.to_le_bytes(), Elem::I64, &mut out[..8]);

@@ -9,7 +9,8 @@ const VERSION: u16 = 20;
 /// 1 January 1980, in MS-DOS format.
 const EPOCH: u16 = (1 << 5) | 1;
 
-/// The archive would exceed the limits of the format without 64-bit sizes. The content is too large for it.
+/// The archive would exceed the limits of the zip format without 64-bit sizes, because its contents are too large or
+/// too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an archive of 4 GiB, or of 65,536 members")]
 pub struct PackError;
@@ -118,7 +119,7 @@ mod tests {
         // There are two local headers of 30 bytes, two directory entries of 46 bytes, and the end record of 22 bytes.
         // Names occur twice, contents once.
         assert_eq!(bytes.len(), 2 * (30 + 46 + 2) + 22 + 9);
-        // The checksum that the format's description gives for these nine digits.
+        // The check value of CRC-32, which is the checksum of the text `123456789`.
         assert_eq!(&bytes[14..18], 0xcbf4_3926u32.to_le_bytes());
         let start = 2 * (30 + 1) + 9;
         assert_eq!(&bytes[start..start + 4], b"PK\x01\x02");

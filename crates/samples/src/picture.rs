@@ -19,8 +19,8 @@ struct Axes {
 
 impl Samples {
     /// A picture of a sample as the model sees it, if input `input` has the shape of an image of one or three channels.
-    /// For samples that are stored as bytes, the preprocessing is undone: the number that it makes of 0 becomes level
-    /// 0, and the number that it makes of 255 becomes level 255. For other samples, the smallest number becomes level
+    /// For samples that are stored as bytes, the preprocessing is undone: the result of preprocessing 0 becomes level
+    /// 0, and the result of preprocessing 255 becomes level 255. For other samples, the smallest number becomes level
     /// 0, and the largest becomes level 255.
     ///
     /// # Panics
@@ -86,7 +86,7 @@ impl InputSamples {
         fits.then_some(found)
     }
 
-    /// For each number of the sample: the value that becomes black, and the value that becomes white.
+    /// For each number of the sample: the value that is shown as black, and the value that is shown as white.
     fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
         let in_bytes = match self.source() {
             Source::Images(_) => true,

@@ -1,4 +1,4 @@
-//! Random numbers instead of samples, for a first look at a model without data.
+//! Makes random numbers instead of samples, for a first look at a model if there are no data.
 //!
 //! ```text
 //! an input with a range [a, b]          a + (b − a) · u, after the preprocessing

@@ -82,8 +82,8 @@ impl Samples {
         Samples::new(files::open_by_name(files, &names)?, inputs, None, Unreadable::Refuse)
     }
 
-    /// The same samples, but numbers in the files may be NaN. By default a NaN is an error. Infinities in the files are
-    /// always allowed.
+    /// Allows NaN in the files of these samples. By default a NaN is an error. Infinities in the files are always
+    /// allowed.
     pub fn with_nan(mut self) -> Samples {
         self.inputs.iter_mut().for_each(|input| input.takes_nan = true);
         self
@@ -156,8 +156,8 @@ impl Samples {
             .collect()
     }
 
-    /// The smallest and the largest number of each input of integers or booleans, over all samples that are used.
-    /// `None` for an input of floats, and if there are no numbers.
+    /// For each input of integers or booleans, the smallest and the largest number in all samples that are used. `None`
+    /// for an input of floats, and if there are no numbers.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
         let inputs = self.inputs.iter().enumerate();
         inputs

@@ -122,7 +122,7 @@ impl Source {
         })
     }
 
-    /// Where a sample is stored, as messages name it.
+    /// The name of the place where a sample is stored, for messages.
     pub(crate) fn place(&self, sample: usize) -> String {
         match self {
             Source::Arrays { pieces, ends } => {
@@ -167,7 +167,7 @@ impl Source {
     }
 }
 
-/// The array that contains a sample, and the position of the sample in that array.
+/// Finds the array that contains a sample, and the position of the sample in that array.
 fn locate<'a>(pieces: &'a [Array], ends: &[usize], sample: usize) -> (&'a Array, usize) {
     let piece = ends.partition_point(|&end| end <= sample);
     let begin = piece.checked_sub(1).map_or(0, |before| ends[before]);

@@ -43,7 +43,7 @@ pub enum StackedError {
     /// The file system reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The arrays are too large together.
+    /// All arrays together are too large for an archive.
     #[error(transparent)]
     Large(#[from] PackError),
 }

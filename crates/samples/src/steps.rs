@@ -118,8 +118,8 @@ impl Steps {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
     }
 
-    /// Names the first step that makes a NaN or an infinity from a stored sample, with an example of such a number.
-    /// `None` if no step does, or if the stored sample itself has a NaN or an infinity.
+    /// Names the first step that computes a NaN or an infinity from a stored sample, with an example of a number for
+    /// which it does. `None` if no step does, or if the stored sample itself has a NaN or an infinity.
     pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
         if sample.iter().any(|x| !x.is_finite()) {
             return None;
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn each_step_does_what_it_says() {
-        // Two pixels of three colours.
+        // The sample has two pixels with three colours each.
         let sample = [1., 2., 3., 4., 5., 6.];
         let (mean, std) = (vec![1., 2., 3.], vec![1., 2., 3.]);
         for (operation, shape, expected, after) in [

@@ -1,5 +1,5 @@
-//! Artifacts. An artifact has the integer model for one target. It was either compiled by this program or opened from a
-//! folder.
+//! Artifacts. An artifact has the integer model for one target. It has either been compiled by this program or opened
+//! from a folder.
 
 use std::{
     fmt,

@@ -131,7 +131,8 @@ impl Compiled {
     }
 }
 
-/// Stands for preprocessing in the artifact. There is none: samples are given in the form that the model takes.
+/// The entry for the preprocessing in an artifact. It is empty, because a program gives samples in the form that the
+/// model takes.
 #[derive(Serialize)]
 struct AsTheyAre {}
 
@@ -153,8 +154,8 @@ impl Observed {
 }
 
 impl Artifact {
-    /// Everything that an artifact was made from. Returns an error with the advice `help` if this program has not
-    /// compiled the artifact.
+    /// The model, the statistics and the settings that the artifact was made from. Returns an error with the advice
+    /// `help` if this program has not compiled the artifact.
     fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),
@@ -181,8 +182,8 @@ impl Artifact {
         Ok(strait_report::of_built(spec, &model.module, built, &rewrites))
     }
 
-    /// Compiles again with other rules. What these rules do not affect is taken from this artifact and not computed
-    /// again. The result is the same as that of [`Observed::compile`].
+    /// Compiles again with other rules. Layers that these rules do not affect are taken from this artifact and not
+    /// computed again. The result is the same as that of [`Observed::compile`].
     ///
     /// # Errors
     /// As for [`Observed::compile`], and if the artifact was opened from a folder.

@@ -7,7 +7,7 @@ use strait_execute::{Excess, ExecuteError};
 /// The code of an error that only a bug in Strait can cause.
 const DEFECT: &str = "defect";
 
-/// The code of an error because a call, or a tensor in it, is wrong.
+/// The code of errors whose cause is a wrong call, or a wrong tensor in a call.
 const CALL: &str = "call";
 
 /// Who or what is at fault for an error.
@@ -24,7 +24,7 @@ pub enum Fault {
     Target,
     /// The artifact, which is damaged or does not exist.
     Artifact,
-    /// The caller: tensors do not fit the model, or this call is not possible on this value.
+    /// The caller: tensors do not fit the model, or the method cannot be called on this value.
     Call,
     /// The operating system refuses: a file does not exist, rights are missing, or a disk is full.
     System,
@@ -36,7 +36,7 @@ pub enum Fault {
     Defect,
 }
 
-/// An error. It consists of a message, of who or what is at fault, and of the layer that the error is about, if any.
+/// An error. It has a message, states who or what is at fault, and names the layer that it is about, if any.
 ///
 /// ```
 /// # #[cfg(feature = "onnx")] {
@@ -68,12 +68,12 @@ impl Error {
         }
     }
 
-    /// An error because a call to this crate was wrong.
+    /// Makes the error for a wrong call to this crate.
     pub(crate) fn call(message: impl ToString) -> Error {
         Error::new(Fault::Call, CALL, message)
     }
 
-    /// An error that only a bug in Strait can cause.
+    /// Makes an error that only a bug in Strait can cause.
     pub(crate) fn defect(error: impl ToString) -> Error {
         let message = format!("defect in Strait: {}", error.to_string());
         Error::new(Fault::Defect, DEFECT, message)

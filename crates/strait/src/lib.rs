@@ -8,7 +8,7 @@
 //!
 //! let model = Model::open(path)?;
 //! let target = Target::named("generic-int8")?;
-//! // Real images in the place of these.
+//! // Use real images instead of these.
 //! let image = |k: usize| (0..64).map(|i| (i * k % 17) as f32 / 16.0).collect::<Vec<_>>();
 //! let samples = Samples::new((1..9).map(|k| vec![Tensor::new(&[1, 1, 8, 8], &image(k)).unwrap()]));
 //! let built = strait::compile(&model, &target, &samples, &Rules::new())?;
@@ -76,7 +76,7 @@ pub use tensor::{Tensor, TensorView};
 /// use std::cell::Cell;
 /// use strait::{Fault, Rules, SessionOptions, extend::Watch};
 ///
-/// /// Stops the work when so many steps are done.
+/// /// Stops the work after this number of steps.
 /// struct After(Cell<usize>);
 ///
 /// impl Watch for After {

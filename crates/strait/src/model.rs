@@ -24,7 +24,7 @@ use crate::{Elem, Error, Fault, Port};
 ///     println!("{note}");
 /// }
 ///
-/// // The same from memory, up to its first layer.
+/// // Read the same model from memory, but only up to its first layer.
 /// let bytes = std::fs::read(path).unwrap();
 /// let stem = ReadOptions { outputs: vec!["/stem/conv/Conv".to_owned()], ..ReadOptions::default() };
 /// let stem = Model::read(Bytes::from(bytes), None, &formats(), &stem)?;
@@ -131,7 +131,8 @@ impl Model {
         })
     }
 
-    /// What was assumed when the model was read, because the file does not say it or contradicts its own operators.
+    /// The assumptions that were made when the model was read, because the file says nothing or contradicts its own
+    /// operators.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -147,7 +148,7 @@ impl Model {
     }
 }
 
-/// Reads a model. `name` is how errors call the model's file.
+/// Reads a model. Errors name the model's file `name`.
 fn read(
     name: String,
     bytes: Bytes,

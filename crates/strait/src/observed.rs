@@ -1,4 +1,4 @@
-//! A model with its statistics, and what has been compiled from it.
+//! A model with its statistics, and the artifacts that have been compiled from it.
 
 use crate::{Rules, Target};
 use std::{fmt, sync::Arc};
@@ -22,7 +22,7 @@ use strait_container::{Digest, ModelFiles};
 /// }
 /// let target = Target::named("generic-int8")?;
 /// let built = observed.compile(&target, &Rules::new())?;
-/// // The same from the same statistics, but for what other rules touch.
+/// // Compile again from the same statistics. Only what the new rule affects is computed again.
 /// let rules = Rules::new().layer(LayerRule::of("/head/**").float("it is looked at"));
 /// let better = built.revise(&rules)?;
 /// # assert!(better.layers()?.iter().any(|layer| layer.host.is_some()));

@@ -1,5 +1,5 @@
-//! Rules for compiling: what the caller wants for layers, operands and tensors. These rules can say everything that
-//! rules in a configuration can say, and mean the same. The section on `[quantize]` in `docs/configuration.md`
+//! Rules for compiling: what the caller wants for layers, operands and tensors. These rules have the same settings as
+//! the rules in a configuration, with the same meaning. The section on `[quantize]` in `docs/configuration.md`
 //! describes them.
 
 pub use strait_compile::rules::{Activations, Alignment, Unfit, Weights};
@@ -84,7 +84,7 @@ impl Rules {
         pub fn layer(rule: LayerRule) = |all| all.quantize.rule.push(rule.0);
     }
 
-    /// All rules as text, from which digests are computed.
+    /// All rules as JSON text. Digests are computed from this text.
     pub(crate) fn text(&self) -> Result<String, Error> {
         serde_json::to_string(&self.0).map_err(Error::defect)
     }
@@ -96,7 +96,7 @@ impl Rules {
 }
 
 impl LayerRule {
-    /// A rule that does not apply to anything yet.
+    /// Makes a rule that does not apply to anything yet.
     pub fn new() -> LayerRule {
         LayerRule::default()
     }
@@ -154,7 +154,7 @@ impl LayerRule {
         /// Requires that the layers run in integers. Otherwise the compilation fails.
         pub fn integer() = |rule| rule.run = Some(Run::Integer);
 
-        /// Lets the compiler choose where the layers run, whatever earlier rules say.
+        /// Lets the compiler choose where the layers run, even if earlier rules require a place.
         pub fn auto() = |rule| rule.run = Some(Run::Auto);
 
         /// Sets the range of the results, or of the operands, in place of the measured range.
@@ -169,8 +169,8 @@ impl LayerRule {
         /// Sets which operands and results of the layers share a scale and zero point.
         pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
-        /// Sets whether a result gets the scale and zero point that its readers use, if they all use the same (true),
-        /// or always has a range of its own (false).
+        /// If true, a result gets the scale and zero point that its readers use, provided that they all use the same.
+        /// If false, a result always has the scale and zero point of its own range.
         pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
         /// Sets how the weights of the layers are quantized.

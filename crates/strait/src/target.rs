@@ -1,4 +1,4 @@
-//! Targets. A target is part of this program, or only a table, or a plugin in a shared library.
+//! Targets. A target is linked into this program, or consists only of a table, or is a plugin in a shared library.
 
 use std::{fmt, sync::Arc};
 

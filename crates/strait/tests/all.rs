@@ -233,7 +233,7 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     );
 }
 
-/// Meaningless images.
+/// Makes samples that are images of noise.
 fn noise(count: usize) -> Vec<Vec<Tensor>> {
     let image = |k: usize| {
         let pixels: Vec<f32> = (0..64).map(|i| ((i * 7 + k * 13) % 17) as f32 / 16.0).collect();
@@ -409,7 +409,7 @@ fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
         fs::read(folder.path().join("x/quantization.json")).unwrap()
     };
     let all = model_of(Rules::new().layer(wide()));
-    // Whether a layer runs in integers does not change its type.
+    // A rule that requires a layer to run in integers does not change the layer's type.
     let integer = LayerRule::of("/classifier/**").integer();
     assert!(all == model_of(Rules::new().layer(wide()).layer(integer)));
     let float = || LayerRule::of("/classifier/**").float("it is looked at");

@@ -1,10 +1,11 @@
-//! A node as the code of a target sees it.
+//! The description of a node that the code of a target gets.
 
 use crate::spec::{self, OpSite};
 use std::borrow::Cow;
 use strait_core::{Attribute, Elem, TensorType, Term};
 
-/// A node of the float model that a table admits, as plain data.
+/// Plain data about a node of the float model, for the target's own code. The node is within the limits of the target's
+/// table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<'a> {
     name: Cow<'a, str>,
@@ -82,7 +83,7 @@ impl<'a> Candidate<'a> {
         self.term
     }
 
-    /// The attribute with this name in the text form; `None` if the node has no such attribute.
+    /// The attribute that has the name `key` in the text form of a graph; `None` if the node has no such attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         let mut attributes = self.attributes.iter();
         Some(attributes.find(|(own, _)| own == key)?.1.clone())
@@ -98,12 +99,12 @@ impl<'a> Candidate<'a> {
         self.operands.len()
     }
 
-    /// An operand; `None` if it is absent.
+    /// The operand at this position; `None` if the node does not have it.
     pub fn operand(&self, operand: usize) -> Option<&Operand> {
         self.operands.get(operand)?.as_ref()
     }
 
-    /// True if this operand is a constant tensor of the model.
+    /// True if the operand at this position is a constant tensor of the model.
     pub fn is_constant(&self, operand: usize) -> bool {
         self.operand(operand).is_some_and(|operand| operand.constant)
     }

@@ -1,4 +1,4 @@
-//! Settings of quantization in the words of a vendor's own tool.
+//! Quantization settings that are written with the keys of a vendor's own tool.
 
 use crate::guard::caught;
 use serde::de::DeserializeOwned;
@@ -10,18 +10,19 @@ use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, co
 /// The settings of a vendor's tool. The fields of the type that implements this are the tool's keys. They can be given
 /// under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
 pub trait Vocabulary: DeserializeOwned + Described {
-    /// What messages call such a file, with an article if it needs one, such as `AMCT's simple configuration`.
+    /// The name of a file with these settings in messages, with an article if it needs one, such as `AMCT's simple
+    /// configuration`.
     const NAME: &'static str;
 
-    /// Translates the settings into the words of a configuration. If two settings set the same thing, the later one
-    /// wins.
+    /// Translates the settings into those of a Strait configuration. If two of the tool's settings set the same thing,
+    /// the later one wins.
     ///
     /// # Errors
     /// If the target does not support some of the settings. All of these are returned.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 
-/// One setting, translated into the words of a configuration.
+/// One setting of the vendor's tool, translated for a Strait configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The path of the vendor's key that the setting comes from.
@@ -82,7 +83,7 @@ impl Dialect {
         }
     }
 
-    /// What messages call a file with these settings.
+    /// The name of a file with these settings in messages.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -92,16 +93,16 @@ impl Dialect {
         (self.shape)()
     }
 
-    /// Translates a tree of the tool's keys into settings. Each setting comes with the value of its key, which knows
-    /// its place in the text.
+    /// Translates a tree of the tool's keys into settings. Each setting is returned with the node of its key's value,
+    /// which has the line and the column of the value.
     ///
     /// # Errors
-    /// If something is wrong with the tree, or if the target does not support some of the settings. All of this is
+    /// If something is wrong with the tree, or if the target does not support some of the settings. All errors are
     /// returned, with line and column.
     pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;
         let found = caught(|| (self.settings)(&tree));
-        // A tree that was checked can be read. If it cannot, Strait has a bug.
+        // After the check, the tree can always be converted to settings. If it cannot, Strait has a bug.
         let defect = |message: String| {
             let message = format!("defect in Strait: {} cannot be read: {message}", self.name);
             Diagnostics::from(Diagnostic::error(codes::DEFECT, message).at(tree.location.excerpt("")))

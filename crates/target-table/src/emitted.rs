@@ -15,22 +15,22 @@ pub const MOST_EMITTED_BYTES: u64 = 8 << 30;
 /// The longest part of a wrong name that an error shows, in characters.
 const SHOWN: usize = 100;
 
-/// A sink that checks the rules for a target's files: their names, their number and their sizes. The size of a graph in
-/// one of Strait's own formats depends on the model and is not limited.
+/// A sink that checks the rules for a target's files: their names, their number and their sizes. A graph that is
+/// written in one of Strait's own formats has no size limit, since its size depends on the model.
 pub struct Emitted<'a> {
     sink: &'a mut dyn Sink,
     target: &'a str,
     names: FileNames,
     /// For each file that is written in pieces, the number of its bytes so far.
     begun: BTreeMap<String, u64>,
-    /// The contents of files that are written in pieces. Only used if the inner sink accepts only whole files.
+    /// The contents of files that are written in pieces. They are only kept if the inner sink accepts only whole files.
     kept: BTreeMap<String, Vec<u8>>,
     /// Number of bytes of all files together.
     all: u64,
     most: Most,
 }
 
-/// Limits in bytes.
+/// The size limits: for one file, and for all files together, in bytes.
 struct Most {
     one: u64,
     all: u64,
@@ -53,8 +53,8 @@ impl<'a> Emitted<'a> {
         }
     }
 
-    /// Passes the files on that the inner sink does not accept in pieces. Call this after the target has written
-    /// everything.
+    /// Passes on the files that were written in pieces although the inner sink accepts only whole files. Call this
+    /// after the target has written everything.
     ///
     /// # Errors
     /// The errors of the inner sink.
@@ -189,7 +189,7 @@ mod tests {
         for name in ["a", "b"] {
             sink.bytes(name, &[0; 10]).unwrap();
         }
-        // Here the file is written in pieces, none of which is long.
+        // This file is written in short pieces.
         assert_eq!(sink.append("c", &[0; 3]), Ok(true));
         let all = fault(sink.append("c", &[0; 3]));
         assert!(

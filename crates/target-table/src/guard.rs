@@ -24,11 +24,11 @@ pub(crate) struct Guarded {
     vendor: Vendor,
 }
 
-/// Which loops of a target are code of the vendor.
+/// Which of a target's loops are the vendor's code.
 pub(crate) enum Vendor {
-    /// The loops of these forms. The host's kernels compute the other forms.
+    /// The vendor's code has the loops of these forms. The host's kernels compute the other forms.
     Forms(BTreeSet<String>),
-    /// Any loops, since the vendor's code decides which ones it computes.
+    /// All loops may be the vendor's, since the vendor's code decides which forms it computes.
     All,
 }
 
@@ -150,7 +150,8 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// The loops of a vendor, of which each call is protected. What they say about themselves is asked only once.
+/// Wraps the loops of a vendor so that a panic in a call becomes an error. The fields keep what the loops say about
+/// themselves, so that they are asked only once.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,
@@ -190,7 +191,7 @@ impl Loops for GuardedLoops {
 /// accumulator, the expected code, and the code that was found.
 type Wrong = (usize, i64, i32, i32);
 
-/// Number of accumulators that are compared in each channel.
+/// In each channel, the loops are compared with the form at this many accumulators.
 const PROBES: usize = 12;
 
 /// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ.
@@ -218,13 +219,13 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
     Ok(self::wrong(form, clamp, &all, &codes))
 }
 
-/// The channels of a form that are compared.
+/// The channels in which the loops are compared with the form: the first and the last one.
 fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
 
-/// The accumulators between `ends` that are compared, the same number for each channel. `None` if the form is not
-/// legal.
+/// The accumulators between `ends` at which the loops are compared with the form. Each channel has the same number of
+/// them. `None` if the form is not legal.
 fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let looked_at = looked_at(form);
@@ -251,7 +252,7 @@ fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     Some(accumulators)
 }
 
-/// The first accumulator for which the code that was computed differs from the form's code.
+/// The first of these accumulators for which the computed code differs from the form's code.
 fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], codes: &[u8]) -> Option<Wrong> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let width = Elem::from(form.out()).size();

@@ -1,4 +1,4 @@
-//! The registry, which has all targets that can be used.
+//! The registry of all targets that a program can use.
 
 use crate::dialect::Dialect;
 use crate::guard::{Guarded, Vendor, caught};
@@ -32,9 +32,9 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// The type of functions that make a target with code. Such a function gets the target that consists of the table and
-/// the kernels only. It may have state of its own. It may read the values of the options
-/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and it may fail.
+/// The type of functions that make a target with code. The argument is the target that consists only of the table and
+/// the kernels. The function may have state of its own, may read the values of the options
+/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and may fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
 impl TargetFactory {
@@ -82,7 +82,7 @@ impl TargetFactory {
         TargetFactory { kernels, ..self }
     }
 
-    /// Adds code for what the table cannot say.
+    /// Adds code for what a table cannot express.
     pub const fn code(self, make: &'static Make) -> TargetFactory {
         TargetFactory {
             make: Some(make),
@@ -151,8 +151,8 @@ enum Code {
     None,
     /// Code of a crate that is linked into the program.
     Linked(&'static Make),
-    /// Code of a library, which also decides which loops are its own ([`Target::own_loops`]). The flag is true if the
-    /// library writes files.
+    /// Code of a library, which also decides which forms its own loops compute ([`Target::own_loops`]). The flag is
+    /// true if the library writes files.
     Library(Arc<Make>, bool),
 }
 
@@ -251,9 +251,9 @@ pub enum RegistryError {
     Duplicate {
         /// The id that both targets have.
         id: String,
-        /// Where the first one comes from.
+        /// Where the first of the two targets comes from.
         first: Origin,
-        /// Where the second one comes from.
+        /// Where the second of the two targets comes from.
         second: Origin,
     },
     /// The table and the kernels do not fit together. The target's crate is at fault.
@@ -261,7 +261,7 @@ pub enum RegistryError {
     Kernels {
         /// Where the target comes from.
         origin: Origin,
-        /// Which form has no kernel, or which kernel no form.
+        /// Names the form that has no kernel, or the kernel that has no form.
         message: String,
     },
     /// The target's code cannot make the target. The target's crate or the values of the options are at fault.
@@ -314,7 +314,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Adds a target that has a crate.
+    /// Adds a target that comes from a crate.
     ///
     /// # Errors
     /// As for [`Registry::builtin`].
@@ -372,7 +372,7 @@ impl Registry {
     }
 
     /// Adds a target whose table and code come from a library. The host's kernels compute its forms, and `make` makes
-    /// the target. If `emits` is set, the target writes a package.
+    /// the target. If `emits` is true, the target writes a package.
     ///
     /// # Errors
     /// If the table has errors or needs code that the library does not have, or if another target has the same id.

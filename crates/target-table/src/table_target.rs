@@ -31,7 +31,7 @@ impl FormKernel {
         }
     }
 
-    /// The host computes the form of this name.
+    /// The host's kernels compute the form of this name.
     pub const fn host(form: &'static str) -> FormKernel {
         FormKernel { form, own: None }
     }
@@ -40,8 +40,8 @@ impl FormKernel {
 /// The kernel of a form; `None` for the host's.
 pub(crate) type Kernel = Option<&'static Prepare>;
 
-/// A table with a kernel for each of its forms. A target without further code consists only of this. A target with code
-/// contains a value of this type and passes on to it the calls that it does not handle itself.
+/// A table with a kernel for each of its forms. A target without further code is a value of this type. A target with
+/// code contains a value of this type and passes on to it the calls that it does not handle itself.
 pub struct TableTarget {
     spec: TargetSpec,
     kernels: BTreeMap<String, Kernel>,

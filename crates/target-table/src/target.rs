@@ -9,7 +9,7 @@ use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
 /// A target. A target that is only a table is a [`TableTarget`](crate::TableTarget). Other targets override the methods
-/// for what their table cannot say.
+/// for what their table cannot express.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no target",
     label = "has no table and no kernels",
@@ -27,9 +27,10 @@ pub trait Target: Send + Sync {
     /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The loops of the target's own model of its arithmetic, if [`Target::loops`] returns other loops. A plugin in a
-    /// library can have such a model. `compile` compares the model with the form at every threshold, and `--kernels
-    /// target` runs it. `None` if the target has no model, or if the model does not compute the form.
+    /// The loops of the target's own model of its arithmetic, if they are not those that [`Target::loops`] returns. A
+    /// plugin in a library can have such a model. `compile` compares the model with the form at every accumulator where
+    /// the form's code changes, and `--kernels target` runs the model. `None` if the target has no model, or if the
+    /// model does not compute the form.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
@@ -39,7 +40,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Whether the target's own model computes this form, for accumulators of 64 bits if `wide` is set and of 32 bits
-    /// otherwise. False if it leaves the form to the host. `None` if the target has no model.
+    /// otherwise. False if the model leaves the form to the host. `None` if the target has no model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].
@@ -48,8 +49,9 @@ pub trait Target: Send + Sync {
         Ok(self.own_loops(form, clamp)?.map(|_| true))
     }
 
-    /// Decides about a node that the table admits. A target may refuse the node for reasons that a table cannot state.
-    /// The node is one of the float graph, before anything is quantized. A refused node runs on the host.
+    /// Decides about a node that is within the limits of the table. A target may refuse the node for reasons that a
+    /// table cannot express. The node is one of the float graph, before anything is quantized. A refused node runs on
+    /// the host.
     ///
     /// # Errors
     /// [`TargetError::Refused`] for a node that is refused, with a reason for the report:
@@ -107,13 +109,14 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records have one scale of weights for each output of a layer of the source model, even if a
-    /// rewrite rule turns an output into several channels.
+    /// True if the vendor's records state one weight scale for each output channel of the source model's layer, even if
+    /// a rewrite rule turns such a channel into several channels.
     fn counts_outputs(&self) -> bool {
         false
     }
 
-    /// Reads the scales and zero points in a record of the vendor's own tool. They replace those of the calibration.
+    /// Reads the scales and zero points from a record that the vendor's own tool has written. They replace the scales
+    /// and zero points from the calibration.
     ///
     /// # Errors
     /// [`TargetError::Text`] for a text that is not such a record, with the place; [`TargetError::Unsupported`] for a
@@ -143,12 +146,12 @@ pub struct Emission<'a> {
     pub observer: &'a str,
     /// For each layer, how the range of its input was found; sorted by name.
     pub observing: &'a [(String, Observing)],
-    /// False if no rule merges a layer into another one.
+    /// False if no rewrite rule may merge a layer into another one.
     pub fuses: bool,
     /// The layers that no rule merges into another one, and into which no rule merges others.
     pub unfused: &'a [&'a str],
-    /// The convolutions that were made from several layers of the source model, or that have several channels for each
-    /// output of a layer. They are sorted by name.
+    /// The convolutions that were made from several layers of the source model, or in which several channels together
+    /// stand for one output of a layer. They are sorted by name.
     pub joined: &'a [(String, Joined)],
 }
 
@@ -157,7 +160,7 @@ pub struct Emission<'a> {
 pub struct Joined {
     /// The name of each layer and the number of its outputs, in the order of the convolution's channels.
     pub layers: Vec<(String, u64)>,
-    /// The number of neighbouring channels of the convolution that are one output of a layer.
+    /// The number of neighbouring channels of the convolution that together stand for one output of a layer.
     pub each: NonZeroU32,
 }
 
@@ -185,19 +188,19 @@ impl<'a> Emission<'a> {
         }
     }
 
-    /// Adds the rules whose patterns the float graph contains.
+    /// Sets the rewrite rules whose patterns were found in the float graph, with their counts.
     #[must_use]
     pub fn with_rules(self, rules: &'a [(&'a str, Counts)]) -> Emission<'a> {
         Emission { rules, ..self }
     }
 
-    /// Sets the observer.
+    /// Sets the default observer of activations.
     #[must_use]
     pub fn with_observer(self, observer: &'a str) -> Emission<'a> {
         Emission { observer, ..self }
     }
 
-    /// Adds how ranges were found.
+    /// Sets, for each layer, how the range of its input was found.
     #[must_use]
     pub fn with_observing(self, observing: &'a [(String, Observing)]) -> Emission<'a> {
         Emission { observing, ..self }
@@ -215,7 +218,7 @@ impl<'a> Emission<'a> {
         Emission { joined, ..self }
     }
 
-    /// The layers that a convolution was made of, if its channels are not the outputs of one layer.
+    /// The layers that a convolution was made from, if its channels are not exactly the outputs of one layer.
     pub fn joined(&self, layer: &str) -> Option<&'a Joined> {
         named(self.joined, layer)
     }
@@ -249,20 +252,21 @@ pub struct Recorded {
     pub params: QuantParams,
 }
 
-/// A match of a fusion row in the graph, as plain data.
+/// Plain data about a place in the graph at which a fusion row matches.
 #[derive(Clone, Copy, Debug)]
 pub struct FusionSite<'a> {
     /// The row's name.
     pub row: &'a str,
     op: &'a Op,
-    /// For each operand of the producer, the element type, and the scale and zero point if it has them.
+    /// For each operand of the producer: its element type and, if it has them, its scale and zero point.
     pub operands: &'a [(Elem, Option<&'a QuantParams>)],
     /// The requantization of the producer's result.
     pub requant: &'a Requantization,
 }
 
 impl<'a> FusionSite<'a> {
-    /// Describes the match of a row: the producer, the producer's operands, and the requantization of its result.
+    /// Describes a place at which a fusion row matches: the producer, its operands, and the requantization of its
+    /// result.
     pub fn new(
         row: &'a str,
         op: &'a Op,
@@ -283,7 +287,8 @@ impl<'a> FusionSite<'a> {
         self.op.term()
     }
 
-    /// The attribute of the producer with this name in the text form; `None` if the producer has no such attribute.
+    /// The producer's attribute that has the name `key` in the text form of a graph; `None` if the producer has no such
+    /// attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         self.op.attribute(key)
     }
@@ -292,15 +297,15 @@ impl<'a> FusionSite<'a> {
 /// The answer to [`Target::custom`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// The operations stay as they are.
+    /// The operations are not fused, for this reason.
     Refuse(Reason),
     /// The producer computes these steps after its accumulators. Its op must not change, since a certificate compares
     /// only what happens after the accumulators.
     Fuse(Fused),
 }
 
-/// The destination of a target's files. It does not depend on any crate for a format: a graph is passed to the writer
-/// that is registered for its format.
+/// The destination of a target's files. Targets need not depend on the crates that write formats: a graph is passed to
+/// the writer that is registered for its format.
 pub trait Sink {
     /// Writes a file with this content. `path` is relative, with forward slashes.
     ///

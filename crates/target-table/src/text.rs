@@ -8,8 +8,8 @@ use strait_document::{
 
 use crate::TargetError;
 
-/// A document that was read, with the place of each of its fields. It is an error if a field is not one of the type's
-/// fields, or if a field that is not a list occurs twice.
+/// A document that was read, together with the place of each of its fields in the text. It is an error if a field is
+/// not one of the type's fields, or if a field that is not a list occurs twice.
 #[derive(Clone, Debug)]
 pub struct Written<'a, T> {
     /// The contents of the document.
@@ -36,7 +36,8 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
         let shape = Shape::of_type::<T>(&[]);
         let mut tree = text_proto(&source, &shape).map_err(|found| first(&found))?;
         check(&shape, &mut tree).map_err(|found| first(&found))?;
-        // A text that was checked can be read. If it cannot, the error is about the whole text.
+        // After the check, the tree can always be converted to the type. If it cannot, the error is about the whole
+        // text.
         let value = T::deserialize(tree.to_toml()).map_err(|error| TargetError::Text {
             at: 0..0,
             message: error.to_string(),
@@ -52,8 +53,8 @@ impl<'a, T> Written<'a, T> {
         self.tree.nearest(path).location.span.clone().unwrap_or(0..0)
     }
 
-    /// The value of a field as it was written. The text has the exact digits of a number, while the value that was read
-    /// may be rounded.
+    /// The value of a field as it was written. For a number, these are its exact digits, while [`Written::value`] may
+    /// be rounded.
     pub fn as_written(&self, path: &KeyPath) -> &'a str {
         self.text.get(self.at(path)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Tables. One program, so that it is linked once.
+//! Tests of target tables. They are one program, so that the libraries are linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod documents;

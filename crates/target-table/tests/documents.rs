@@ -1,4 +1,4 @@
-//! The documents that are made from the types are current. `STRAIT_BLESS=1` rewrites them.
+//! Checks that the documents that are generated from the types of a table are current. `STRAIT_BLESS=1` rewrites them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ fn the_json_schema_is_current() {
     is_current("docs/strait-target-2.schema.json", &format!("{schema}\n"));
 }
 
-/// The blocks of a page that are TOML.
+/// The TOML code blocks of a page.
 fn blocks(page: &str) -> Vec<&str> {
     let blocks = page.split("\n```toml\n").skip(1);
     blocks.map(|block| block.split("\n```").next().unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Tables that stand on others in files beside them.
+//! Tests of tables that extend a table in another file of the same folder.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use strait_target::{Table, TargetSpec, read_table};
 
 const TABLE: &str = include_str!("tables/every-form.toml");
 
-/// A folder of its own for a test.
+/// Makes a folder that only one test uses.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -19,7 +19,8 @@ fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A table with an id that stands on a text in a file, with what it says itself.
+/// A table with this id that extends the table `below`, which is in the file `file`. `more` has further keys of the
+/// table.
 fn on(id: &str, file: &str, below: &str, more: &str) -> String {
     let digest = sha256(below);
     format!(
@@ -40,7 +41,7 @@ fn tables_merge_lists_replace_and_three_files_are_as_one() {
     let folder = folder("merged");
     let option = "\n[options.mode]\ntype = \"bool\"\ndefault = false\nhelp = \"a test\"\n\n[overlay.mode.true.quantize]\nrounding = \"half_even\"\n";
     let bottom = TABLE.replace("id      = \"every-form\"", "id      = \"bottom\"") + option;
-    // This one is not whole without the one below.
+    // This table is not complete without the table that it extends.
     let middle = on(
         "middle",
         "bottom.toml",
@@ -87,7 +88,8 @@ fn tables_merge_lists_replace_and_three_files_are_as_one() {
         (2, &below.op["gemm"])
     );
 
-    // Overlays are merged over all files, and their own keys merge, too.
+    // An overlay is merged over the tables of all files, and overlays of the same value in several files are merged
+    // with each other.
     let mode = Options::from([("mode".to_owned(), OptionValue::Bool(true))]);
     let with = spec(&found, &mode);
     let said = [
@@ -97,7 +99,7 @@ fn tables_merge_lists_replace_and_three_files_are_as_one() {
     assert_eq!(said, ["half_even", "inside_rounding"]);
     assert_eq!(plain.quantize.rounding.name(), "ceil");
 
-    // One file that says all of it is the same table.
+    // A single file with all of these keys gives the same table.
     let changes = [
         ("id      = \"bottom\"", "id      = \"top\"\nvendor = \"the middle\""),
         ("version = \"1.0.0\"", "version = \"2.0.0\""),
@@ -145,7 +147,7 @@ fn a_finding_names_the_file_that_has_the_key() {
     let at = |file: &str, line: usize| format!("{}:{line}:", folder.join(file).display());
     let line = |text: &str, part: &str| text.lines().position(|line| line.contains(part)).unwrap() + 1;
     assert_eq!(said(TABLE, ""), "");
-    // A word that does not exist, and a name that means nothing, in the one file or in the other.
+    // An unknown word and an unknown name, in either of the two files.
     let wrong = TABLE.replace("overflow = \"wrap\"", "overflow = \"wraps\"");
     let found = said(&wrong, "");
     assert!(found.contains(&at("base.toml", line(&wrong, "\"wraps\""))), "{found}");
@@ -157,14 +159,14 @@ fn a_finding_names_the_file_that_has_the_key() {
     let wrong = TABLE.replacen("requantize = [\"", "requantize = [\"no_form\", \"", 1);
     let found = said(&wrong, "");
     assert!(found.contains(&at("base.toml", line(&wrong, "no_form"))), "{found}");
-    // What neither says is missing in the one that is asked for.
+    // A key that neither file has is reported as missing in the table that extends the other one.
     let found = said("schema = 2\nid = \"base\"\nversion = \"1.0.0\"\n", "");
     assert!(
         found.contains("`types` is missing") && found.contains("own.toml"),
         "{found}"
     );
     assert!(!found.contains("base.toml:"), "{found}");
-    // No TOML, a file without a name, and a newer form of table.
+    // Base tables that are not TOML, have no id, or have a newer version of the format.
     assert!(said("schema = 2\n\nid = ", "").contains(&at("base.toml", 3)));
     let found = said("schema = 2\nversion = \"1.0.0\"\n", "");
     assert!(
@@ -189,7 +191,7 @@ fn a_table_below_is_the_one_that_was_meant_or_none() {
         said
     };
     let right = on("own", "base.toml", TABLE, "");
-    // It is not even parsed with another digest, and the right one is told.
+    // If the digest is wrong, the base table is not even parsed, and the error states the right digest.
     write("base.toml", "no TOML");
     let found = said(&right);
     assert!(
@@ -223,7 +225,7 @@ fn a_table_below_is_the_one_that_was_meant_or_none() {
     let overlay =
         "[options.mode]\ntype = \"bool\"\ndefault = false\nhelp = \"a test\"\n[overlay.mode.true]\nextends = {}\n";
     assert!(said(&(right.clone() + overlay)).contains("an overlay cannot change `extends`"));
-    // Only files have others beside them.
+    // Only a table in a file can extend another table.
     let error = Table::parse("acme 1.0.0", right).unwrap_err().to_string();
     assert!(error.contains("only a table in a file stands on another"), "{error}");
 }
@@ -245,7 +247,7 @@ fn chains_come_to_an_end() {
     assert_eq!(chain(8).unwrap().bases().len(), 8);
     let said = chain(9).unwrap_err();
     assert!(said.contains("a table stands on 8 others at most"), "{said}");
-    // A circle needs no digest that is right.
+    // Two tables that extend each other are refused, whatever their digests are.
     fs::write(folder.join("a.toml"), on("a", "b.toml", "", "")).unwrap();
     fs::write(folder.join("b.toml"), on("b", "a.toml", "", "")).unwrap();
     assert!(table(&folder, "a.toml").is_err());

@@ -1,11 +1,12 @@
-//! The factors that a row makes of scales: those of the runtime's kernel for the op.
+//! Tests that a row computes the same factors from scales as the runtime's kernel for the op.
 #![allow(clippy::unwrap_used)]
 
 use strait_requantize::{IntType, scales::litert};
 use strait_target::spec::{Rescale, Scales};
 use strait_target::{Options, Table};
 
-/// LiteRT rounds the product of two activations' scales to f32, also where 16 bits of the multiplier are kept.
+/// For a product of two activations, LiteRT rounds the product of the two scales to f32, even if the multiplier then
+/// keeps only 16 bits.
 #[test]
 fn a_matrix_product_has_a_factor_of_its_own_on_sixteen_bits() {
     let table = Table::parse("every-form.toml", include_str!("tables/every-form.toml")).unwrap();

@@ -1,4 +1,4 @@
-//! Rows of a table: the forms that they accept and build, and the ops that they admit.
+//! Tests of a table's rows: which requantizations forms accept and build, and which ops rows accept.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_core::op::{Add, Conv, Coordinate, Resize, ResizeMode};
@@ -136,7 +136,7 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
             b: 0.003,
             output,
         },
-        // A count that is a power of two leaves the multiplier all of its bits.
+        // Dividing by a count that is a power of two costs no bits of the multiplier.
         Scales::Mean {
             input: 0.061_44,
             count: &mean,
@@ -155,13 +155,13 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
                 accumulators: None,
             };
             if name == "chain" && matches!(scales, Scales::Ratio(_) | Scales::Mean { .. }) {
-                // There is no real number in between.
+                // The form `chain` dequantizes to a real number first, for which these scales state no scale.
                 assert_eq!(row.build(&rescale).unwrap_err().code, ReasonCode::FormFactor);
                 continue;
             }
             let form = row.build(&rescale).unwrap_or_else(|e| panic!("{name}: {e}")).form;
             row.accepts(&form, None).unwrap();
-            // Seven bits of a multiplier are the least of these; over ±1e5 that is below one code.
+            // The narrowest multiplier here has 7 bits. For accumulators up to ±1e5, the error is then below one code.
             for acc in (-100_000..100_000).step_by(997) {
                 let real = acc as f64 * 0.0012 + f64::from(zero);
                 let got = f64::from(form.eval(0, acc).unwrap());
@@ -259,7 +259,7 @@ fn an_input_zero_point_is_taken_off_where_the_form_has_a_constant() {
         out: IntType::I8,
         accumulators: None,
     };
-    // Seven bits of a factor lose up to 1.5 codes, a zero point that is a whole number half a code.
+    // A factor of 7 bits costs up to 1.5 codes, and rounding the zero point to a whole number costs up to half a code.
     for (name, within) in [
         ("fractional", 2.01),
         ("general", 0.51),

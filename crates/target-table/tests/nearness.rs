@@ -1,4 +1,4 @@
-//! Nearness of a row's integers to the function that they stand for, and the gain of others.
+//! Tests how far a row's integers are from the ideal function, and how much closer other integers would be.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_requantize::decide::{Grids, Ideal, Optimality};
@@ -13,7 +13,7 @@ fn spec() -> TargetSpec {
     table.spec(&Options::new()).unwrap()
 }
 
-/// Of every kind that chooses its integers freely, with a few bits, where the choice shows.
+/// Tests each kind of form whose integers the compiler chooses, with few bits, since the choice matters most there.
 #[test]
 fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_less() {
     let text = TABLE.replace("= \"correction\"", "= \"free\"");
@@ -70,7 +70,7 @@ fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_le
     assert!(better > 0);
 }
 
-/// Of every kind whose integers or scale its runtime makes, against each accumulator.
+/// Tests each kind of form whose integers or scale the runtime computes, at every accumulator.
 #[test]
 fn what_a_runtime_makes_is_held_against_the_ideal_and_against_the_best_integers() {
     let spec = spec();
@@ -156,7 +156,7 @@ fn results_of_32_bits_are_compared_by_their_parameters() {
         out: IntType::I32,
         accumulators: Some(&accumulators),
     };
-    // Just above 9/10, so that nothing is half way.
+    // `0.9_f64` is just above 9/10, so that no result lies exactly halfway.
     let ideal = |x: i64| (0.9 * x as f64).round() as i32;
     let built = |form: &str| spec.form[form].build(&rescale).unwrap();
     let differing = |form: &Requantization| {
@@ -167,7 +167,7 @@ fn results_of_32_bits_are_compared_by_their_parameters() {
     let Some(Nearness::Derived { runtime, .. }) = double.nearness else {
         panic!("{:?}", double.nearness)
     };
-    // Two roundings: a tenth of all come to lie on the wrong side.
+    // The form rounds twice, which rounds a tenth of all results to the wrong side.
     assert_eq!((runtime.max_lsb, runtime.differing), (1, differing(&double.form)));
     assert!((0.09..0.11).contains(&runtime.share), "{}", runtime.share);
     let general = built("general");

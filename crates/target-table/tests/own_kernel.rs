@@ -1,4 +1,4 @@
-//! All that a target's crate needs: a table, and a kernel for each of its forms.
+//! A test with everything that a target's crate needs: a table, and a kernel for each of its forms.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use strait_kernels::{

@@ -1,5 +1,5 @@
-//! Errors that the author of a target's crate sees when table and kernels do not fit together, and the ways to add
-//! code.
+//! Tests of the errors that the author of a target's crate sees if table and kernels do not fit together, and of the
+//! ways to add code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -125,7 +125,7 @@ fn a_table_alone_can_neither_write_a_package_nor_have_verbs_of_its_own() {
             "`custom:mine` is code of a target's crate, and this target has none",
         ),
         (emitting, "there is `qdq-onnx` for every target"),
-        // also where only an option asks for it
+        // also if only the overlay of an option emits the package
         (
             format!("{TABLE}\n{option}emit = [\"package\"]"),
             "a package is written by code of a target's crate or library",
@@ -136,7 +136,7 @@ fn a_table_alone_can_neither_write_a_package_nor_have_verbs_of_its_own() {
         let origin = Origin::File("t.toml".into());
         let said = Registry::default().add_table(origin, table).unwrap_err().to_string();
         assert!(said.contains("--> t.toml:") && said.contains(expect), "{said}");
-        // The same table with code is right.
+        // If the target has code, the same table is accepted.
         let with_code = factory("mine 1.0.0", text.leak(), &FORMS).code(&|table| Ok(Arc::new(table)));
         Registry::default().add(&with_code).unwrap();
     }
@@ -171,7 +171,7 @@ fn loops_are_those_of_a_form_that_accepts_and_else_every_form_says_why_not() {
     assert_eq!(error, "target `every-form`: option `speed`: this target has no options");
 }
 
-/// A target with code: it decides one fusion and leaves the rest to its table.
+/// A target with code that decides one fusion. Everything else is left to its table.
 struct Deciding(TableTarget);
 
 impl Target for Deciding {

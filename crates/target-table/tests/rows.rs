@@ -1,4 +1,4 @@
-//! Several rows of one op: the first whose limits hold takes a node.
+//! Tests of several rows for one op: a node uses the first row whose limits hold.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::op::{AveragePool, Conv};
@@ -8,7 +8,7 @@ use strait_target::{Options, Table, TargetSpec};
 
 const TABLE: &str = include_str!("../../cli/templates/target.toml");
 
-/// The table of the template, with an average pool that is computed in two ways, and more lines.
+/// The table of the template with two rows for average pools. `small` and `large` are further lines of these rows.
 fn text(small: &str, large: &str) -> String {
     let pool = "[op.average_pool]\nrecipe     = \"average_pool_requantize\"\nrequantize = [\"scale31\"]";
     assert!(TABLE.contains(pool));
@@ -25,7 +25,7 @@ fn spec(text: &str) -> TargetSpec {
     table.spec(&Options::new()).unwrap()
 }
 
-/// The row that takes an average pool with such a window, or why none does.
+/// The row that is used for an average pool with a window of this size, or the reason why there is none.
 fn pool(spec: &TargetSpec, size: [u32; 2]) -> String {
     let op = Op::from(AveragePool {
         size: size.into_iter().collect(),

@@ -1,4 +1,4 @@
-//! The tables in the repository are right.
+//! Checks that the tables in the repository have no errors.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use strait_target::{
     spec::{Evidence, Row},
 };
 
-/// The evidence of a row of a table that says so of it, and of its chip.
+/// The evidence for a row of a table whose default is `measured` and which has the lines `silicon` about its chip.
 fn evidence(silicon: &str, row: Row<'_>) -> Evidence {
     let text = include_str!("tables/every-form.toml");
     let (said, measured) = ("evidence = \"assumed\"", "evidence = \"measured\"");

@@ -1,4 +1,4 @@
-//! Two versions of a table: what differs, and whether the version says so.
+//! Tests of the comparison of two versions of a table: the differences, and whether the version was raised accordingly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_target::Table;
@@ -112,7 +112,7 @@ fn a_version_may_say_more_and_not_less() {
         let found = version(to);
         assert_eq!((found.says, found.agrees), (says, agrees), "{to}");
     }
-    // Comments and the order of keys are no difference, and neither is a default that is written out.
+    // Comments, the order of keys, and a default that is written out do not count as differences.
     let same = compared(
         ACME,
         &[
@@ -169,7 +169,7 @@ fn overlays_take_part() {
         ("op.conv", Some("recipe.multiply_accumulate.weight_grid"))
     );
     assert_eq!(change.effect, Effect::OtherBits);
-    // What differs without the overlay as well is told once.
+    // A difference that also occurs without the overlay is reported only once.
     let both = compared(SIMA, &[("https://docs.sima.ai", "elsewhere")]);
     assert_eq!(places(&both), [("table docs".to_owned(), Effect::Text)]);
 }

@@ -1,5 +1,5 @@
-//! Classes of accumulators. The class of an accumulator decides on which line of the report a wrong result for it is
-//! listed.
+//! Classes of accumulators. The class of an accumulator decides which line of the report lists a wrong result for this
+//! accumulator.
 
 use strait_requantize::{
     Rounding,

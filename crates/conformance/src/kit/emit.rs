@@ -28,7 +28,7 @@ impl Sink for Files {
 pub(super) struct Emitted {
     /// Files of each network, by the network's name.
     files: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
-    /// Networks that the target does not write, with the reason.
+    /// Networks for which the target refused to write files, each with the reason.
     pub(super) refused: Vec<String>,
     pub(super) faults: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl Emitted {
     }
 }
 
-/// Name of the first file that differs.
+/// Name of the first file that differs between two outputs of the target.
 fn differing(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) -> Option<String> {
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;

@@ -22,10 +22,10 @@ pub(super) struct IdentifiedLayer<'a> {
     pub(super) answer: Option<Answer>,
 }
 
-/// Widths that accumulators have in chips, in bits.
+/// The widths that accumulators have in existing chips, in bits.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
-/// A line for each row of the table that names recordings, if all of the named recordings were given.
+/// A line of the report for each row for which the table names recordings, if all of these recordings were given.
 pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Line> {
     let recordings = || spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let names: BTreeSet<&str> = recordings().flat_map(|one| &one.rows).map(String::as_str).collect();
@@ -64,7 +64,8 @@ pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Lin
     spec.supports().filter_map(line).collect()
 }
 
-/// The result for a row: a sentence that says what the recordings show, or findings that say what they do not show.
+/// The result of the check of a row: a sentence that says what the recordings show, or findings that say what they fail
+/// to show.
 type Told = Result<String, Vec<String>>;
 
 fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
@@ -141,8 +142,8 @@ fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'
     }
 }
 
-/// Checks the row of an op: the sums that follow from its recorded inputs and weights must be such that some arithmetic
-/// explains the recorded outputs.
+/// Checks the row of an op: some requantization must give the recorded outputs for the sums that follow from the
+/// recorded inputs and weights.
 fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {
@@ -169,8 +170,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks the row of an accumulator: the recorded sums must need more bits than the next narrower width that chips
-/// have.
+/// Checks a row of `[accumulator]`: the recorded sums must need more bits than the next smaller of the widths in
+/// [`WIDTHS`].
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers

@@ -1,4 +1,4 @@
-//! Faults of a kernel, and the line of the report on which each fault is listed.
+//! Faults of a kernel. Each fault belongs to a line of the report, on which it is listed.
 
 use super::class::Class;
 use strait_core::Attribute;
@@ -6,7 +6,7 @@ use strait_kernels::KernelError;
 use strait_requantize::Requantization;
 use strait_target::TargetError;
 
-/// The lines of the report that are about kernels.
+/// The checks of kernels. Each of them has a line in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     Rows,
@@ -54,8 +54,8 @@ impl Subject {
         Subject::Hangs,
     ];
 
-    /// True for faults that make results differ from call to call. If there is such a fault, wrong results do not show
-    /// that the arithmetic is wrong.
+    /// True for faults that make results differ from call to call. If a kernel has such a fault, its wrong results do
+    /// not prove that its arithmetic is wrong.
     pub(super) fn is_unsteady(self) -> bool {
         matches!(self, Subject::Determinism | Subject::Unwritten)
     }
@@ -98,7 +98,7 @@ impl Fault {
         }
     }
 
-    /// Adds the fault to a list, unless the list has a fault for the same line of the report.
+    /// Adds the fault to `faults`, unless `faults` already has a fault for the same line of the report.
     pub(super) fn add_to(self, faults: &mut Vec<Fault>) {
         if faults.iter().all(|known| known.subject != self.subject) {
             faults.push(self);
@@ -177,7 +177,7 @@ impl Fault {
         message.contains(" did not return within ")
     }
 
-    /// Adds to the text of the fault with which form and which clamp it happened.
+    /// Adds the form and the clamp with which the fault happened to the fault's text.
     pub(super) fn on(mut self, name: &str, form: &Requantization, clamp: Option<[i32; 2]>) -> Fault {
         let form = Attribute::Form(Box::new(form.clone())).to_string();
         let shortened: String = form.chars().take(160).collect();
@@ -188,10 +188,12 @@ impl Fault {
     }
 }
 
-/// The most wrong results of one call that are examined. Each is compared with every other channel, which takes time.
+/// At most this many wrong results of one call are examined, since each of them is compared with the results of every
+/// other channel.
 const LOOKED_AT: usize = 256;
 
-/// The results that are wrong. If there are many, a few of them are returned, evenly spread.
+/// The position, the wrong result and the expected result of each result that is wrong. If there are many, a few of
+/// them are returned, evenly spread.
 pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterator<Item = (usize, i32, i32)> {
     let both = found.iter().zip(expected).enumerate();
     let all: Vec<(usize, i32, i32)> = both

@@ -1,5 +1,5 @@
-//! A line of the report for each function of the interface: how often the function was called and with what, or why it
-//! was not called.
+//! Makes the report's line for each function of the interface. The line says how often the function was called and with
+//! what, or why it was not called.
 
 use super::{
     emit::Emitted,

@@ -1,7 +1,8 @@
 //! Checks the fusion rows: which of the rows are used by some network, and what the certificates of the fusions say.
 //!
-//! Besides the usual networks, others with sums, products, pools, functions and constants are compiled, with each type
-//! and each option of the table. If no network uses a row, the report says why the attempt that came closest failed.
+//! Besides the usual networks, further networks with sums, products, pools, functions and constants are compiled for
+//! each type and each option of the table. If no network uses a row, the report says why the attempt that came closest
+//! failed.
 
 use super::lines::{Group, Line};
 use super::network::{Choices, Made, integers};
@@ -17,8 +18,8 @@ use strait_target::{
 /// A network with sums, products, pools and constants that the six usual networks do not have.
 const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
 
-/// A network with a pool, a function and an input whose results have another type than the one that their readers
-/// compute with.
+/// A network with a pool, a function and an input. Their values have another type than the one that the readers of
+/// these values compute with.
 const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
 
 /// Names of the values in [`WIDTHS`] that get another type.
@@ -34,7 +35,7 @@ pub(super) struct Other {
 
 /// The networks to try because of what the table contains: one for each pair of types, one for each additional type of
 /// a result, and one for each value of an option that has an overlay. If the table does not allow fusions to change
-/// results, there is also a network for which a difference of one unit is allowed.
+/// results, there is also a network for which a difference of one LSB is allowed.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
     let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {
@@ -56,7 +57,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
         others.push(other(ROWS, format!(" with {with}"), variant, Choices::default()));
     }
     let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
-    // The first type is the default.
+    // The first type is the one that is used by default.
     let usual = codes.first().copied();
     codes.sort_unstable();
     codes.dedup();
@@ -79,7 +80,8 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
 pub(super) struct Fusions {
     /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
-    /// For each row that was not used, why the attempt that came closest failed.
+    /// For each row that was not used: how far the attempt got that came closest to using it, and why this attempt
+    /// failed.
     missed: BTreeMap<String, (Until, String)>,
     off: Vec<String>,
     faults: Vec<String>,

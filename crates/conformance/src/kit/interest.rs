@@ -18,9 +18,9 @@ pub(super) fn ends(wide: bool) -> (i64, i64) {
 }
 
 /// The accumulators for each channel, with equally many for all channels. They are: thresholds and their predecessors;
-/// accumulators whose exact result lies next to a half; powers of two and their neighbours; the ends of the domain and
-/// accumulators beyond them; and others of every magnitude. Their order is random, so that neighbours in a vector
-/// differ.
+/// accumulators whose exact result, before rounding, lies close to a half; powers of two and their neighbours; the ends
+/// of the domain and accumulators beyond them; and others of every magnitude. Their order is random, so that neighbours
+/// in a vector differ.
 pub(super) fn accumulators(form: &Requantization, wide: bool, numbers: &mut Numbers) -> Vec<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let mut all: Vec<Vec<i64>> = (0..channels)
@@ -52,7 +52,7 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         _ => (most - least) / SPREAD + 1,
     };
     let mut its = Vec::new();
-    // If not all codes are tested, each channel begins at a different code.
+    // If only every `step`-th code is tested, each channel begins at a different code.
     let first = least + 1 + (channel as i64) % step;
     for code in (first..=most).step_by(usize::try_from(step).unwrap_or(1)) {
         let step = scalars.least_reaching(code);
@@ -72,8 +72,8 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         last,
         last.saturating_add(1),
     ]);
-    // If a kernel is wrong for numbers of some magnitude, this also shows with few channels. So powers of two are only
-    // tested with few channels.
+    // A kernel that is wrong for accumulators of some magnitude is also wrong if there are few channels. So powers of
+    // two are only tested for forms with few channels.
     let few = form.channels().is_none_or(|channels| channels <= FEW);
     for power in (0..i64::BITS - 1).filter(|_| few) {
         let power = 1i64 << power;

@@ -1,5 +1,4 @@
-//! Tests the C interface of a library: what the library answers to hosts of other versions, and to calls that make no
-//! sense.
+//! Tests how a library answers calls through its C interface that come from hosts of other versions or make no sense.
 
 use super::{
     ExaminationProgress,
@@ -72,7 +71,7 @@ fn probed(
             fault => Ok(fault),
         }
     };
-    // If a plain call fails, it is reported on other lines.
+    // A normal call that fails is reported on other lines.
     let works = with.is_some() && call(Probe::Plain)?.is_none();
     let mut counts = [0; 5];
     for (done, probe) in Probe::all().enumerate() {

@@ -33,7 +33,8 @@ pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &
             let (channel, accumulator) = part.place(scalars.len(), at);
             let scalars = scalars.get(channel)?.as_ref()?;
             let (low, high) = scalars.domain().into_inner();
-            // The result for an accumulator outside of the domain is the result for the nearer end of the domain.
+            // For an accumulator outside of the form's domain, the right result is the result for the nearer end of the
+            // domain.
             scalars.eval(accumulator.clamp(low, high)).ok()
         })
         .collect();

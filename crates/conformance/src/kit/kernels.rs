@@ -102,7 +102,7 @@ fn probe(
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
-        // The time limit starts anew here, because the time until the next call is used by the kit itself.
+        // The time limit of the next call starts here, because the kit itself works until then.
         alive();
         let Ok(expect) = run.expected(form, clamp) else {
             continue;
@@ -145,7 +145,7 @@ fn probe(
 /// differ, so that results that a kernel did not write differ, too.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
-/// Compares the results of two calls with each other and with the definition.
+/// Compares the results of two calls with each other and with the results by the definition of the form.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
     let mut find = |fault: Fault| fault.add_to(faults);
     if first.is_spilled() || again.is_spilled() {
@@ -180,8 +180,8 @@ fn contexts() -> Vec<Context> {
     Isa::available().map(Context::with_isa).collect()
 }
 
-/// How often loops are prepared again after a wrong result. The result only counts as wrong arithmetic if it is the
-/// same each time.
+/// How often loops are prepared again after a wrong result. The kernel's arithmetic only counts as wrong if the result
+/// is the same each time.
 const TRIES: usize = 3;
 
 /// Lets the target prepare the loops of a requantization.
@@ -202,11 +202,12 @@ fn prepared(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>)
     Err(Fault::refused(form, &first))
 }
 
-/// Lengths of inputs: 0, and numbers of accumulators that are not a multiple of a vector's size.
+/// The numbers of accumulators with which inputs are tested: 0, and numbers that are not a multiple of a SIMD vector's
+/// length.
 const LENGTHS: [usize; 7] = [0, 1, 3, 7, 15, 33, 65];
 
-/// Tests inputs of all [`LENGTHS`]. Each is tested twice, with different numbers after the input in memory. A kernel
-/// that reads past its input fails, or its results depend on these numbers.
+/// Tests inputs of all [`LENGTHS`]. Each is tested twice, with different numbers after the input in memory. If a kernel
+/// reads past its input, it fails, or its results depend on the numbers after the input.
 fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, counts: &mut Counts) -> Vec<Fault> {
     let channels = form.channels().unwrap_or(1);
     let width = width(form.out());
@@ -248,8 +249,8 @@ fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, coun
     faults
 }
 
-/// Tests slices that do not fit their dimensions. The kernel must return an error, and neither panic nor return a
-/// result.
+/// Calls the kernel with slices whose lengths do not fit the dimensions. The kernel must return an error instead of a
+/// result, and must not panic.
 fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec<Fault> {
     let channels = form.channels().unwrap_or(1);
     let width = width(form.out());
@@ -274,7 +275,7 @@ fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec
     faults
 }
 
-/// How many threads call the same loops.
+/// How many threads call the same loops at the same time.
 const THREADS: usize = 4;
 
 /// How many calls each of these threads makes.

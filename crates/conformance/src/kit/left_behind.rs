@@ -3,8 +3,8 @@
 use super::fault::{Fault, Subject};
 use strait_plugin_host::Traces;
 
-/// The number of bytes by which a process may grow during some thousand calls without a fault. The system itself may
-/// use some memory.
+/// The number of bytes by which a process may grow during some thousand calls before the growth counts as a fault. The
+/// system itself may use some memory.
 const GROWTH: u64 = 96 << 10;
 
 /// Compares the process before the library was loaded, after some thousand calls, and after some thousand more.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::fmt;
 
-/// The part of a target that a line of the report is about.
+/// The part of a target, or of its tests, that a line of the report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// The C interface of a library.
@@ -55,7 +55,7 @@ pub struct Kit {
 /// The reason that the report gives for lines that are not checked because a call has hung.
 pub(super) const HUNG: &str = "not asked, since a call hangs";
 
-/// How many faults a line of the report lists, at most.
+/// A line of the report lists at most this many faults.
 const KEPT: usize = 5;
 
 impl Line {
@@ -101,7 +101,7 @@ impl Line {
 }
 
 impl Kit {
-    /// True if nothing that was checked failed.
+    /// True if no check found a fault.
     pub fn is_ok(&self) -> bool {
         self.lines.iter().all(|line| line.findings.is_empty())
     }

@@ -1,11 +1,12 @@
 //! The kit: one report with all checks that show a vendor whether a target is right.
 //!
-//! Each line of the report is one thing that can be wrong, such as rounding at ties, a shift, a kernel that refuses
-//! what a row accepts, a read past the input, a panic, a hang, or results that change from call to call. So different
-//! faults show on different lines.
+//! Each line of the report is about one kind of fault, such as wrong rounding at ties, a wrong shift, a kernel that
+//! refuses what its row accepts, a read past the input, a panic, a hang, or results that change from call to call. So
+//! different faults show on different lines.
 //!
-//! If a target is only a table, its kernels are not checked, since the host's kernels would only be compared with their
-//! own definitions. The report says so. With recorded vectors, the table is compared with a chip.
+//! If a target is only a table, the host's kernels compute its forms. These kernels are not checked, since they would
+//! only be compared with their own definitions. The report says so. With recorded vectors, the table is compared with a
+//! chip.
 
 mod class;
 mod emit;
@@ -68,7 +69,7 @@ impl ExaminationProgress for () {
     fn advance(&self, _: usize) {}
 }
 
-/// What a target is examined with.
+/// The settings of an examination.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
     /// Values of the target's options. Options that are absent have their defaults.
@@ -124,8 +125,8 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     }
     let (networks, seen) = networks::lines(&witness, &variants(entry, how.options, spec), how.progress);
     lines.extend(networks);
-    // Functions that were called after the tests of tiles may have changed the process, too, so its state is compared
-    // again.
+    // The functions that were called after the tests of tiles may also have changed the library's process, so the state
+    // of the process is compared again.
     if let Some(Ok([before, now])) = how.library.map(|library| library.traces(&spec.chosen))
         && let Some(line) = lines.iter_mut().find(|line| line.name == fault::Subject::Traces.name())
         && line.findings.is_empty()

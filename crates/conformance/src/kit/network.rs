@@ -17,8 +17,8 @@ use strait_target::{
 pub(super) struct Choices {
     /// Types of activations and weights, for all nodes.
     pub(super) pair: Option<(Activation, Integer)>,
-    /// Names of values that get another type than the one that their node computes with, and this other type. The
-    /// values may also come from the host.
+    /// The names of values whose type differs from the type that their node computes with, and that type. The values
+    /// may also come from the host.
     pub(super) leaves: Option<(&'static [&'static str], Integer)>,
     /// The largest difference that a fusion may make. `None` for the limit in the target's table.
     pub(super) most: Option<u32>,
@@ -48,7 +48,7 @@ pub(super) struct Made {
     pub(super) fusion: Fusion,
     /// For each primitive, by name, the row of the table from which it was made.
     pub(super) rows: BTreeMap<String, String>,
-    /// What the verification found wrong.
+    /// The fault that the verification found; `None` if it found none.
     pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
     pub(super) most: u32,

@@ -22,7 +22,8 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// What the target's code answered and which files it wrote when the networks were compiled.
+/// What happened in calls of the target's code while the networks were compiled: its answers and the files that it
+/// wrote.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The nodes that the target was asked about, for each network.

@@ -61,9 +61,9 @@ impl Counts {
 
 /// The faults of the forms of one row, without those that are only consequences of other faults.
 ///
-/// If results change from call to call, or are not written at all, then faults at thresholds, on several threads, in
-/// other processes, and those of reading past the input are consequences of this. If results differ from process to
-/// process, faults at thresholds are a consequence of that.
+/// If results change from call to call, or are not written at all, then wrong arithmetic, faults on several threads,
+/// faults in other processes and reads past the input are consequences of this. If results differ from process to
+/// process, wrong arithmetic is a consequence of that.
 pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     let has = |subjects: &[Subject]| faults.iter().any(|fault| subjects.contains(&fault.subject));
     let unsteady = has(&[Subject::Determinism, Subject::Unwritten]);
@@ -76,12 +76,13 @@ pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     faults.into_iter().filter(move |fault| !follows(fault.subject))
 }
 
-/// What the texts of the lines need: the table, numbers for the whole target, and why some lines could not be checked.
+/// The data from which the texts of the lines are made: the table, numbers for the whole target, and why some lines
+/// could not be checked.
 pub(super) struct Said<'a> {
     pub(super) spec: &'a TargetSpec,
     /// Number of instruction sets on which the loops ran.
     pub(super) sets: usize,
-    /// Why a line could not be checked at all.
+    /// Returns the reason why a line could not be checked; `None` if it could.
     pub(super) never: &'a dyn Fn(Subject) -> Option<&'a str>,
 }
 
@@ -138,8 +139,8 @@ fn all(line: impl Fn(Group, Subject) -> Line) -> Vec<Line> {
     semantics.into_iter().chain(robustness).collect()
 }
 
-/// The lines of the report if a call has hung. They have the faults that were found before. All other lines say that
-/// they were not checked.
+/// The lines of the report if a call has hung. Faults that were found before the call are listed. All lines without
+/// such a fault say that they were not checked.
 pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
     all(|group, subject| {
         let mut line = found(Line::skipped(group, subject.name(), HUNG), faults, subject);

@@ -74,8 +74,8 @@ impl Part {
         }
     }
 
-    /// The channel and the value of the accumulator at position `at` of the tile. The channel is the one whose
-    /// parameters apply to it if the form has `channels` channels.
+    /// The channel and the value of the accumulator at position `at` of the tile. If the form has `channels` channels,
+    /// the parameters of this channel apply to the accumulator.
     pub(super) fn place(&self, channels: usize, at: usize) -> (usize, i64) {
         (
             self.tile.channel(at).min(channels.saturating_sub(1)),
@@ -112,11 +112,11 @@ pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// The numbers of rows and of columns of tiles. They are 1, less than the elements of a vector, or no multiple of a
-/// vector's size.
+/// The numbers of rows and of columns of tiles. They are 1, less than the length of a SIMD vector, or not a multiple of
+/// this length.
 const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 
-/// The most accumulators that a tile of these sizes may have, to limit the time of the tests.
+/// At most this many accumulators are in a tile of these sizes, so that the tests do not take too long.
 const MOST: usize = 2_500;
 
 /// The first `count` accumulators of each channel, repeated if there are fewer.
@@ -158,8 +158,8 @@ pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// A tile with 64 accumulators for each channel. So the rows of the tile, and the tile itself, end where a cache line
-/// ends.
+/// A tile with 64 accumulators for each channel. With this number, the rows of the tile, and the tile itself, end at
+/// the end of a cache line.
 pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
     Part::new(axis, wide, 0, &few(64, channels))
 }

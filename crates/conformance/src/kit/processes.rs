@@ -1,4 +1,4 @@
-//! Runs the same library in several processes, where its table and its results might differ.
+//! Runs the same library in several processes, to find out whether its table or its results differ between processes.
 
 use super::lines::{Group, Line};
 use std::{sync::Arc, thread};
@@ -11,7 +11,8 @@ pub(super) struct Processes(Vec<Library>);
 /// The number of additional processes.
 const OTHERS: usize = 3;
 
-/// The most processes that are started. New ones are started until there are both even and odd process ids.
+/// At most this many processes are started. New processes are started until some have an even process id and some an
+/// odd one.
 const MOST: usize = 8;
 
 impl Processes {
@@ -26,8 +27,8 @@ impl Processes {
             if at >= OTHERS && varied {
                 break;
             }
-            // On Linux, each new thread uses up an id, too. So starting threads changes whether the id of the next
-            // process is even.
+            // On Linux, threads and processes get their ids from the same sequence. So starting threads changes whether
+            // the id of the next process is even.
             for _ in 0..at % 3 {
                 let _ = thread::spawn(|| {}).join();
             }

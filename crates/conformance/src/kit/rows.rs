@@ -7,11 +7,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};
 
-/// The rows that share an op with other rows. For each there is the name of the first network that used it.
+/// The rows that share an op with other rows, each with the name of the first network that used the row; `None` if no
+/// network did.
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {
-    /// The rows of a target that share an op with others, with every value of its options.
+    /// Finds the rows of a target that share an op with other rows, for every value of its options.
     pub(super) fn new(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Rows {
         let all = variants.iter().map(|(_, variant)| variant).chain([target]);
         let rows = all.flat_map(|target| shared(target.spec()));

@@ -14,8 +14,8 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line of the report that says whether all rows that the table states to be `measured` name their recordings, and
-/// whether these recordings were given.
+/// The line of the report that says whether the table names recordings for every row that it states to be `measured`,
+/// and whether these recordings were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
@@ -64,7 +64,7 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     line
 }
 
-/// A line for each recorded layer, then one for each row that names recordings.
+/// A line for each recorded layer, then one for each row for which the table names recordings.
 pub(super) fn lines(
     target: &Arc<dyn Target>,
     recordings: &[Recording],
@@ -121,7 +121,7 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
 /// are clamped. If there is none, the reasons, each a sentence.
 type Explaining = Result<(String, Requantization, [i32; 2]), Vec<String>>;
 
-/// The first form of the table that explains a layer, with whatever integers fit.
+/// The first form of the table that explains a layer with integers that `strait identify` has found.
 fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
@@ -230,8 +230,8 @@ fn replayed(
     form: &Requantization,
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
-    // A kernel takes the same number of accumulators for each channel, so the accumulators of channels with fewer are
-    // repeated.
+    // A kernel takes the same number of accumulators for each channel. So if a channel has fewer accumulators than
+    // others, they are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

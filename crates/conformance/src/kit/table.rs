@@ -1,4 +1,4 @@
-//! Checks the table itself: rows that can never be used.
+//! Checks the table itself. For example, a row that can never be used is a fault.
 
 use super::lines::{Group, Line};
 use std::collections::BTreeSet;
@@ -17,7 +17,8 @@ pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
 fn id(entry: &Entry) -> Line {
     let id = entry.table().id();
     let mut line = Line::new(Group::Table, "an id of its own").checked(format!("`{id}`"));
-    // If the table of another target of the program is wrong, it is not the fault of this target.
+    // If the registry cannot be made because another target of the program has a wrong table, this is not a fault of
+    // this target.
     let Ok(registry) = Registry::builtin() else {
         return line;
     };
@@ -122,7 +123,7 @@ fn shadows(earlier: &FusionRow, later: &FusionRow) -> bool {
         && earlier.with == later.with
 }
 
-/// True if everything that meets condition `b` also meets condition `a`.
+/// True if every producer that meets the conditions `b` also meets the conditions `a`.
 fn weaker(a: &When, b: &When) -> bool {
     fn open<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
         a.is_none() || a == b
@@ -161,7 +162,7 @@ fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
     let input = row.when.input;
     let made = |op: &String| {
         let Some(term) = Term::parse(op) else { return true };
-        // Primitives that recipes produce have no row of their own.
+        // An op without a row can be a primitive that a recipe produces.
         let mut rows = spec.op_rows(term).peekable();
         if rows.peek().is_none() {
             return true;

@@ -1,9 +1,9 @@
 //! Tests a library's own model of its arithmetic: what it computes, and how it behaves.
 //!
 //! Each requantization is called with its channels along rows and along columns, and with accumulators of 32 and of 64
-//! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated: with
-//! other bytes around the codes and in the memory for the codes, with buffers between pages that may not be accessed,
-//! on several threads at once, and in other processes.
+//! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated with
+//! other bytes around the codes and in the memory for the codes, with buffers between guard pages, on several threads
+//! at once, and in other processes.
 
 use super::{
     ExaminationProgress, class,
@@ -144,8 +144,8 @@ impl Subjected<'_> {
         Ok(any)
     }
 
-    /// Asks for a tile with one accumulator of each channel. A host also does this first, to see whether the library
-    /// computes the form.
+    /// Asks the library for a tile with one accumulator of each channel, to see whether the library computes the form.
+    /// A host also begins with such a call.
     fn computes(&mut self, of: Registered<'_>, wide: bool) -> Result<bool, Fault> {
         let form = of.form;
         let (low, high) = ends(wide);
@@ -226,7 +226,7 @@ impl Subjected<'_> {
         (axis, wide): (Axis, bool),
         channels: &[Vec<i64>],
     ) -> Result<Option<Fault>, Fault> {
-        // There is only one form with many channels for each type, so this form is called more often.
+        // For each type, there is only one requantization with many channels, so it is called more often than others.
         let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));
@@ -276,7 +276,7 @@ impl Subjected<'_> {
         Ok(None)
     }
 
-    /// Checks what changes some thousand calls leave behind in the process.
+    /// Makes some thousand calls and checks which changes they leave behind in the library's process.
     fn traces(&mut self, of: Registered<'_>, part: &Part) -> Result<Vec<Fault>, Fault> {
         let asked = [part.asked(of)];
         let mut now = Vec::new();
@@ -294,7 +294,7 @@ impl Subjected<'_> {
     }
 }
 
-/// How many calls are made without others at the same time.
+/// How many calls are made one at a time, without other calls at the same time.
 const ALONE: usize = 4;
 
 /// How many calls each thread makes while other threads make calls, too.

@@ -16,8 +16,8 @@ pub(super) enum Lost {
 /// A function that has to be called after each call of a series, to show that the call has returned.
 pub(super) type Alive<'a> = &'a dyn Fn();
 
-/// Makes a series of calls and returns their answer if each call returns in time. If `patience` is `None`, nothing is
-/// limited here, since the calls have a time limit of their own.
+/// Makes a series of calls and returns their answer if each call returns in time. If `patience` is `None`, this
+/// function sets no time limit, since the calls have a time limit of their own.
 pub(super) fn watched<T: Send + 'static>(
     patience: Option<Duration>,
     calls: impl FnOnce(Alive<'_>) -> T + Send + 'static,

@@ -1,5 +1,5 @@
-//! Wraps a target. The wrapper counts the calls and repeats them: what the target says about a node and which files it
-//! writes has to be the same each time and in each process.
+//! Wraps a target. The wrapper counts the calls and repeats them: the target's answer about a node and the files that
+//! it writes must be the same in each call and in each process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,7 +85,8 @@ impl Witness {
         self.elsewhere.as_ref()
     }
 
-    /// Repeats a call in other ways, such as in another process. Each answer comes with the name of the way.
+    /// Repeats a call, for example in another process. Each answer comes with a text that says how the call was
+    /// repeated.
     fn again<'a>(
         &'a self,
         nodes: &'a [Candidate<'_>],

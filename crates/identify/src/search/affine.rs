@@ -12,7 +12,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// The interval of a single factor.
+    /// An interval that contains a single factor.
     pub(super) fn point(factor: i128) -> Interval {
         let (low, high) = (factor, factor);
         Interval { low, high }
@@ -57,8 +57,8 @@ impl Interval {
         self.low + (self.high - self.low) / 2
     }
 
-    /// The integer in the interval with the most trailing zero bits. No other integer in the interval has fewer bits
-    /// from its first to its last bit that is 1.
+    /// The integer in the interval with the most trailing zero bits. Without its trailing zeros, no other integer in
+    /// the interval has fewer bits.
     pub(super) fn fewest_bits(self) -> i128 {
         let multiple = |k: u32| {
             let first = ceil(self.low, 1 << k) << k;
@@ -67,7 +67,7 @@ impl Interval {
         (0..100).rev().find_map(multiple).unwrap_or(self.low)
     }
 
-    /// True if the interval contains a power of two times a number of `bits` bits. Numbers below 1 do not count.
+    /// True if the interval contains a positive number of at most `bits` bits times a power of two.
     pub(super) fn has_number_of(self, bits: u8) -> bool {
         let length = 128 - self.high.leading_zeros();
         let spare = length.saturating_sub(bits.into());
@@ -97,8 +97,8 @@ pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
 
 /// A factor of at most this many bits, with its shift.
 ///
-/// The search uses the largest shift. This also finds every factor with a smaller shift, since ⟨x·m·2^k / 2^(s+k)⟩ is
-/// ⟨x·m / 2^s⟩ for every rounding.
+/// The search uses the largest shift. This also finds every factor with a smaller shift, since round(x·m·2^k / 2^(s+k))
+/// equals round(x·m / 2^s) for every rounding.
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
     within(bracketed(edges, zero, rounding, bits)?, bits)
 }
@@ -124,7 +124,7 @@ fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<
     narrow(edges, all(bits), |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
 }
 
-/// The smallest and the largest factor that meet all bounds.
+/// The smallest and the largest factor that meet all bounds, as real numbers.
 pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<[f64; 2]> {
     let Interval { low, high } = bracketed(edges, zero, rounding, bits)?;
     Some([low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64))

@@ -8,7 +8,7 @@ use strait_requantize::{
     form::{MAX_ADDEND, MAX_SHIFT},
 };
 
-/// Bounds on x·m + c, where x are accumulators and the multiplier m and the constant c are unknown.
+/// Bounds on x·m + c for recorded accumulators x. The multiplier m and the constant c are unknown.
 struct Lines {
     /// Pairs of x and t for the bounds x·m + c ≥ t.
     above: Vec<(i128, i128)>,
@@ -37,8 +37,8 @@ impl Lines {
         (low.max(-most), high.min(most))
     }
 
-    /// A multiplier for which some constant meets all bounds. If there is none, the multiplier that misses the bounds
-    /// by the least. It is found because the number of constants is a concave function of the multiplier.
+    /// A multiplier for which some constant meets all bounds. If there is no such multiplier, the one that misses the
+    /// bounds by the least. It is found because the number of constants is a concave function of the multiplier.
     fn best(&self, mut low: i128, mut high: i128) -> i128 {
         let room = |m| {
             let (low, high) = self.constants(m);
@@ -107,12 +107,13 @@ fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
         let (rise, run) = (b.y as f64 - a.y as f64, b.x as f64 - a.x as f64);
         (run > 0.0).then_some((rise, run))
     };
-    // From the first output that must not be exceeded to the last output that must be reached, the results rise at
-    // least by this much, which gives the smallest slope. The other pair gives the largest slope.
+    // The rise from the first upper bound to the last lower bound gives the smallest slope that is possible. The rise
+    // from the first lower bound to the last upper bound gives the largest one.
     let least = slope(first(Side::AtMost), last(Side::AtLeast)).map(|(rise, run)| (rise - 1.0) / run);
     let most = slope(first(Side::AtLeast), last(Side::AtMost)).map(|(rise, run)| (rise + 1.0) / run);
     let fits = |&shift: &u8| {
-        // Factors of two more are allowed on both sides than necessary, since the slope is computed in floating point.
+        // The limits are wider than necessary by a factor of two on both sides, since the slope is computed in floating
+        // point.
         let top = 2f64.powi(i32::from(bits) - i32::from(shift));
         least.is_none_or(|least| top * 2.0 >= least) && most.is_none_or(|most| top / 4.0 <= most)
     };

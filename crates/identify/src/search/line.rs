@@ -76,8 +76,9 @@ impl Channel<'_> {
         })
     }
 
-    /// Improves a line. The line is turned about an accumulator in the middle of the values and then moved. This is
-    /// repeated as long as it makes the line produce more values.
+    /// Improves a line. First the slope is changed while the product at an accumulator in the middle of the values
+    /// stays the same, and then the constant is changed. This is repeated as long as it makes the line produce more
+    /// values.
     fn turned(&self, mut most: Voted<Scalar>) -> Voted<Scalar> {
         loop {
             let before = most.votes;
@@ -132,8 +133,8 @@ impl Channel<'_> {
         })
     }
 
-    /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line for all
-    /// values that have not been left out then.
+    /// Takes back values that were left out by mistake, such as values next to a threshold, and finds the line for all
+    /// values that are then kept.
     fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, RecordedValue)> = self

@@ -89,7 +89,8 @@ fn each<T>(
     best.into_iter().map(|best| best.map(with_zero)).collect()
 }
 
-/// Voting in which each value votes for the interval of factors that produce it, with one rounding or two.
+/// Sets up a vote on integer factors: each value votes for the interval of factors with which it is produced, with one
+/// rounding or two.
 fn products<'v>(
     values: &'v [RecordedValue],
     ends: [i32; 2],
@@ -138,7 +139,8 @@ fn factors(
     let of_width = |&bits: &u8| {
         let cell = best(&cells, |interval| interval.has_number_of(bits));
         let inside = cell.and_then(|cell| Some(cell.voted(affine::within(cell.interval, bits)?)));
-        // The numbers of this many bits that are tried are the one at the best factor and those on both sides of it.
+        // If no factor of this many bits lies in a cell, three are tried: the one at the best factor, and its two
+        // neighbours.
         let middle = best(&cells, |_| true)?.interval.middle();
         let unit = (middle >> bits).max(1);
         let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {
@@ -172,7 +174,8 @@ fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<
     legal.filter_map(of).max_by_key(|voted| voted.votes)
 }
 
-/// Voting in which each value votes for the interval of bit patterns of float factors that produce it.
+/// Sets up a vote on float factors: each value votes for the interval of bit patterns of factors with which it is
+/// produced.
 fn patterns<'v, R: Fn(u64, i64) -> i64>(
     values: &'v [RecordedValue],
     ends: [i32; 2],

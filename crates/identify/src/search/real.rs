@@ -16,7 +16,7 @@ pub(super) struct Patterns<R> {
 }
 
 impl<R: Fn(u64, i64) -> i64> Patterns<R> {
-    /// Narrows an interval of bit patterns to those that meet a bound. `None` if no pattern does.
+    /// Narrows an interval of bit patterns to those that meet a bound. `None` if no pattern meets it.
     pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
         let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
@@ -28,7 +28,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         if !holds(far) {
             return None;
         }
-        // In each step, the bound does not hold at `no`, and holds at `yes`.
+        // In each step of the bisection, the bound does not hold at `no`, and holds at `yes`.
         let (mut no, mut yes) = (near, far);
         while no.abs_diff(yes) > 1 {
             let middle = no.midpoint(yes);
@@ -81,7 +81,8 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
-    // These are the two patterns closest to the middle, one on either side, whose last `spare` bits are 0.
+    // The two bit patterns with `spare` zero bits at the end that are closest to the middle: one below it and one above
+    // it.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));

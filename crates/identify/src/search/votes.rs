@@ -4,7 +4,7 @@
 use super::affine::Interval;
 use crate::vectors::RecordedValue;
 
-/// The values that vote, and a function that finds the interval of parameters that a value votes for.
+/// The values that vote, and a function that returns the interval of parameters for which a value votes.
 pub(super) struct Votes<'a, F> {
     pub(super) values: &'a [RecordedValue],
     /// The range of all parameters.
@@ -13,7 +13,7 @@ pub(super) struct Votes<'a, F> {
     pub(super) of: F,
 }
 
-/// An interval in which all parameters get the votes of the same values.
+/// An interval of parameters, all of which get votes from the same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) interval: Interval,
@@ -33,7 +33,7 @@ impl Cell {
 const SAMPLE: usize = 2048;
 
 impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
-    /// The cells among which the best ones are. If there are few values, all cells are returned. If there are many, a
+    /// The cells that may have the most votes. If there are few values, all cells are returned. If there are many, a
     /// sample of the values shows where the best cells must be.
     pub(super) fn cells(&self) -> Vec<Cell> {
         if self.values.len() <= 2 * SAMPLE {

@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// An array of exactly N integers, or `default` if the array is missing.
+    /// The numbers of an array that must have exactly N integers. If the array is missing, `default`.
     pub(super) fn numbers<const N: usize>(&self, field: &str, default: [i64; N]) -> Result<[i64; N], VectorsError> {
         let Some(array) = self.get(field) else {
             return Ok(default);
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         Err(self.error(field, format!("it has {count} numbers"), format!("at most {most}")))
     }
 
-    /// A zero point, which must be a code of the given type.
+    /// The zero point in the array `field`, which must be a code of the given type. `None` if the array is missing.
     pub(super) fn zero_point(&self, field: &str, of: IntType) -> Result<Option<i32>, VectorsError> {
         if self.get(field).is_none() {
             return Ok(None);

@@ -27,7 +27,7 @@ pub struct RecordedLayer {
     pub recorded: Vec<(i64, i32)>,
     /// Zero point of the input, if the accumulators are sums of recorded products.
     pub input_zero: Option<InputZero>,
-    /// The same layer with the channels last, if the shapes in the file also fit that.
+    /// The same layer read with the channels last, if the shapes in the file also fit this reading.
     pub channels_last: Arc<[RecordedLayer]>,
 }
 
@@ -143,8 +143,8 @@ impl RecordedLayer {
         place
     }
 
-    /// The same values with the channels along the other axis. `None` if that makes no difference, or if the
-    /// accumulators were computed from operands, since their axis is known then.
+    /// The same values with the channels along the other axis. `None` if this makes no difference, or if the
+    /// accumulators were computed from operands, whose shapes show the axis.
     pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
         if self.source != AccumulatorSource::Accumulators {
             return None;
@@ -167,8 +167,8 @@ impl RecordedLayer {
         })
     }
 
-    /// The first two values of a channel that contradict each other: one accumulator with two outputs, or outputs that
-    /// decrease. No form can produce both values.
+    /// The first two values of a channel that contradict each other: the same accumulator with two outputs, or a larger
+    /// accumulator with a smaller output. No form can produce both values.
     pub(crate) fn contradiction(&self) -> Option<(usize, [RecordedValue; 2])> {
         let of = |(channel, values): (usize, &Vec<RecordedValue>)| {
             let two = values.windows(2).find_map(|two| {

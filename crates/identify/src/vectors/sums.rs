@@ -74,8 +74,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
     windows.into_iter().map(sums).collect()
 }
 
-/// The convolutions that make outputs of this shape from arrays of these shapes: first those with the channels after
-/// the batch, then those with the channels last.
+/// The convolutions that can have computed outputs of this shape from arrays of these shapes: first those with the
+/// channels after the batch, and then those with the channels last.
 fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use strait_identify::{RecordedLayer, Vectors};
 use strait_samples::{NumberType, Pack, encode};
 
-/// Writes the arrays into an `.npz` file in a temporary folder. The folder is deleted when the first value is dropped.
+/// Writes the arrays into an `.npz` file in a temporary folder. The folder is deleted when the returned `TempDir` is
+/// dropped.
 pub fn file(arrays: &[(&str, Vec<u8>)]) -> (tempfile::TempDir, PathBuf) {
     let mut pack = Pack::default();
     for (name, array) in arrays {

@@ -1,4 +1,4 @@
-//! Random arithmetics, layers recorded from them, and the random numbers for both.
+//! Makes random arithmetics, and layers that are recorded from them.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -38,7 +38,8 @@ pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> R
     layer(form, &recorded(form, outputs, numbers))
 }
 
-/// The same recording as pairs of accumulator and output, row by row with one column per channel.
+/// Records a layer as [`record`] does, but returns pairs of accumulator and output. The pairs are stored row by row
+/// with one column per channel.
 pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Vec<(i64, i32)> {
     let channels = form.channels().unwrap_or(1);
     let ranges: Vec<(i64, i64)> = (0..channels)
@@ -109,7 +110,7 @@ pub fn twice(numbers: &mut Numbers) -> Requantization {
     .into()
 }
 
-/// A random arithmetic of a random family, and the hypothesis that describes it.
+/// Draws a random arithmetic of a random family. Also returns the hypothesis that describes it.
 pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let families = [
         Family::Shift,
@@ -124,7 +125,7 @@ pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     drawn_of(family, numbers)
 }
 
-/// A random arithmetic of this family, and the hypothesis that describes it.
+/// Draws a random arithmetic of this family. Also returns the hypothesis that describes it.
 pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let rounding = numbers.of(&Rounding::ALL);
     let of = |family, rounding, bits| Hypothesis { family, rounding, bits };
@@ -157,8 +158,8 @@ pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypot
                     out: IntType::I8,
                 },
             };
-            // Rounding down, up or half down differs from rounding half up only by a constant, and this form has a free
-            // constant.
+            // Rounding down, up or half down differs from rounding half up only by a constant, and this form adds a
+            // constant of any size.
             let rounding = match rounding {
                 Rounding::Floor | Rounding::Ceil | Rounding::HalfDown => Rounding::HalfUp,
                 other => other,

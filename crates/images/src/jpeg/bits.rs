@@ -33,7 +33,7 @@ impl<'a> Bits<'a> {
         }
         if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()) {
             let word = u32::from_be_bytes(next);
-            // If no byte of the complement is 0, no byte of the word is FF.
+            // If the complement of the word has no byte that is 0, the word has no byte that is FF.
             let other = !word;
             if other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0 {
                 self.buffer |= u64::from(word) << (32 - self.count);
@@ -88,8 +88,8 @@ impl<'a> Bits<'a> {
         found
     }
 
-    /// Reads a number of `size` bits in JPEG's code for differences. With this size, the code has the numbers from
-    /// −2^size + 1 to 2^size − 1 except those that need fewer bits.
+    /// Reads a number of `size` bits in JPEG's code for differences. The code of this size stands for the numbers from
+    /// −2^size + 1 to 2^size − 1 whose magnitude needs exactly `size` bits.
     #[inline(always)]
     pub(super) fn signed(&mut self, size: u32) -> i32 {
         let found = self.take(size) as i32;
@@ -113,7 +113,8 @@ impl<'a> Bits<'a> {
 
     /// The position of the next marker, or of the end.
     pub(super) fn marker(&self) -> usize {
-        // All buffered bytes come before the marker. Bits that were not consumed only fill up the last byte.
+        // All buffered bytes come before the marker. The bits of them that were not consumed only fill up the last byte
+        // of the scan.
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let place = rest
             .windows(2)

@@ -14,7 +14,7 @@
 pub(super) enum Space {
     Gray,
     Rgb,
-    /// Luma, and the differences of blue and of red to it.
+    /// Luma, and two chroma components: the differences of blue and of red to luma.
     Ycc,
     Cmyk,
     /// CMYK, in which cyan, magenta and yellow are stored as luma and two differences.

@@ -7,11 +7,11 @@ const FAST: u32 = 9;
 
 /// A Huffman table.
 pub(super) struct Huffman {
-    /// A lookup table, indexed by the next [`FAST`] bits. The low bits of an entry are the symbol whose code these bits
-    /// begin with, and the bits above are the length of this code. The entry is 0 if the code is longer than [`FAST`]
-    /// bits.
+    /// A lookup table, indexed by the next [`FAST`] bits. An entry has the decoded symbol in its low bits, and the
+    /// length of the symbol's code above them. The entry is 0 if the code is longer than [`FAST`] bits.
     fast: [u16; 1 << FAST],
-    /// For each length of a code: the first code that is longer, shifted to 16 bits.
+    /// For each length of a code: if the next 16 bits, as a number, are below this number, they begin with a code of at
+    /// most this length.
     ends: [u32; 18],
     /// For each length of a code: the number to add to a code to get the position of its symbol.
     offsets: [i32; 17],

@@ -31,7 +31,7 @@ const C_2_053119869: I = constant(16819);
 const C_2_562915447: I = constant(20995);
 const C_3_072711026: I = constant(25172);
 
-/// Transforms eight numbers. The results are multiplied by 2^13.
+/// Applies the one-dimensional transform to eight numbers. The results are multiplied by 2^13.
 #[inline(always)]
 fn one(x: [I; 8]) -> [I; 8] {
     // The even part of the transform.

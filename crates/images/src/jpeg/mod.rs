@@ -33,7 +33,7 @@ struct Component {
     table: usize,
     /// Width and height in levels, not including the padding that completes blocks.
     size: [usize; 2],
-    /// Width and height in blocks, including the padding that completes the units of several components.
+    /// Width and height in blocks, including the padding that completes the units of several components (MCUs).
     blocks: [usize; 2],
     /// For a progressive frame: 64 coefficients for each block, in row-major order of frequencies.
     coefficients: Vec<i16>,
@@ -54,7 +54,8 @@ struct Frame {
 /// The quantization steps for the 64 frequencies, in row-major order.
 type Quantization = [u16; 64];
 
-/// For each position in zigzag order, in which coefficients are coded: the position in a row-major block.
+/// Coefficients are coded in zigzag order. For each position in this order: the position of the coefficient in a
+/// row-major block.
 const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21,
     28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
@@ -132,7 +133,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Number of units of all components together, horizontally and vertically.
+    /// Number of units (MCUs) of the image, horizontally and vertically.
     fn units(&self) -> [usize; 2] {
         [
             self.width.div_ceil(8 * self.most[0]),

@@ -1,9 +1,9 @@
 //! Decodes the coefficients of a scan.
 //!
-//! A scan has either a single component, block by block, or several components. These are interleaved in units, whose
-//! sizes follow from the sampling factors of the components. A sequential scan has all coefficients of a block. A
-//! progressive scan has only the coefficients of a band of frequencies. The first scan of a band has the coefficients
-//! without their lowest bits, and each further scan has one more bit of them.
+//! A scan has either a single component, block by block, or several components. Several components are interleaved in
+//! units (MCUs), whose sizes follow from the sampling factors of the components. A sequential scan has all coefficients
+//! of a block. A progressive scan has only the coefficients of a band of frequencies. The first scan of a band has the
+//! coefficients without their lowest bits, and each further scan has one more bit of these coefficients.
 
 use super::{Component, Frame, Quantization, ZIGZAG, bits::Bits, damaged, huffman::Huffman, idct, no_table};
 use crate::ImageError;
@@ -183,7 +183,7 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Decodes what a progressive scan has for one block, and adds it to the block's coefficients.
+    /// Decodes the bits that a progressive scan has for one block, and adds them to the block's coefficients.
     fn progressive(&mut self, component: &mut Component, part: &mut Part<'_>, [x, y]: [usize; 2]) -> Option<()> {
         let at = y * component.blocks[0] + x;
         let (blocks, _) = component.coefficients.as_chunks_mut::<64>();
@@ -237,8 +237,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Reads one more bit of each coefficient that is not 0. Between these, the scan may have new coefficients, which
-    /// consist of only this bit.
+    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may have coefficients that
+    /// were 0 so far and consist of only this bit.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;

@@ -9,8 +9,8 @@ use crate::like::{Filter, Like};
 use crate::pixels::admit;
 use crate::{ImageError, Pixels};
 
-/// Resizes the image to `size` (width, height; neither is 0). If the library does not have the filter, the nearest
-/// pixel is taken. Callers check this with [`Like::filters`] before.
+/// Resizes the image to `size` (width, height; neither is 0). Callers first check with [`Like::filters`] that the
+/// library has the filter. If it does not, the nearest pixel is used.
 pub(crate) fn resize(image: Pixels, size: [usize; 2], filter: Filter, like: Like) -> Result<Pixels, ImageError> {
     let [width, height] = size;
     admit(width as u64, height as u64)?;

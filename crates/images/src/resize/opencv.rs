@@ -23,7 +23,7 @@ use crate::like::Filter;
 /// Number of fractional bits of a weight.
 const BITS: u32 = 11;
 
-/// For each pixel of the result: the source pixels from which it is computed, and their weights.
+/// For each pixel of the result: the positions of the source pixels from which it is computed, and their weights.
 type Taps<const N: usize> = Vec<([usize; N], [i32; N])>;
 
 pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter) -> Pixels {
@@ -64,12 +64,13 @@ fn fixed(weight: f32) -> i32 {
     (weight * (1 << BITS) as f32).round_ties_even() as i32
 }
 
-/// The position in the image that is nearest to `place`.
+/// The position inside the image that is nearest to `place`.
 fn within(place: i64, from: usize) -> usize {
     place.clamp(0, from as i64 - 1) as usize
 }
 
-/// The position of a pixel of the result in the source: the source pixel before it, and the distance from that pixel.
+/// The position in the source that corresponds to a pixel of the result: the source pixel before this position, and the
+/// distance from that pixel.
 fn place(x: usize, factor: f64) -> (i64, f32) {
     let place = ((x as f64 + 0.5) * factor - 0.5) as f32;
     let whole = place.floor();

@@ -56,7 +56,7 @@ fn operand(operand: &OperandHeader) -> c::Operand {
     }
 }
 
-/// Reads a text of the library, of which at most `most` bytes are used.
+/// Reads a text of the library. If the text is longer than `most` bytes, only the first `most` bytes are used.
 ///
 /// # Safety
 /// `at` is null or points to `size` bytes.

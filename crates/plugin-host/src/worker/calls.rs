@@ -67,11 +67,11 @@ unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
     if at.is_null() || size > most {
         return None;
     }
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that `at` points to `size` bytes that stay valid.
     str::from_utf8(unsafe { slice::from_raw_parts(at, usize::try_from(size).ok()?) }).ok()
 }
 
-/// What the library reports during one call. The last reported error becomes the message of the failed call.
+/// The messages that the library reports during one call. If the call fails, the last reported error is its message.
 #[derive(Default)]
 pub(super) struct Reports {
     package: String,
@@ -93,7 +93,7 @@ fn remark(kind: &str, package: &str, text: &str) {
             error,
             "remark: {package}: it says more than {MOST_REMARKS} things; the others are left out"
         ),
-        // Counting stops here, so that the counter never wraps around.
+        // The counter stays at this value, so that it never wraps around.
         _ => {
             SHOWN.store(MOST_REMARKS + 1, Ordering::Relaxed);
             Ok(())
@@ -148,7 +148,7 @@ impl Reports {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call with a host struct whose `report` stores what the library reports in this value.
+    /// Makes a call with a host struct whose function `report` stores the library's messages in `self`.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             context: ptr::from_ref(&self).cast_mut().cast(),
@@ -233,7 +233,8 @@ impl Plugin {
     /// Makes a target with these options and returns the pointer to it. Before the call, the place for this pointer
     /// contains `target`, which is returned if the library has no `open` or does not write to the place.
     pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
-        // The library must not write to the entries on both sides of the target's place.
+        // The entries before and after the place for the target show whether the library writes to other memory than
+        // this place.
         let beside = ptr::dangling_mut::<u32>().cast::<c_void>();
         let mut place = [beside, target, beside];
         if let Some(open) = self.plugin.open {

@@ -21,7 +21,7 @@ const NEARLY: (u64, u64) = (3, 4);
 /// Sets the limits, which cannot be raised again.
 pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     if let Some(bytes) = allowance.memory {
-        // The limit is for memory that may be written, and not for memory that is only reserved. Some systems do not
+        // The limit counts memory that can be written to, but not memory that is only reserved. Some systems do not
         // support this limit.
         let _ = lower(Resource::Data, bytes);
     }
@@ -54,7 +54,7 @@ pub(super) fn begin(allowance: &Allowance) {
     let _ = setrlimit(Resource::Cpu, limit);
 }
 
-/// After a call failed: the limit that this process has reached, if the process itself can find out.
+/// Called after a call has failed. Returns the limit that this process has reached, if the process itself can find out.
 pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     match fs::File::open("/dev/null") {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => return Some(Used::OpenFiles),

@@ -54,7 +54,7 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
             "it does not serve version {INTERFACE_MAJOR}.{INTERFACE_MINOR} of the interface, which this program speaks"
         ))
     })?;
-    // If the major version differs, only the numbers in these fields have a known meaning.
+    // If the major version differs, only the first fields, which are numbers, have a known meaning.
     let known = |field: &str| {
         Plugin::FIELDS
             .iter()

@@ -52,7 +52,7 @@ impl Aligned {
 /// Number of guard bytes on each side of a [`Room`].
 const MARGIN: usize = 4096;
 
-/// Bytes between two margins. The margins are filled with a mark, to see whether they are overwritten.
+/// Bytes between two margins. The margins are filled with a known value, which shows whether they are overwritten.
 pub(super) struct Room {
     bytes: Aligned,
     size: usize,

@@ -28,8 +28,8 @@ use crate::node::NodeHeader;
 use crate::process::Part;
 use crate::wire::{self, Answer, Request, Sizes};
 
-/// Runs one of the two processes of a worker; the arguments after [`ARGUMENT`](crate::ARGUMENT) say which one. Returns
-/// when the host closes the pipe.
+/// Runs one of the two processes of a worker; the arguments after [`ARGUMENT`](crate::ARGUMENT) say which one. This
+/// function returns when the host closes the pipe.
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
     let known = |part: Part, word: &str| word == part.word();
@@ -53,8 +53,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Largest body of a request: a model and its weights. The host is trusted, so a larger size can only mean that the
-/// frame is damaged.
+/// Largest body of a request: a model and its weights. Since the host can be trusted, a larger size can only mean that
+/// the frame is damaged.
 const MOST_BODY: u64 = 1 << 40;
 
 /// Reads the body of a request.

@@ -16,7 +16,8 @@ const MOST: usize = 64 << 10;
 /// How many bytes a pipe accepts at once if it is ready.
 const PIECE: usize = 4 << 10;
 
-/// How many bytes are read in one turn, so that a library that prints without end does not keep the supervisor busy.
+/// At most this many bytes are read in one turn, so that a library that prints without end does not keep the supervisor
+/// busy.
 const TURN: usize = 256 << 10;
 
 /// The reading end of the pipe for a library's standard error, and the text that was read from it.
@@ -109,7 +110,7 @@ impl Noise {
         }
     }
 
-    /// Shows the rest of the text, when no process prints any more.
+    /// Shows the rest of the text. Called when no process prints any more.
     pub(super) fn finish(mut self) {
         // Reading once is enough, since a pipe holds no more than one turn reads.
         self.read();

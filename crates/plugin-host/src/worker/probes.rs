@@ -56,7 +56,7 @@ impl Handed {
 fn known<T: Layout>(of: Struct, probe: Probe) -> usize {
     match probe {
         Probe::Sized(which, Size::Larger) if which == of => size_of::<T>() + 32,
-        // Every version of the host struct has the versions.
+        // In every version of the interface, the host struct has at least its size and the two version numbers.
         Probe::Sized(Struct::Host, Size::Smaller) if of == Struct::Host => 3 * size_of::<u32>(),
         Probe::Sized(which, Size::Smaller) if which == of => size_of::<u32>(),
         _ => size_of::<T>(),
@@ -186,8 +186,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         // SAFETY: `open` has just made the target.
         unsafe { close(target) };
     }
-    // A library may refuse options that its table does not have. So both success and an error are right answers to a
-    // larger struct.
+    // To a larger struct, the library may return success or an error, since it may refuse options that its table does
+    // not have.
     judged(probe, status, &[host, options])
 }
 
@@ -195,7 +195,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
 /// codes as the first, and the first one has to continue to work.
 fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
     plugin.plugin.open?;
-    // A value for the target's place that does not point to a target, to see whether `open` writes to the place.
+    // The place for the target first has this value, which does not point to a target, to see whether `open` writes to
+    // the place.
     let nothing = ptr::dangling_mut::<u64>().cast();
     let second = match plugin.opened(options, nothing) {
         Ok(second) => second,

@@ -55,14 +55,15 @@ pub(super) fn supervise(allowance: Allowance) -> io::Result<ExitCode> {
     watched.map(|()| end_as(status, &allowance))
 }
 
-/// Leaves the host's session, and makes the settings that all processes inherit that are started from here.
+/// Leaves the host's session, and makes the settings that are inherited by all processes that are started from here.
 fn detach() {
     // The call fails if the process already has a session of its own, which does no harm.
     let _ = setsid();
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
-        // The signal makes a supervisor continue that the library has stopped, so that it notices the end of the host.
+        // If the library has stopped the supervisor, this signal makes it continue, so that it notices the end of the
+        // host.
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
         // Programs that are started from here cannot get more rights than this process has.
         let _ = rustix::thread::set_no_new_privs(true);

@@ -1,4 +1,4 @@
-//! Reads the state of this process that calls of a library could change.
+//! Reads those parts of this process's state that calls of a library could change.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Test calls that show what a library does besides computing codes, and whether it computes the same codes in every
-//! call.
+//! Makes test calls that show whether a library does something else besides computing codes, and whether it computes
+//! the same codes in every call.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -65,8 +65,8 @@ struct Watched {
     misdeeds: Vec<Misdeed>,
 }
 
-/// Makes a call with marks around all memory that is handed over. Before the call, the memory for codes is filled with
-/// `fill`. The accumulators have bytes with the value `mark` on both sides.
+/// Makes a call with guard bytes around all memory that is handed over. Before the call, the memory for codes is filled
+/// with `fill`. The accumulators have bytes with the value `mark` on both sides.
 fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
     let input = Room::holding(checked.accumulators, mark);
     let mut codes = Room::new(checked.room(), fill, !fill);
@@ -210,8 +210,8 @@ fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Faul
     let one = |at: usize, checked: &CheckedTile<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
         let mut places = Places::new(checked);
         start.wait();
-        // The threads do not wait between calls. So even on a single processor, threads are interrupted in the middle
-        // of calls.
+        // The threads do not wait between their calls. So even on a single processor, the system interrupts threads in
+        // the middle of calls.
         for _ in 0..rounds {
             places.codes.inside_mut().fill(FILLS[1]);
             places.call(checked)?;

@@ -1,4 +1,4 @@
-//! Answers to the host: status codes and reports. Panics are caught here.
+//! Makes the answers to the host: status codes and reports. Panics are caught here.
 
 use std::any::Any;
 use std::mem;
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// A failure because the target does not support this.
+    /// A failure because the target does not support what the host asks for.
     pub(super) fn unsupported(message: impl Into<String>) -> Failure {
         Failure {
             status: UNSUPPORTED,

@@ -26,8 +26,8 @@ pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, mod
             write,
         };
         let id = opened.target.spec().id.to_string();
-        // The host cannot tell a file that is written twice from a file that is written in pieces, so it is checked
-        // here that no file is written twice.
+        // The host cannot tell a file that is written twice from a file that is written in pieces. So the check that no
+        // file is written twice is made here.
         let mut emitted = Emitted::new(&mut files, &id);
         opened.target.emit(&module, &mut emitted)?;
         Ok(emitted.finish()?)

@@ -1,4 +1,4 @@
-//! An opened target, and the forms that it was asked for.
+//! An opened target, and the forms that the host has asked it to compute.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -14,7 +14,8 @@ use strait_requantize::{IntType, Requantization};
 use super::answer::{Failure, answer};
 use super::open::{items, opened, text};
 
-/// The most forms that are kept. No model has more. When there are more, all are dropped and prepared anew.
+/// At most this many prepared forms are kept. No model has more. If there are more, all of them are dropped and
+/// prepared again when they are needed.
 const MOST_FORMS: usize = 4096;
 
 /// The function that the library exports as [`Plugin::requantize`](strait_plugin_interface::Plugin).
@@ -110,8 +111,8 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     done.map_err(Failure::internal)
 }
 
-/// Reads a form from its JSON. The error for a kind of form that only later versions have says that the form is not
-/// supported.
+/// Reads a form from its JSON. If the form is of a kind that only later versions know, the error says that the form is
+/// not supported.
 fn read(json: &[u8]) -> Result<Prepared, Failure> {
     let form: Requantization =
         serde_json::from_slice(json).map_err(|error| Failure::unsupported(format!("this form: {error}")))?;

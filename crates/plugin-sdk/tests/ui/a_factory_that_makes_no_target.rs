@@ -1,4 +1,4 @@
-//! A registration whose code makes what is no target.
+//! A registration whose code returns a value that is not a target.
 
 use std::sync::Arc;
 use strait_plugin_sdk::{TableTarget, TargetFactory, inventory};

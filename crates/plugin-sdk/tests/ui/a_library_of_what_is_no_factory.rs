@@ -1,4 +1,4 @@
-//! A library of a table without the factory around it.
+//! A library that exports the text of a table instead of a factory.
 
 use strait_plugin_sdk::export_plugin;
 

@@ -1,4 +1,4 @@
-//! Code that would break with the next error.
+//! Code that would no longer compile if another kind of error were added.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::kernel::KernelError;

@@ -1,4 +1,4 @@
-//! Loops that are to be compiled for what is no epilogue.
+//! Loops that are made from a value that is not an epilogue.
 
 use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::kernel::InRegisters;

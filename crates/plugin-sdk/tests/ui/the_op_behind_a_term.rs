@@ -1,4 +1,4 @@
-//! A vendor's code that looks for the op itself, whose set is the house's.
+//! A vendor's code that accesses the op itself, which is private: targets see only its term and attributes.
 
 use strait_plugin_sdk::FusionSite;
 

@@ -45,8 +45,8 @@ pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ve
     (0..wanted.samples).map(class).collect()
 }
 
-/// The array of an `.npy`, or an array of an `.npz`: the one that has one of these names, or the only one. Along its
-/// first axis, the array has one label for each sample.
+/// Reads the array of an `.npy`, or an array of an `.npz`: the array with one of the names in `names`, or the only
+/// array of the file. Along its first axis, the array has one label for each sample.
 ///
 /// # Errors
 /// The file cannot be read, the archive has no such array, or the number of labels does not match.

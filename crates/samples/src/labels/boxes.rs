@@ -1,4 +1,4 @@
-//! Boxes of objects, as labels.
+//! Reads labels that are boxes of objects.
 
 use std::{
     fs,

@@ -19,10 +19,11 @@ pub use arrays::{label_array, read_labels};
 pub use boxes::{MOST_CLASSES, read_boxes};
 pub use object::Object;
 
-/// The word that is given instead of a label file if the class of an image is its folder.
+/// The word that a configuration has instead of a label file if the class of an image is its folder.
 pub const FOLDERS: &str = "folders";
 
-/// How many labels there have to be: one for each sample that is used, or one for each of all `stored` samples.
+/// The number of labels that a file must have: one for each sample that is used, or one for each sample of the whole
+/// set.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelCount {
     /// Number of samples that need a label.

@@ -1,4 +1,4 @@
-//! Samples from arrays in memory.
+//! Tests of reading samples, mostly from arrays in memory.
 
 use super::*;
 use crate::{Array, NumberType, Operation, npy};
@@ -118,7 +118,7 @@ fn nan_is_meant_where_it_is_stored_and_asked_for() {
     };
     let found = read(f32::NAN).unwrap();
     assert!(found[0].is_nan() && found[1] == 0., "{found:?}");
-    // Nothing else is: here a step makes one of infinity.
+    // A NaN that a step computes (here infinity times 0) is still an error.
     assert_eq!(read(INF).unwrap_err().kind, Kind::NotFinite);
 }
 
@@ -137,7 +137,7 @@ fn what_is_infinite_as_stored_is_meant() {
         [LOW, 7., 1.]
     );
     assert!(read(vec![], Elem::F16).is_ok());
-    // No number, and what a step makes infinite, is none of them.
+    // A NaN, or an infinity that a step computes, is an error.
     for operations in [
         vec![Operation::Scale(0.)],
         vec![Operation::Scale(1e38), Operation::Scale(1e38)],
@@ -188,7 +188,7 @@ fn of(elem: Elem, shape: &[usize], operations: Vec<Operation>) -> InputSpec {
 
 #[test]
 fn integers_stay_what_they_are() {
-    // 2^53 + 1 is no float, and 16,777,217 no float32.
+    // 2^53 + 1 cannot be represented as a float64, and 16,777,217 not as a float32.
     let ids = [(1i64 << 53) + 1, -5, 16_777_217, 0];
     let found = samples(
         &[stored(NumberType::I64, &[2, 2], &ids)],
@@ -246,7 +246,7 @@ fn a_narrower_type_of_a_file_is_widened_and_any_other_refused() {
 
 #[test]
 fn steps_that_move_numbers_are_done_to_integers_and_no_others() {
-    // Two pixels of three colors, as an image is stored: [1, 2, 3], channels last.
+    // An image of 1 × 2 pixels with three colors. The channels are the last axis.
     let image = || stored(NumberType::U8, &[1, 1, 2, 3], &[1u8, 2, 3, 4, 5, 6]);
     let moves = vec![
         Operation::SwapColors { axis: 3 },
@@ -316,7 +316,7 @@ fn the_digest_is_that_of_the_samples_in_use() {
     );
 }
 
-/// An array in the order of the samples, one in another order, and one in an archive.
+/// Tests an array whose last axis varies fastest, one whose first axis varies fastest, and one in an archive.
 #[test]
 fn a_sample_whose_file_changed_since_the_digest_was_taken_is_an_error() {
     use crate::{Set, Writer};
@@ -342,7 +342,7 @@ fn a_sample_whose_file_changed_since_the_digest_was_taken_is_an_error() {
         let mut changed = fs::read(at(file)).unwrap();
         let last = bytes_at(&changed, &bytes) + bytes.len() - 1;
         changed[last] ^= 0x40;
-        // In place, as numpy.memmap and cp do.
+        // The file is overwritten in place, as by `numpy.memmap` and `cp`.
         let mut written = fs::OpenOptions::new().write(true).open(at(file)).unwrap();
         written.write_all(&changed).unwrap();
         let mut scratch = Scratch::default();
@@ -357,12 +357,12 @@ fn a_sample_whose_file_changed_since_the_digest_was_taken_is_an_error() {
     }
 }
 
-/// Where these bytes are.
+/// The offset at which `part` begins in `all`.
 fn bytes_at(all: &[u8], part: &[u8]) -> usize {
     all.windows(part.len()).position(|window| window == part).unwrap()
 }
 
-/// A map of it would end the process with SIGBUS.
+/// If the sample were read from a memory map of the file, the process would end with SIGBUS.
 #[test]
 fn an_array_that_is_cut_while_it_is_open_is_an_error() {
     use crate::{Set, Writer};

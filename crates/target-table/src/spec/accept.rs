@@ -9,11 +9,11 @@ fn refused(code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
 }
 
 impl FormRow {
-    /// Checks that this form of the target can compute this requantization and the clamp after it. These are compared,
-    /// in this order: the kind, the output type, the granularity, the rounding, and for every channel the shift and the
-    /// width of the multiplier.
+    /// Checks that this form of the target can compute this requantization and the clamp after it. The following
+    /// properties are compared in this order: the kind, the output type, the granularity, the rounding, and for every
+    /// channel the shift and the width of the multiplier.
     ///
-    /// The reason of a refusal names the first of these that does not fit.
+    /// The reason of a refusal names the first property that does not fit.
     pub fn accepts(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<(), Reason> {
         let kind = form.kind();
         if self.form_kind() != kind {
@@ -22,7 +22,8 @@ impl FormRow {
         }
         self.accepts_output(form.out())?;
         self.accepts_roundings(form)?;
-        // Parameters of the whole tensor can also be given as equal parameters for each channel.
+        // A form with one set of parameters for the whole tensor needs no check here, since each channel can be given
+        // the same parameters.
         if form.channels().is_some() && !self.per.contains(&Per::Channel) {
             let text = "its integers are given per channel, the form's per tensor";
             return refused(ReasonCode::FormPer, text);
@@ -48,7 +49,8 @@ impl FormRow {
         refused(ReasonCode::FormOutput, text)
     }
 
-    /// For kinds that may round twice, checks the number of roundings. For RESCALE, checks the width of the multiplier.
+    /// Checks the number of roundings of a form that may round twice. For RESCALE, also checks the width of the
+    /// multiplier.
     fn accepts_roundings(&self, form: &Requantization) -> Result<(), Reason> {
         let (roundings, scale32) = match form {
             Requantization::Gemmlowp(f) => (f.roundings, None),
@@ -97,8 +99,8 @@ impl FormRow {
         factor.map_or(Ok(()), |factor| self.accepts_multiplier(channel, factor))
     }
 
-    /// Checks the significant bits of a scale. An f32 has 24 of them, and those that the form does not have must be
-    /// zero.
+    /// Checks the significant bits of a scale. An f32 has 24 of them. The lowest bits, beyond the width of the form's
+    /// multiplier, must be zero.
     fn accepts_scale(&self, channel: usize, scale: f32) -> Result<(), Reason> {
         let spare = 24 - u32::from(self.multiplier_bits().min(24));
         if scale.to_bits().trailing_zeros() >= spare {
@@ -127,7 +129,7 @@ impl FormRow {
         Ok(())
     }
 
-    /// Checks that the form can apply the clamp to its result by itself. A clamp to the full range of the type does
+    /// Checks that the form itself can apply the clamp to its result. A clamp to the full range of the type does
     /// nothing.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();

@@ -44,7 +44,7 @@ impl FormRow {
     /// limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
-        // A factor outside of the limits is refused, even if it is close to a limit.
+        // A factor outside of the limits is refused and not moved to the nearest limit.
         self.accepts(&form, None)?;
         covers(&form, rescale.accumulators)?;
         let holds =
@@ -56,8 +56,8 @@ impl FormRow {
         }))
     }
 
-    /// Builds `sat(round(x / 2^shift))` within this row's limits. It is used if the rest of the factor is folded into
-    /// the weights.
+    /// Builds `sat(round(x / 2^shift))` within this row's limits. This is used if the part of the factor that is not a
+    /// power of two is folded into the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
         let form = match self.kind {
             Arithmetic::DequantS16(_) => form::AscendDequantS16 { shift, relu: false }.into(),
@@ -73,8 +73,7 @@ impl FormRow {
         Ok(form)
     }
 
-    /// Builds `sat(round(x · r / 2^bits) + z)` within this row's limits. The integer r stands for the reciprocal of a
-    /// count.
+    /// Builds `sat(round(x · r / 2^bits) + z)` within this row's limits. The integer r approximates 2^bits / count.
     pub fn build_reciprocal(
         &self,
         counts: &Per<u32>,
@@ -121,8 +120,8 @@ impl FormRow {
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps => true,
-            // The input's zero point becomes part of the result's zero point, of which there is only one for all
-            // channels.
+            // The input's zero point becomes part of the result's zero point. This needs equal factors, since all
+            // channels share one zero point.
             FormKind::TfLite => self.from == ScaleRule::Correction && !per_channel,
             _ => false,
         }
@@ -213,8 +212,8 @@ impl FormRow {
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
     }
 
-    /// Builds a form with a float factor: the product of the scales in `f32`, computed in the order of the row's
-    /// runtime and cut to the row's width.
+    /// Builds a form with a float factor. The factor is the product of the scales, computed in `f32` and in the order
+    /// of the runtime that the row names, and then cut to the row's number of significant bits.
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
@@ -301,8 +300,8 @@ impl FormRow {
         })
     }
 
-    /// Builds a form of thresholds. They are the thresholds of the fixed-point form with 31 bits that rounds ties to
-    /// even, for all 32-bit accumulators.
+    /// Builds a form of thresholds. The form has the same results, for all 32-bit accumulators, as the fixed-point form
+    /// whose multiplier has 31 bits and which rounds ties to even.
     fn steps(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let form = fixed(rescale, 31, Rounding::HalfEven).map_err(refused)?;
         let interval = form
@@ -348,8 +347,8 @@ fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requanti
     }
 }
 
-/// Builds a form with gemmlowp's two roundings. If the factor belongs to one of LiteRT's ops, it is computed by the
-/// rule of this op, and otherwise by `QuantizeMultiplier`.
+/// Builds a form with gemmlowp's two roundings. If LiteRT has a rule for the factor of this op, the rule computes the
+/// factor's integers, and otherwise LiteRT's `QuantizeMultiplier` does.
 fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {
@@ -363,8 +362,8 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// Builds a form by the rule of LiteRT's convolutions on int16. A product of two activations has a rule of its own for
-/// its factor.
+/// Builds a form by the rule of LiteRT's convolutions on int16. For a product of two activations, LiteRT computes the
+/// factor by another rule.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {
@@ -373,7 +372,7 @@ fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError>
     }
 }
 
-/// The form, if its integers are legal.
+/// Returns the form if its integers are legal.
 fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
     let form = form.into();
     form.check()?;

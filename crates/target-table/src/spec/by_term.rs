@@ -5,7 +5,7 @@ use super::op::OpRow;
 use std::collections::BTreeMap;
 use strait_core::Term;
 
-/// A copy of each row with its name, for each term that the row is for.
+/// Has a copy of a row, with its name, under each term that the row is for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
     /// For each term, the rows that are for it, in the order of their names.

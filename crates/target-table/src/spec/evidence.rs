@@ -1,5 +1,5 @@
-//! The evidence that the rows of a table describe what the reference computes. A row without evidence of its own has
-//! the evidence of the table.
+//! How well it is known that the rows of a table describe what the reference computes. A row that states no evidence
+//! has the evidence of the table.
 
 use super::words::{Evidence, Integer};
 use super::{Fidelity, FormRow, TargetSpec};
@@ -26,7 +26,7 @@ pub enum Row<'a> {
 pub struct Support<'a> {
     /// The row that the evidence is for.
     pub row: Row<'a>,
-    /// The kind of evidence that the row describes what `oracle` computes.
+    /// How well it is known that the row describes what `oracle` computes.
     pub evidence: Evidence,
     /// The reference, whose results the row describes.
     pub oracle: &'a str,
@@ -76,7 +76,8 @@ impl TargetSpec {
             .filter_map(|row| self.support(row))
     }
 
-    /// The first of the forms `among` that computes a requantization, or else the first form of the table that does.
+    /// The first of the forms named in `among` that computes this requantization. If there is none, the first form of
+    /// the table that computes it.
     pub fn form_name<'a>(&'a self, among: &[&str], form: &Requantization) -> Option<&'a str> {
         let computes = |row: &FormRow| row.accepts(form, None).is_ok();
         let named = among.iter().filter_map(|name| self.form.get_key_value(*name));

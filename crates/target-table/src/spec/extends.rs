@@ -1,5 +1,5 @@
-//! Tables that extend others: a file names another file in the same folder, with its digest. The first file is then
-//! merged over the second one, like an overlay.
+//! Tables that extend others: a file names another file in the same folder, with its digest. The file that names the
+//! other one is then merged over it, like an overlay.
 //!
 //! Each file of such a chain has its own `schema`, `id` and `version`. All other keys may be in any of the files. The
 //! table is checked after the merge. Every value remembers its place in its file, so that an error names the right
@@ -39,7 +39,7 @@ pub struct Extends {
     pub sha256: String,
 }
 
-/// A table that another one extends.
+/// A table that another table extends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// Id of the extended table.
@@ -62,7 +62,7 @@ impl fmt::Display for Base {
 /// file.
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
-/// The keys that are never taken from a base table: each file of a chain has its own.
+/// The keys that are never taken from a base table, because each file of a chain must have its own.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -127,7 +127,7 @@ pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node,
     Ok((tree, chain.bases))
 }
 
-/// A table, and those of the tables it extends that have been read so far.
+/// The files of a chain that have been read so far: a table, the table that it extends, and so on.
 struct Chain<'a> {
     beside: &'a Beside<'a>,
     files: Vec<Arc<SourceText>>,

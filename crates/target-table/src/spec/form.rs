@@ -23,16 +23,16 @@ pub struct FormRow {
     /// The granularities that the form's integers can have: the same integers for the whole tensor, or different ones for each
     /// output channel.
     pub per: Vec<Per>,
-    /// Which clamps after the requantization cost nothing.
+    /// Which clamps the requantization itself can apply to its result, so that they cost nothing.
     #[serde(default)]
     pub clamp: ClampSet,
     /// The rule that computes the form's integers from scales.
     pub from: ScaleRule,
     /// Advice for the user if the form has no integers for a factor. It is shown after the reason.
     pub help: Option<String>,
-    /// The reference of this form, if it is not that of the table.
+    /// The reference for this form, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// The accumulators for which it was shown that the form equals the reference, if this is not the form's whole domain. For
     /// a layer that can have other accumulators, the form only counts as `documented`.
@@ -114,7 +114,7 @@ pub enum Arithmetic {
         #[serde(default = "significand")]
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
         bits: u8,
-        /// Where the zero point of the output is added: after the rounding, or inside it.
+        /// Where the zero point of the output is added: after the rounding, or before it.
         #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
         zero_point: quantize::ZeroPoint,
@@ -131,7 +131,7 @@ pub enum Arithmetic {
     /// half_even(f32(acc) · m) + z, in `f32`, where acc has 16 bits. This is the second step of a requantization through 16-bit
     /// sums.
     RequantS16(Scale),
-    /// The number of thresholds that acc reaches.
+    /// The number of thresholds that are not above acc.
     Steps,
 }
 
@@ -155,7 +155,7 @@ pub struct Scale {
     pub bits: u8,
 }
 
-/// The bits of the significand of an `f32`.
+/// The number of bits of an `f32`'s significand.
 fn significand() -> u8 {
     24
 }
@@ -188,7 +188,7 @@ pub struct ShiftLimits {
 }
 
 words! {
-    /// Which clamps to [lo, hi] after a requantization cost nothing.
+    /// Which clamps to [lo, hi] a requantization itself can apply to its result, so that they cost nothing.
     #[derive(Default)]
     ClampSet {
         /// None: a clamp is an op of its own.
@@ -225,7 +225,7 @@ words! {
 struct Parameters {
     name: &'static str,
     kind: FormKind,
-    /// Bits of the multiplier, or of the significand of an `f32`.
+    /// Number of bits of the multiplier, or of the significand if the multiplier is an `f32`.
     bits: u8,
     normalized: bool,
     shift: Option<ShiftLimits>,
@@ -240,7 +240,8 @@ impl Arithmetic {
     }
 
     fn parameters(self) -> Parameters {
-        // If a kind has no multiplier, `bits` is the width from which its rule computes the parameters.
+        // For a kind without a multiplier, `bits` is the width of the multiplier from which its rule computes the
+        // parameters.
         let plain = |name, kind, rounding| Parameters {
             name,
             kind,
@@ -304,7 +305,7 @@ impl Arithmetic {
 }
 
 impl ZeroPoint {
-    /// The kind of form that multiplies, shifts, and adds its zero point at this place.
+    /// The kind of form that multiplies, shifts, and adds its zero point where `self` says.
     fn kind(self) -> FormKind {
         match self {
             ZeroPoint::After => FormKind::TfLite,
@@ -335,7 +336,7 @@ impl FormRow {
         self.kind.parameters().bits
     }
 
-    /// True if the multiplier's highest bit is set.
+    /// True if the multiplier's highest bit must be set.
     pub fn is_normalized(&self) -> bool {
         self.kind.parameters().normalized
     }
@@ -345,11 +346,11 @@ impl FormRow {
         self.kind.parameters().shift
     }
 
-    /// The form and its limits, in the shape that the search for a requantization of this form needs.
+    /// The kind of the form and its limits, as the search for a requantization of this form needs them.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             kind: self.form_kind(),
-            // Forms that are searched for never shift to the left, so a negative limit counts as 0.
+            // The search only finds forms that shift to the right, so a negative limit counts as 0.
             limits: self.limits(0, self.multiplier_bits()),
             rounding: self.rounding(),
         }

@@ -17,7 +17,7 @@ pub struct FusionDefault {
     /// Which fusions are made.
     #[serde(default)]
     pub accept: Difference,
-    /// With `accept = "bounded"`: the largest difference, in steps of the result's codes (LSB). Absent: 1.
+    /// With `accept = "bounded"`: the largest difference, in steps of the result's codes (LSB). Default: 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub max_lsb: Option<u32>,
 }
@@ -51,7 +51,7 @@ pub struct FusionRow {
     /// Further conditions under which the row applies.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer can take over, the cheapest first. Absent: any form. Only rows that requantize at compile
+    /// The forms that the producer can take over, the cheapest first. Default: any form. Only rows that requantize at compile
     /// time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the form, and every
     /// entry is compared.
     pub accept: Option<Vec<String>>,
@@ -63,9 +63,9 @@ pub struct FusionRow {
     /// which the producer takes over the requantization, and the verbs that follow from it (`requantize_clamp`,
     /// `requantize_zero_point`).
     pub then: Vec<Verb>,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -78,7 +78,7 @@ pub struct FusionRow {
 pub struct With {
     /// The term of the second op.
     pub op: String,
-    /// The type of the codes of the second op's other operand. Absent: any.
+    /// The type of the codes of the second op's other operand. Default: any.
     pub other: Option<Integer>,
     /// If true, both operands of the second op must have the same shape. An addition inside an accumulator needs this.
     #[serde(default)]
@@ -148,11 +148,11 @@ words! {
 /// Declares the verbs, with their words and explanations.
 macro_rules! verbs {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
-        /// One of the things that a row does.
+        /// One of the changes to the graph that a fusion row makes.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Verb {
             $($(#[doc = $doc])* $variant,)*
-            /// Code of the target, by this name.
+            /// A change that code of the target makes. The string is the name after `custom:`.
             Custom(String),
         }
 
@@ -197,7 +197,7 @@ pub(super) const TAKES_OVER: u8 = 1;
 const CUSTOM: &str = "custom:";
 
 verbs! {
-    /// The producer computes the requantization.
+    /// The producer itself computes the requantization of its result.
     SetRequantize = "set_requantize",
     /// A clamp of the accumulator is moved after the requantization, and its bounds are requantized.
     RequantizeClamp = "requantize_clamp",
@@ -267,8 +267,8 @@ impl Verb {
         matches!(self, Verb::RequantizeData | Verb::BurnIntoTable)
     }
 
-    /// True if this verb has no effect in a row with the verbs `then`, because it changes a requantization and none of
-    /// them sets one.
+    /// True if this verb only changes a requantization that another verb has moved into the producer, and none of the
+    /// verbs `then` moves one there. This verb would then have no effect.
     pub(super) fn needs_set_requantize(&self, then: &[Verb]) -> bool {
         let sets = then.contains(&Verb::SetRequantize);
         match self {
@@ -278,7 +278,8 @@ impl Verb {
         }
     }
 
-    /// True if the zero point of the result replaces the producer's zero point. Both have to be the same number.
+    /// True if the zero point of the result replaces the producer's zero point. This requires that the two zero points
+    /// are the same number.
     pub fn moves_zero_point(&self) -> bool {
         matches!(self, Verb::RequantizeZeroPoint | Verb::RescaleQuantize)
     }

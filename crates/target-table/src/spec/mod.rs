@@ -59,7 +59,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use strait_core::Term;
 use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
-/// The version of the tables that this version of Strait reads.
+/// The version of the table format that this version of Strait reads.
 pub const SCHEMA: u32 = 2;
 
 /// A target table that has been checked, with its overlays applied. [`Table::parse`] makes it.
@@ -73,8 +73,8 @@ pub struct TargetSpec {
     /// The name of the target in configurations, in kebab-case.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     pub id: String,
-    /// The version of the table. A patch version changes only texts, a minor version accepts more than before, and a major
-    /// version computes other bits.
+    /// The version of the table. A patch version changes only texts. With a minor version, the table accepts more than before.
+    /// With a major version, results have other bits.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     pub version: String,
     /// A base table that this table extends. It is in a file in the same folder. Each of the files has a `schema`, an `id` and
@@ -97,7 +97,7 @@ pub struct TargetSpec {
     /// The accumulators, by the type of the activations.
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
-    /// The rules over the float graph that run for this target, in addition to those for every target. At a node, they are
+    /// The rewrite rules of the float graph that run for this target, in addition to those for every target. At a node, they are
     /// tried in this order.
     #[serde(default)]
     pub rules: Vec<FloatRule>,
@@ -151,7 +151,7 @@ pub struct TargetSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// The reference whose results the integer model should have, with its version.
+    /// The name and version of the reference, whose results the integer model should have.
     pub oracle: String,
     /// How well it is known that the target computes the same as the reference. A row may state its own evidence.
     pub evidence: Evidence,
@@ -215,7 +215,7 @@ pub struct Host {
     /// Where codes are dequantized for these ops.
     #[serde(default)]
     pub boundary: Boundary,
-    /// Where nodes run that the target could compute, but whose results only ops of the host read.
+    /// Where islands run: nodes that the target could compute, but whose results only ops on the host read.
     #[serde(default)]
     pub islands: Islands,
 }
@@ -263,7 +263,8 @@ words! {
     }
 }
 
-/// Some keys of a table. They are checked as part of the tables that they are merged into.
+/// A part of a table, which has only some of the keys. The keys are checked as part of the table that they are merged
+/// into.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PartialTable {}
 

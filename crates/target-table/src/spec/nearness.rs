@@ -1,5 +1,5 @@
-//! Computes how far a requantization is from the ideal function that it approximates. If a runtime derives the integers
-//! itself, also computes how much closer other integers would be.
+//! Computes how far a requantization is from the ideal function that it approximates. If the target's runtime derives
+//! the integers from scales, this module also computes how much closer other integers would be.
 
 use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal, Limits, Optimality, gain};
@@ -24,7 +24,7 @@ pub enum Nearness {
         /// How much closer other integers would be; `None` for a form without integers.
         gain: Option<PossibleGain>,
     },
-    /// As `Derived`, but there are too many results to compare.
+    /// The target's runtime computes the integers, as for `Derived`, but there are too many results to compare.
     Unknown,
 }
 
@@ -32,9 +32,10 @@ pub enum Nearness {
 /// the whole tensor, it counts as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// The largest difference of a result in any channel, in units of the last place.
+    /// The largest difference between two results in any channel, in LSB (steps of the result's codes).
     pub max_lsb: u32,
-    /// The fraction of a channel's accumulators for which the results differ, in the channel where it is largest.
+    /// The fraction of a channel's accumulators for which the results differ. Of all channels, this is the largest
+    /// fraction.
     pub share: f64,
     /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,
@@ -52,8 +53,8 @@ pub struct PossibleGain {
     pub better: usize,
     /// The number of channels.
     pub channels: usize,
-    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice
-    /// gives exactly the ideal function, so only integers that are rounded once are searched.
+    /// True if the form with the best integers rounds once while the runtime rounds twice. No multiplier gives exactly
+    /// the ideal function with two roundings, so only integers for one rounding are searched for.
     pub rounds_once: bool,
 }
 
@@ -86,9 +87,9 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// For integers that the rule of this row has computed: how far they are from the ideal function, and how much
-    /// closer other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor
-    /// is part of the weights), and if no bounds of the accumulators are known.
+    /// Computes how far the integers that this row's rule has computed are from the ideal function, and how much closer
+    /// other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor is part
+    /// of the weights), and if no bounds of the accumulators are known.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind();
         let accumulators = rescale.accumulators?;
@@ -119,8 +120,8 @@ impl FormRow {
         })
     }
 
-    /// The zero points on both sides of the ideal function. These kinds add the zero point of the result before the
-    /// rounding.
+    /// The zero points on both sides of the ideal function. Also says whether this row's kind of form adds the zero
+    /// point of the result before the rounding.
     pub(super) fn grids(&self, rescale: &Rescale<'_>) -> Grids {
         let inside = [
             FormKind::FractionalZero,
@@ -143,10 +144,11 @@ impl FormRow {
         }
     }
 
-    /// The multipliers and shifts that this row allows, for a form that rounds only once. `None` for a kind without
-    /// integers, and for integers that cannot subtract the zero point of the input.
+    /// The multipliers and shifts that this row allows, for a form that rounds only once. `None` for a kind of form
+    /// without integers, and for a kind that cannot subtract the zero point of the input if this zero point is not 0.
     fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
-        // In forms of these kinds, there is a fixed shift by 31 or 15 bits in addition to the stated shift.
+        // The kinds `Gemmlowp` and `SixteenByEight` have a fixed shift by 31 or 15 bits in addition to the stated
+        // shift.
         let (ahead, bits) = match self.form_kind() {
             FormKind::TfLite if rescale.input_zero != 0 => return None,
             FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero | FormKind::TosaRescale => {
@@ -185,8 +187,9 @@ impl PossibleGain {
     }
 }
 
-/// The range of accumulators for which the integers of a channel are used. It is the range of the channel, or that of
-/// all channels if there is one set of integers for the tensor.
+/// The range of accumulators for which the integers of a channel are used. If each channel has integers of its own, it
+/// is the range of the channel. If there is one set of integers for the tensor, it is the range of all channels
+/// together.
 pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
     if integers.channels().is_some() {
         return accumulators.get(channel).copied();

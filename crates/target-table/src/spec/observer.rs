@@ -1,6 +1,6 @@
-//! The observers: their names, what each of them can be used for, and their settings. Tables, configurations,
-//! documentation and errors are made from this list. The crate `strait-quantize` implements what each observer
-//! computes.
+//! The observers: their names, the operands that each of them can be used for, and their settings. Tables,
+//! configurations, documentation and errors are made from this list. The crate `strait-quantize` implements what each
+//! observer computes.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -22,8 +22,8 @@ words! {
         Kl = "kl",
         /// The range with the smallest mean squared error after quantization.
         Mse = "mse",
-        /// For outputs of which only the largest element of each row matters. The range is the one with which the largest element
-        /// stays the same in most rows.
+        /// For outputs where only the index of the largest element in each row matters, such as class scores. The range is the
+        /// one with which this index stays the same in most rows.
         Isotone = "isotone",
         /// Ascend's IFMR. It starts with a percentile and then searches for the upper end with the smallest squared error.
         Ifmr = "ifmr",
@@ -35,7 +35,7 @@ words! {
         /// For grids of small floats: the scale is 1. No table has such grids, so no table or configuration can name this observer.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Constant = "constant",
-        /// For grids of small floats: the scale is the power of two, out of a few, with the smallest squared error. No table or
+        /// For grids of small floats: the scale is chosen from a few powers of two, by the smallest squared error. No table or
         /// configuration can name this observer either.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Floating = "floating",
@@ -47,7 +47,7 @@ words! {
 pub enum Observed {
     /// Every activation.
     Activations,
-    /// Activations of which only the largest element of each row is read.
+    /// Activations for which only the index of the largest element in each row matters.
     Ranked,
     /// Weights, of a tensor or of one channel.
     Weights,
@@ -63,7 +63,7 @@ pub enum CodeKind {
 }
 
 impl Observer {
-    /// True if the observer can be used for operands of this sort with codes of this kind.
+    /// True if the observer can be used for this kind of operands with this kind of codes.
     pub fn serves(self, observed: Observed, codes: CodeKind) -> bool {
         let (integers, weights) = (codes == CodeKind::Integers, observed == Observed::Weights);
         match self {
@@ -107,25 +107,28 @@ impl Observer {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ObserverOptions {
-    /// For `percentile` and `ifmr`: the percentage of values that stay inside the range, counted for each side. Absent: 99.99
+    /// For `percentile` and `ifmr`: the percentage of values that stay inside the range, counted for each side. Default: 99.99
     /// for `percentile`, 99.9999 for `ifmr`.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub percentile: Option<f64>,
-    /// For `percentile` and `ifmr`: the same for the lower side only. Absent: as `percentile`.
+    /// For `percentile` and `ifmr`: the percentage for the lower end of the range, if it differs from that for the
+    /// upper end. Default: as `percentile`.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub lower_percentile: Option<f64>,
-    /// For `hfmg`: the largest number of bins of the histogram. Absent: 4096.
+    /// For `hfmg`: the largest number of bins of the histogram. Default: 4096.
     #[cfg_attr(feature = "schema", schemars(range(min = 256, max = 4096)))]
     pub bins: Option<u32>,
-    /// For `moving_average`: the weight of a new sample. Absent: 0.01.
+    /// For `moving_average`: the weight of a new sample. Default: 0.01.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub averaging_constant: Option<f64>,
-    /// For `isotone`: the axis along which the largest element is taken. Negative axes count from the last. Absent: -1.
+    /// For `isotone`: the axis along which the index of the largest element is taken. Negative axes count from the
+    /// last. Default: -1.
     pub axis: Option<i64>,
-    /// For `ifmr`: the smallest and the largest factor for the upper end. Absent: 0.7 and 1.3.
+    /// For `ifmr`: the smallest and the largest factor by which the upper end of the range may be multiplied in the
+    /// search. Default: 0.7 and 1.3.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10))))]
     pub search_range: Option<[f64; 2]>,
-    /// For `ifmr`: the distance between two factors that are tried. Absent: 0.01.
+    /// For `ifmr`: the distance between two neighbouring factors that the search tries. Default: 0.01.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1)))]
     pub search_step: Option<f64>,
 }
@@ -152,7 +155,7 @@ impl ObserverOptions {
             .map(|(_, key, readers)| (key, readers))
     }
 
-    /// The settings of `self`. Those that `self` does not give are taken from `other`.
+    /// The settings of `self`. A setting that `self` does not give is taken from `other`.
     #[must_use]
     pub fn or(self, other: &ObserverOptions) -> ObserverOptions {
         ObserverOptions {

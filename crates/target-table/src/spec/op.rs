@@ -16,9 +16,9 @@ use strait_document::{Scalar, words};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpRow {
-    /// The ops that the row is for, by their terms. Absent: the op whose term is the name of the row.
+    /// The ops that the row is for, by their terms. Default: the op whose term is the name of the row.
     pub ops: Option<Vec<String>>,
-    /// Where the op runs. Absent: on the accelerator.
+    /// Where the op runs. Default: on the accelerator.
     pub run: Option<Run>,
     /// The reason why the op runs on the host. The report shows it.
     pub why: Option<String>,
@@ -28,9 +28,9 @@ pub struct OpRow {
     /// The forms that can requantize the result of the op, the cheapest first.
     #[serde(default)]
     pub requantize: Vec<String>,
-    /// Which results of the op are requantized to activation codes. Absent: as in `types.points`.
+    /// Which results of the op are requantized to activation codes. Default: as in `types.points`.
     pub points: Option<Points>,
-    /// The width of the op's accumulator in bits. Absent: as in `[accumulator]` for the activation type.
+    /// The width of the op's accumulator in bits. Default: as in `[accumulator]` for the activation type.
     #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub accumulator: Option<u8>,
     /// The forms that can requantize the operands of the op to a common grid, the cheapest first.
@@ -39,26 +39,25 @@ pub struct OpRow {
     /// Forms for an addition inside an accumulator. One operand of the addition is the result of a convolution or a fully
     /// connected layer that nothing else reads, and the accumulator of this layer is not requantized. One of these forms (the
     /// cheapest first) converts the codes of the other operand, which has the same shape, to the grid of the accumulator. The
-    /// 32-bit sum is then requantized once, by a form of the layer's row. Absent: both operands of an addition are codes.
+    /// 32-bit sum is then requantized once, by a form of the layer's row. Default: both operands of an addition are codes.
     #[serde(default)]
     pub in_accumulator: Vec<String>,
     /// The pairs of activation type and weight type that the row is for. An op may have several rows, for different activation
-    /// types or for different limits. The rows are tried in the order of their names, and a node uses the first row whose
-    /// limits hold. Absent: all pairs of `types.pairs` that the recipe of the row accepts. Pairs with `"float32"` are for the
-    /// recipe `dequantize_weights`.
+    /// types or for different limits. The rows are tried in the order of their names, and a node uses the first row whose limits
+    /// hold. Default: all pairs of `types.pairs` that the recipe of the row accepts. Pairs with `"float32"` are for the recipe
+    /// `dequantize_weights`.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub pairs: Option<Vec<Pair>>,
-    /// The types that the results of the op may have. For the recipe `lookup`, these are the types of the entries. If the
-    /// readers of a result agree on one of these types, the result has that type. Otherwise the result has the activation type
-    /// if it is in the list, or else the first type of the list. Absent: the activation type.
+    /// The types that the results of the op may have. For the recipe `lookup`, these are the types of the entries. If the readers
+    /// of a result agree on one of these types, the result has that type. Otherwise the result has the activation type if it is
+    /// in the list, or else the first type of the list. Default: the activation type.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub results: Option<Vec<Integer>>,
-    /// The granularity of the scales of the op's weights, if the type of the weights has it. With `"tensor"`, the op supports
-    /// no other granularity. With `"channel"`, a configuration may ask for another one. Absent: the first of
-    /// `types.weight.per`.
+    /// The granularity of the scales of the op's weights, if the type of the weights has it. With `"tensor"`, the op supports no
+    /// other granularity. With `"channel"`, a configuration may ask for another one. Default: the first of `types.weight.per`.
     pub weight_per: Option<WeightPer>,
     /// The nodes of the op whose activations always have the zero point 0, even if the type and the configuration allow another
-    /// one. Absent: none.
+    /// one. Default: none.
     pub symmetric: Option<SymmetricOperands>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op. `"NAME[i]"` is the value at a
     /// position of a list, counted from 0. `"NAME * NAME[i]"` is a product. If a factor has several values, the limit holds for
@@ -68,9 +67,9 @@ pub struct OpRow {
     /// Further limits for nodes with weights of one type. The type is one of `pairs`.
     #[serde(default)]
     pub limit_of: BTreeMap<Integer, BTreeMap<String, Limit>>,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// The operands for which it was shown that the row equals the reference, if these are not all operands that the row
     /// accepts. For a layer with other operands, the row only counts as `documented`.
@@ -88,7 +87,7 @@ fn chosen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Recipe>, 
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SymmetricOperands {
-    /// The numbers of axes that the operands of such a node have. Only for convolutions. Absent: all nodes.
+    /// The numbers of axes that the operands of such a node have. Only for convolutions. Default: all nodes.
     pub rank: Option<Vec<u8>>,
 }
 
@@ -178,7 +177,8 @@ impl OpRow {
         keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
     }
 
-    /// True if the recipe of the row chooses the scales of weights so that its sums become results by a shift.
+    /// True if the recipe of the row chooses the scales of weights so that its sums are requantized to results by a
+    /// shift only.
     pub fn leaves_a_shift(&self) -> bool {
         self.recipe.is_some_and(Recipe::leaves_a_shift)
     }

@@ -10,7 +10,7 @@ use strait_document::words;
 /// Values for a target's options, by name.
 pub type Options = BTreeMap<String, OptionValue>;
 
-/// An option of the target. A value of the option may switch on an overlay of the table.
+/// An option of the target. The table may have overlays that apply if the option has a certain value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -18,7 +18,7 @@ pub struct OptionRow {
     /// The type of the option's values.
     #[serde(rename = "type")]
     pub kind: OptionType,
-    /// The values that the option may have. Absent: all values of the type.
+    /// The values that the option may have. Default: all values of the type.
     pub one_of: Option<Vec<OptionValue>>,
     /// The smallest allowed number.
     pub min: Option<i64>,
@@ -54,8 +54,8 @@ impl OptionType {
 }
 
 impl OptionRow {
-    /// The value of the option that the key of an overlay stands for. If the key is written like a value of the
-    /// option's type, the value has this type.
+    /// Converts the key of an overlay to a value of the option. If the key can be read as a value of the option's type,
+    /// the value has this type, and otherwise it is a string.
     pub(super) fn value_of(&self, key: &str) -> OptionValue {
         let typed = match key {
             "true" => OptionValue::Bool(true),

@@ -20,8 +20,8 @@ pub struct Table {
     bases: Vec<Base>,
     /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
-    /// Findings about features that need code of a target's crate. The first list has all of them. The second one has
-    /// those that remain if there is code that writes a package.
+    /// Findings about features that need code of a target's crate. The first list has all such findings. The second
+    /// list leaves out those about the package, for a target with code that writes one.
     code: [Vec<Diagnostic>; 2],
 }
 
@@ -168,8 +168,8 @@ impl Table {
         Ok((Plain { parsed, tree, spec }, bases))
     }
 
-    /// The checked table with the overlays for these values of its options, and its tree, which knows the place of each
-    /// key.
+    /// The checked table with the overlays for these values of its options, and its tree, which has the place of each
+    /// key in the text.
     fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
         let chosen = plain.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);
@@ -193,7 +193,7 @@ impl Table {
         };
         spec.digest = self.digest;
         spec.bases.clone_from(&self.bases);
-        // The merged table also keeps the overlays that are not chosen.
+        // The merged table keeps all overlays, including those that were not applied.
         spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
         Ok((spec, merged))
@@ -202,10 +202,9 @@ impl Table {
 
 /// A table to which no overlay has been applied. It has the options and their defaults.
 struct Plain {
-    /// The tree of the table before it was read, without the overlays. To apply an overlay, it is merged into a copy of
-    /// this tree.
+    /// The parsed tree of the text without its overlays. An overlay is applied to a copy of this tree.
     parsed: Node,
-    /// The tree after the table was read from it. It knows the place of each key.
+    /// The tree after the table was read from it. It has the place of each key in the text.
     tree: Node,
     spec: TargetSpec,
 }

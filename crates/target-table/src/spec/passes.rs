@@ -12,8 +12,8 @@ use strait_document::words;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Passes {
-    /// Ops for which it is worth quantizing their surroundings. Connected nodes without such an op are an island if only ops on
-    /// the host read their results.
+    /// Ops, such as convolutions, that make it worth quantizing the ops around them, too. Connected nodes without such an op are
+    /// an island if only ops on the host read their results.
     pub computing: Vec<String>,
     /// Ops whose first operand and results share a grid, which `alignment.passive` chooses. If the recipe of an op keeps the
     /// grid, its operand and results share a grid even if it is not listed here.
@@ -67,8 +67,8 @@ words! {
         Output = "output",
         /// The result has the grid of the first operand.
         Input = "input",
-        /// As `large`, even for a concatenation that only the host reads and whose parts have very different ranges. With any other
-        /// word, each part of such a concatenation has its own grid, and the host joins the dequantized parts.
+        /// As `large`, even for a concatenation that only the host reads and whose parts have very different ranges. With the
+        /// other words, each part of such a concatenation has its own grid, and the host joins the dequantized parts.
         Share = "share",
     }
 }
@@ -104,8 +104,8 @@ impl Default for Passes {
 
 impl Default for Alignments {
     /// By default, operands and results share no scale and zero point, except for functions that become a clamp and for
-    /// concatenations. For a concatenation, an observer that clips would clip more of the whole than of its parts, so
-    /// that a part would saturate.
+    /// concatenations. The operands of a concatenation share a grid that covers all of them. On the measured range of
+    /// the result, an observer that clips outliers could clip most values of a single part.
     fn default() -> Alignments {
         Alignments {
             activation: Alignment::Output,
@@ -135,7 +135,7 @@ impl Alignments {
 }
 
 impl Passes {
-    /// True if the op computes on codes, so that its operands are quantized.
+    /// True if the table lists the op as `computing`, so that it is worth quantizing the ops around it.
     pub fn is_computing(&self, term: Term) -> bool {
         self.computing.iter().any(|name| name == term.name())
     }

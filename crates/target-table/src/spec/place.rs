@@ -7,7 +7,7 @@ use strait_core::op::AveragePool;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
-/// What limits need to know about an operand.
+/// The properties of an operand that limits may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     /// Element type and shape of the operand.
@@ -29,7 +29,7 @@ pub struct OpSite<'a> {
     /// The type of the op's first result.
     pub result: &'a TensorType,
     /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes.
-    /// Limits of this sum hold then.
+    /// Limits of this sum are then taken to hold.
     pub weight_sum: Option<u64>,
 }
 
@@ -164,7 +164,8 @@ impl Limit {
     }
 }
 
-/// Converts a real number. A whole number becomes an integer, and any other number a text, which no limit allows.
+/// Converts a real number. A whole number becomes an integer, and any other number becomes a string, which no limit
+/// allows.
 fn of_real(number: f32) -> Scalar {
     // The conversion is exact if the number is whole and below 2^24.
     match number as i64 {
@@ -173,7 +174,7 @@ fn of_real(number: f32) -> Scalar {
     }
 }
 
-/// True if two values are equal. A truth value equals 0 or 1.
+/// True if two values are equal. In this comparison, `false` equals 0 and `true` equals 1.
 fn same(known: &Scalar, value: &Scalar) -> bool {
     match known {
         Scalar::Bool(flag) => *value == Scalar::Integer((*flag).into()),
@@ -181,7 +182,7 @@ fn same(known: &Scalar, value: &Scalar) -> bool {
     }
 }
 
-/// The values of a quantity. Empty if the op does not have it.
+/// The values of a quantity of the op. Empty if the op does not have the quantity.
 fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
     if matches!(quantity, "axis" | "axis_from_end") {
         return axes(site, quantity == "axis_from_end");
@@ -220,7 +221,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
         "uncounted_pad" => match site.op {
-            // In ceil mode, a window that reaches past the end also has fewer elements.
+            // In ceil mode, a window that reaches past the end of the input also counts fewer elements.
             Op::AveragePool(pool) => vec![u64::from(is_padded(pool) && !pool.count_include_pad || pool.ceil)],
             _ => Vec::new(),
         },
@@ -341,7 +342,7 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
         (_, true) => a,
         _ => return Ok(Some("general")),
     };
-    // The axes of both shapes are aligned at the end.
+    // As in NumPy, the last axes of both shapes correspond to each other.
     let offset = result.len() - smaller.len().min(result.len());
     let filled: Vec<usize> = (0..smaller.len())
         .filter(|&axis| smaller[axis] != 1)

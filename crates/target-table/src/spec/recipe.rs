@@ -42,8 +42,8 @@ pub enum Recipe {
     /// An addition or subtraction. Each operand is requantized (by a form of `inputs`) to a common grid, which is finer than
     /// the grid of the output and has the zero point 0. The result is then requantized.
     AddCommonGrid {
-        /// The number of bits that the common grid has more than the grid of the output. If the forms do not have factors for that
-        /// many bits, it is the largest number for which they do.
+        /// The number of bits by which the common grid is finer than the grid of the output. If the forms have no factors for
+        /// this number, the largest number for which they have factors is used.
         #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
         left_shift: u8,
     },
@@ -87,14 +87,14 @@ pub enum Recipe {
         )]
         definition: Definition,
         /// The number of additional bits of an entry, for a result of at most 8 bits. The entry is then computed in f32, and a
-        /// shift of `requantize` removes the additional bits. Absent: none.
+        /// shift of `requantize` removes the additional bits. Default: none.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 23)))]
         left_shift: Option<u8>,
-        /// How an entry is rounded to a code, if `definition` does not say so. Absent: as `quantize.rounding`.
+        /// How an entry is rounded to a code, if `definition` does not say so. Default: as `quantize.rounding`.
         #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
         rounding: Option<Rounding>,
-        /// The table only has entries for evenly spaced codes, and is interpolated linearly between them. Absent: an entry for each
-        /// code.
+        /// The table only has entries for evenly spaced codes, and is interpolated linearly between them. Default: an entry for
+        /// each code.
         interpolate: Option<Lines>,
     },
     /// A softmax on codes, by an integer function that fixes the grid of the result.
@@ -115,16 +115,16 @@ pub enum Recipe {
     /// Codes are moved or copied. The operands and the result share one grid. The operands of a concatenation are computed on
     /// the grid of its result, or requantized to it.
     PassThrough {
-        /// How a `resize` with the mode `linear` interpolates codes. Absent: a `resize` can only copy elements, with the mode
+        /// How a `resize` with the mode `linear` interpolates codes. Default: a `resize` can only copy elements, with the mode
         /// `nearest`.
         fraction: Option<Fraction>,
     },
     /// Codes are compared, on one grid that covers both operands. The results are booleans.
     Compare,
-    /// Codes of one grid and type are converted to codes of another, for readers that need different codes. This is for the row
-    /// `requantize`, which is not an op of a model.
+    /// Codes are converted to another grid or type, for readers that need other codes than the producer computes. This is for the
+    /// row `requantize`, which is not an op of a model.
     Requantize {
-        /// The number of bits by which 8-bit codes are shifted left before the form. Absent: none.
+        /// The number of bits by which 8-bit codes are shifted left before the form. Default: none.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 22)))]
         left_shift: Option<u8>,
     },
@@ -145,7 +145,7 @@ words! {
         /// s_w = 2^-n · s_y / s_x.
         Shift = "shift",
         /// The grid of `shift`, but with two roundings. Weights are first rounded on the grid of `max_abs`. Their codes are then
-        /// multiplied by the correction in (0.5, 1] that leads from there to the grid of `shift`, and rounded half to even.
+        /// multiplied by the correction in (0.5, 1], which is the ratio of the two scales, and rounded half to even.
         MaxAbsThenShift = "max_abs_then_shift",
     }
 }
@@ -167,7 +167,7 @@ words! {
     /// The code with which a maximum pads its operand.
     #[derive(Default)]
     PoolPadding {
-        /// The smallest code of the type, so that padding is never the largest.
+        /// The smallest code of the type, so that padding never is the maximum of a window.
         #[default]
         TypeMinimum = "type_minimum",
         /// The zero point of the operand, which stands for the real number 0.
@@ -236,7 +236,7 @@ impl Lines {
 }
 
 impl WeightGrid {
-    /// True if the factor from sums to results is a power of two.
+    /// True if weights on this grid make the factor from sums to results a power of two.
     pub fn leaves_a_shift(self) -> bool {
         self != WeightGrid::MaxAbs
     }
@@ -256,31 +256,31 @@ pub(super) fn computes(definition: Definition) -> Vec<Term> {
     }
 }
 
-/// Whether the row of a recipe has forms in `requantize`.
+/// Whether a row with a certain recipe has forms in `requantize`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forms {
-    /// None: nothing is narrowed.
+    /// The row has no forms: the recipe does not requantize its results.
     Never,
-    /// None, or some: codes may have bits that a form takes off.
+    /// The row may have forms, which remove the lowest bits of codes.
     May,
-    /// At least one: sums are narrowed.
+    /// The row has at least one form, which requantizes the recipe's sums.
     Must,
 }
 
-/// Facts about a recipe that do not depend on its parameters.
+/// The properties of a recipe that do not depend on its parameters.
 struct Facts {
     name: &'static str,
     requantize: Forms,
-    /// True if a row has forms in `inputs`, for the operands.
+    /// True if a row of the recipe has forms in `inputs`, which requantize the operands.
     inputs: bool,
-    /// True if operands and results have one grid.
+    /// True if operands and results have the same scale and zero point.
     keeps_grid: bool,
-    /// The terms of the primitives that end in a requantization of the recipe's own.
+    /// The terms of the primitives that the recipe puts before a requantization.
     leaves: &'static [Term],
 }
 
 impl Recipe {
-    /// Every recipe once, with some parameters.
+    /// Every recipe once. The parameters are arbitrary.
     pub const ALL: [Recipe; 19] = {
         let (left_shift, definition, pad) = (0, Definition::Nearest, PoolPadding::TypeMinimum);
         let rounding = Rounding::HalfEven;
@@ -318,7 +318,7 @@ impl Recipe {
     fn facts(self) -> Facts {
         use Forms::{May, Must, Never};
         const ADDS: &[Term] = &[Term::Add, Term::Sub, Term::ShiftLeft];
-        // If no form of the row subtracts the zero point, an Add does it.
+        // If no form of the row can subtract the zero point of the sum, an `Add` subtracts it.
         const SUMS: &[Term] = &[Term::SumPool, Term::ReduceSum, Term::Add];
         let (name, requantize, inputs, keeps_grid, leaves): (_, _, _, _, &'static [Term]) = match self {
             Recipe::MultiplyAccumulate { .. } => ("multiply_accumulate", Must, false, false, &[Term::Conv, Term::Gemm]),
@@ -403,7 +403,8 @@ impl Recipe {
         self.facts().requantize == Forms::Must
     }
 
-    /// True if the row of the recipe may have forms in `requantize`, if only to remove bits from codes.
+    /// True if the row of the recipe may have forms in `requantize`, either to requantize sums or only to remove the
+    /// lowest bits of codes.
     pub fn may_narrow(self) -> bool {
         self.facts().requantize != Forms::Never
     }
@@ -428,7 +429,7 @@ impl Recipe {
         }
     }
 
-    /// True if the recipe chooses the scales of weights so that its sums become results by a shift.
+    /// True if the recipe chooses the scales of weights so that its sums are requantized to results by a shift only.
     pub fn leaves_a_shift(self) -> bool {
         matches!(self, Recipe::MultiplyAccumulate { weight_grid, .. } if weight_grid.leaves_a_shift())
     }

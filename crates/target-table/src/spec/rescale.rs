@@ -9,7 +9,7 @@ pub struct Rescale<'a> {
     /// The scales. Each rule multiplies and rounds them in its own way.
     pub scales: Scales<'a>,
     /// Zero point of the integer that is requantized; 0 for accumulators. Only forms that add a constant before the
-    /// shift accept another value than 0.
+    /// shift accept values other than 0.
     pub input_zero: i32,
     /// Zero point of the result.
     pub output_zero: i32,
@@ -22,7 +22,8 @@ pub struct Rescale<'a> {
     pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
-/// Scales on both sides of a requantization: real = scale × (q − zero point).
+/// The scales before and after a requantization. A code q with a scale stands for the real number scale × (q − zero
+/// point).
 #[derive(Clone, Copy, Debug)]
 pub enum Scales<'a> {
     /// The scales of a sum of products of activations and weights. The factor is `input · weight / output`.
@@ -72,7 +73,7 @@ pub enum Scales<'a> {
         weight: &'a Per<f32>,
     },
     /// The scales of a sum of `count` elements that becomes their mean. The factor is `input / count / output`. If some
-    /// sums have fewer elements than others, each count is a channel.
+    /// sums have fewer elements than others, each of the different counts is treated as a channel.
     Mean {
         /// Scale of the elements.
         input: f32,
@@ -81,7 +82,7 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
-    /// The scale of the input divided by the scale of the output. Used if nothing else is known about the two scales.
+    /// The scale of the input divided by the scale of the output. Used if only this quotient is known.
     Ratio(f64),
 }
 

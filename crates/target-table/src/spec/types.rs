@@ -59,7 +59,7 @@ words! {
 }
 
 impl BiasType {
-    /// The width of the sum of a block in bits.
+    /// The width of the type in bits.
     pub fn bits(self) -> u8 {
         match self {
             BiasType::Int20 => 20,
@@ -107,7 +107,7 @@ pub struct ActivationScheme {
     /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    /// The smallest and the largest code in use. Default: all codes of the type are in use.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
     pub range: Option<[i64; 2]>,
 }
@@ -129,7 +129,7 @@ pub struct WeightScheme {
     /// Which scales are allowed.
     #[serde(default)]
     pub scale: ScaleSet,
-    /// The smallest and the largest code in use. Absent: all codes of the type are in use.
+    /// The smallest and the largest code in use. Default: all codes of the type are in use.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::Ends>"))]
     pub range: Option<[i64; 2]>,
 }
@@ -139,16 +139,17 @@ pub struct WeightScheme {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
-    /// The width of the accumulator in bits. Up to 32 bits are stored in 32 bits, and more in 64.
+    /// The width of the accumulator in bits. An accumulator of up to 32 bits is stored in 32 bits, and a wider one in
+    /// 64.
     #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub bits: u8,
     /// What happens if a sum does not fit into the accumulator.
     pub overflow: Overflow,
-    /// Narrower partial sums, which are then added to the accumulator. Absent: products are added to the accumulator directly.
+    /// Narrower partial sums, which are then added to the accumulator. Default: products are added to the accumulator directly.
     pub block: Option<SumBlock>,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -169,12 +170,13 @@ pub struct SumBlock {
 }
 
 words! {
-    /// What happens if a sum does not fit into the accumulator. A layer runs on the target only if its sums are proved to fit,
-    /// in the sense that the word defines.
+    /// What happens if a sum does not fit into the accumulator. A layer runs on the target only if its sums are proved to fit.
+    /// Each word defines when they fit.
     Overflow {
         /// The sum keeps its lowest bits. Only the final sum has to fit, and partial sums may overflow.
         Wrap = "wrap",
-        /// The sum stays at the nearest value that fits. Every partial sum has to fit, in any order of the terms.
+        /// The sum saturates: it stays at the nearest value that fits. Every partial sum has to fit, in any order of
+        /// the terms.
         Saturate = "saturate",
         /// It is not known what happens. Every partial sum has to fit, in any order of the terms.
         Undefined = "undefined",
@@ -197,19 +199,19 @@ pub struct Quantize {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
     pub zero_point: ZeroPoint,
-    /// How a weight, divided by its scale, is rounded to an integer. The division is always a true division. Absent: as
-    /// `rounding`.
+    /// How a weight, divided by its scale, is rounded to an integer. The division is always a true division. Default:
+    /// as `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub weight_rounding: Option<Rounding>,
-    /// How a bias, divided by its scale, is rounded to an integer. Absent: as `rounding`.
+    /// How a bias, divided by its scale, is rounded to an integer. Default: as `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub bias_rounding: Option<Rounding>,
     /// The observer that determines ranges from the measurements, unless a configuration names another one.
     #[serde(default)]
     pub observer: Observer,
-    /// The reference of this row, if it is not that of the table.
+    /// The reference for this row, if it differs from the reference of the table.
     pub oracle: Option<String>,
-    /// The evidence for this row, if it is not that of the table.
+    /// The evidence for this row, if it differs from the evidence of the table.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -255,8 +257,8 @@ impl Types {
     }
 }
 
-/// The range of codes: the interval if there is one, and otherwise all codes of the type. It was checked with the table
-/// that the interval fits the type.
+/// The range of codes: the interval if there is one, and otherwise all codes of the type. The check of the table has
+/// made sure that the interval fits the type.
 fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
     range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }

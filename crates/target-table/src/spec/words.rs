@@ -1,4 +1,4 @@
-//! The words of a table that several of its parts use.
+//! Enums whose words occur in several parts of a table.
 
 use strait_document::words;
 use strait_requantize::IntType;
@@ -123,7 +123,7 @@ pub(crate) mod schemas {
     /// The schema of a [`Definition`].
     pub(crate) struct FunctionName;
 
-    /// The schema of an interval of codes that holds more than one.
+    /// The schema of an interval that contains more than one code.
     pub(crate) struct Ends;
 
     macro_rules! schema {

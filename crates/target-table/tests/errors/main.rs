@@ -1,4 +1,5 @@
-//! Errors that the author of a wrong table sees: the line, its fault, and the values that are allowed.
+//! Tests of the errors that the author of a wrong table sees. Each error has the line, the fault, and the allowed
+//! values.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod rows;
@@ -11,8 +12,8 @@ const NORM: &str =
     "ops = [\"layer_normalization\"]\nrecipe = { layer_normalization = { definition = \"litert.softmax.int8.v1\" } }";
 const SOFTMAX: &str = "run = \"host\"\nwhy = \"no exponential unit\"";
 
-/// Findings of the parser in a table: for each finding file, line and column, the message with what stands beside the
-/// caret, the line, and the help.
+/// The findings of the parser in a table. For each finding: the file, line and column; the message and the label at the
+/// caret; the text of the line; and the help.
 fn findings(text: &str) -> String {
     let Err(findings) = Table::parse("t.toml", text) else {
         return "nothing".into();
@@ -37,7 +38,7 @@ fn findings(text: &str) -> String {
     findings.0.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The same for the table of this test with the first `from` replaced.
+/// The findings in the table of this test after the first `from` in it was replaced by `to`.
 fn said(from: &str, to: &str) -> String {
     assert!(TABLE.contains(from), "{from:?} is not in the table");
     findings(&TABLE.replacen(from, to, 1))
@@ -52,7 +53,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "[silicon]\nfidelity = \"silicon\"\nevidence = [{ file = \"v.npz\", sha256 = \"0101010101010101010101010101010101010101010101010101010101010101\", rows = [\"form scale99\"] }]\n\n[types]",
             "there is no row that decides bits `form scale99`",
         ),
-        // text that is no table at all
+        // texts that are no table at all
         (
             "schema  = 2",
             "schema  = ",
@@ -125,7 +126,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "from   = \"free\"\noracle = \"\"\n",
             "`form.shift.oracle` is empty",
         ),
-        // what a form's evidence holds of
+        // the accumulators for which a form's evidence holds
         (
             "from   = \"free\"\n",
             "from   = \"free\"\nholds = { accumulator = [9, -9] }\nevidence = \"measured\"\n",
@@ -136,7 +137,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "from   = \"free\"\nholds = { accumulator = [-9, 9] }\n",
             "`shift` is `assumed`, and so nothing was shown of any accumulator\n    holds = { accumulator = [-9, 9] }",
         ),
-        // what is fused
+        // which fusions are accepted
         (
             "[quantize]",
             "[fusion_default]\nmax_lsb = 2\n[quantize]",
@@ -328,7 +329,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "clamp  = \"relu\"\nfrom   = \"litert\"",
             "`litert` does not make the integers of this kind; onnxruntime or dequantize_quantize or free does",
         ),
-        // as older tables have it
+        // keys and words of older tables
         (
             "kind   = \"float64_scale\"",
             "kind   = \"float64_scale\"\nzero_point = \"after\"",

@@ -1,4 +1,4 @@
-//! Errors of rows, options and overlays.
+//! Tests of the errors about rows, options and overlays.
 
 use super::{TABLE, findings};
 use strait_target::Table;

@@ -22,7 +22,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         }
         let kind = row.form_kind();
         if kind == FormKind::FractionalZero {
-            // The multiplier is an i32. It has to be able to be 2^bits, which stands for a factor of 1.
+            // The multiplier is an i32. It must be able to hold 2^bits, which stands for a factor of 1.
             let bits = row.multiplier_bits();
             findings.ensure(bits <= 30, &at("kind"), || {
                 format!("`{name}`: a multiplier in front of a zero point before the shift has 1 to 30 bits, not {bits}")

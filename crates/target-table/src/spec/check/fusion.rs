@@ -68,8 +68,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// Refuses verbs that do not fit a producer of the row, that need another verb which is missing, or that exclude
-/// another verb of the row.
+/// Refuses verbs that do not fit a producer of the row, that require a verb which the row does not have, or that cannot
+/// be combined with another verb of the row.
 fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[&str]) {
     let bases = || Verb::ALL.iter().filter(|verb| verb.turn() == TAKES_OVER);
     let ahead: Vec<&Verb> = bases().filter(|verb| verb.is_ahead()).collect();
@@ -124,7 +124,7 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     }
 }
 
-/// If a row merges scales, checks that it accepts only the kind of form for which this is possible.
+/// If a row merges scales, checks that it accepts only forms of the kind whose scales can be merged.
 fn merges(findings: &mut Findings<'_>, row: &FusionRow, here: &KeyPath) {
     let forms = &findings.spec.form;
     let merged = FormKind::AscendRequant;

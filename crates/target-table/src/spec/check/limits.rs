@@ -1,5 +1,5 @@
-//! Checks `op.NAME.limit` and `op.NAME.limit_of`: the ops must have the quantities that are limited, and the quantities
-//! must be able to have the values.
+//! Checks `op.NAME.limit` and `op.NAME.limit_of`: the ops must have the quantities that are limited, and a limit may
+//! only name values that the quantity can have.
 
 use super::terms::{has_positions, quantity_words};
 use super::{DERIVED, Findings, attribute_keys, factors_of, position};
@@ -72,8 +72,8 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
     }
 }
 
-/// Checks that the ops have a quantity, and that it has a position if the name states one. Also checks that the limit
-/// names values that the quantity can have. Returns false if further checks of the limit make no sense.
+/// Checks that the ops have a quantity, and that it has several values if the name states a position. Also checks that
+/// the limit names values that the quantity can have. Returns false if further checks of the limit make no sense.
 fn of_quantity(
     findings: &mut Findings<'_>,
     path: &KeyPath,

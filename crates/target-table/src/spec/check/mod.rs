@@ -19,7 +19,7 @@ use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
-/// The code of all findings about tables, by which programs recognize them.
+/// The error code by which programs recognize findings about tables. All such findings have this code.
 pub(super) const CODE: &str = "T001";
 
 /// Checks a table whose keys have the right types.
@@ -36,7 +36,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     in_order(findings.found)
 }
 
-/// The findings as an error, if there are any, in the order of their places in the text.
+/// Returns the findings as an error if there are any. They are sorted by their places in the text.
 pub(super) fn in_order(mut found: Vec<((usize, usize), Diagnostic)>) -> Result<(), Diagnostics> {
     found.sort_by_key(|(order, _)| *order);
     match found.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn in_order(mut found: Vec<((usize, usize), Diagnostic)>) -> Result<(
     }
 }
 
-/// Findings about features that need code of the target's crate: verbs of its own, and a package.
+/// The findings about features that need code in the target's crate: `custom` verbs, and a package.
 pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnostic> {
     let mut findings = Findings::new(spec, tree);
     for (index, format) in spec.emit.iter().enumerate() {
@@ -108,7 +108,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a finding for each name of a list that is not in `known`.
+    /// Checks each name of a list, and adds a finding if the name is not in `known`.
     fn names(&mut self, what: &str, path: &KeyPath, names: &[String], known: &[&str]) {
         for (index, name) in names.iter().enumerate() {
             self.name(what, &path.clone().index(index), name, known);
@@ -126,7 +126,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a finding for each name of a list that is not the name of a form.
+    /// Checks each name of a list, and adds a finding if there is no form with this name.
     fn forms(&mut self, path: &KeyPath, names: &[String]) {
         let known: Vec<&str> = self.spec.form.keys().map(String::as_str).collect();
         self.names("form", path, names, &known);
@@ -138,7 +138,7 @@ impl<'a> Findings<'a> {
         self.once(path, list);
     }
 
-    /// Adds a finding for each element of the list at `path` that is in the list twice.
+    /// Adds a finding for each element that occurs twice in the list at `path`.
     fn once<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         for (index, element) in list.iter().enumerate() {
             let twice = list[..index].contains(element);

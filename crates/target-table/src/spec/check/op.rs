@@ -76,8 +76,8 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     });
 }
 
-/// The first key in which two rows for one op and the same types differ although they must not, because more than the
-/// lowering depends on this key.
+/// The first key that must be the same in two rows for one op and the same types, but is not. Such keys matter to more
+/// than the lowering, so they may not depend on limits.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     let [own, others] = [row, other].map(|row| row.recipe.map(for_all_limits));
     [
@@ -104,7 +104,7 @@ fn for_all_limits(mut recipe: Recipe) -> Recipe {
     recipe
 }
 
-/// The keys that a row may have if its ops run on the host.
+/// The only keys that a row may have if its ops run on the host.
 const OF_HOST: [&str; 3] = ["ops", "run", "why"];
 
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
@@ -201,8 +201,8 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
 }
 
-/// Checks that a form of `in_accumulator` computes sums of 32 bits, and that its integers can be per channel if weights
-/// have a scale for each channel.
+/// Checks that one of the forms of `in_accumulator` has 32-bit results, and that its integers can be per channel if
+/// weights have a scale for each channel.
 fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str], at: &impl Fn(&str) -> KeyPath) {
     let (spec, path) = (findings.spec, at("in_accumulator"));
     if row.in_accumulator.is_empty() {
@@ -271,8 +271,8 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(
     }
 }
 
-/// Checks that the forms of a row compute what its recipe needs: codes of the result's type, 32-bit operands for sums,
-/// and integers per channel if the weights have a scale for each channel.
+/// Checks that the forms of a row compute what its recipe needs: codes of the result's type, 32-bit operands of an
+/// addition, and integers per channel if the weights have a scale for each channel.
 fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
     let any = |forms: &[String], serves: &dyn Fn(&FormRow) -> bool| {
@@ -328,7 +328,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             facts.output,
         ),
         (None, None) if function.normalizes() => return layer_normalization(findings, row, function, path),
-        // The function accepts all types, scales and zero points.
+        // This function accepts all types, scales and zero points, so there is nothing more to check.
         (None, None) => return,
     };
     findings.ensure(row.results.is_none(), path, || {

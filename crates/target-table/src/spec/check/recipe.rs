@@ -127,7 +127,8 @@ fn symmetric_weights(findings: &Findings<'_>, row: &OpRow) -> bool {
     spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric)
 }
 
-/// Checks that a pool which removes bits from its codes does so by a shift, and only for types whose zero point is 0.
+/// If a pool removes the lowest bits of its codes, checks that a shift removes them, and that the zero point of the
+/// types is 0.
 fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
     let results = row.results.iter().flatten();
     findings.ensure(shifts || row.requantize.is_empty(), &at("requantize"), || {
@@ -151,7 +152,8 @@ fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool
     }
 }
 
-/// Checks that the entries of a table of lines lie at evenly spaced codes, for each type that the row reads.
+/// Checks, for each type that the row reads, that the entries of a lookup table with linear interpolation are for
+/// evenly spaced codes.
 fn evenly_spaced(findings: &mut Findings<'_>, row: &OpRow, lines: Lines, path: &KeyPath) {
     let other = findings
         .spec

@@ -5,7 +5,8 @@ use crate::spec::{OpRow, Recipe};
 use strait_core::Term;
 use strait_document::KeyPath;
 
-/// Checks that only rows of products have this key, and that ranks are only stated for convolutions.
+/// Checks that only rows of convolutions and matrix products have this key, and that ranks are only stated for
+/// convolutions.
 pub(super) fn symmetric(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
     let Some(symmetric) = &row.symmetric else { return };
     let reads = matches!(

@@ -9,7 +9,7 @@ pub(crate) struct Quantity {
     pub(crate) name: &'static str,
     /// Meaning of the quantity, for the reference page.
     pub(crate) meaning: &'static str,
-    /// The words that the quantity can be; empty if it is a number.
+    /// The words that the quantity can have as its value; empty if the value is a number.
     pub(crate) words: &'static [&'static str],
     /// True if the quantity has a value for each of several axes, in the order of the axes.
     pub(crate) by_axis: bool,
@@ -113,7 +113,7 @@ pub(crate) fn factors_of(name: &str) -> impl Iterator<Item = &str> {
     name.split('*').map(str::trim)
 }
 
-/// True if a quantity of the op with this term has a value for each of several positions.
+/// True if a quantity of the op with this term is a list, with a value for each of several positions.
 pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return derived.by_axis;
@@ -121,8 +121,8 @@ pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     Term::parse(term).is_some_and(|term| Op::is_list(term.op_name(), quantity))
 }
 
-/// The words that a quantity of the op with this term can be. `None` if there is no such quantity, and an empty list if
-/// the quantity is a number.
+/// The words that a quantity of the op with this term can have as its value. `None` if the op has no such quantity, and
+/// an empty list if the value is a number.
 pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static str>> {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return Some(derived.words.to_vec());
@@ -131,7 +131,7 @@ pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static 
     Some(Op::words(term.op_name(), quantity))
 }
 
-/// Every term that a row may stand for.
+/// Every term that a row may be for.
 pub(crate) fn terms() -> Vec<&'static str> {
     let known = Term::ALL.iter().filter(|term| term.kind() != Kind::Elsewhere);
     known.map(|term| term.name()).collect()

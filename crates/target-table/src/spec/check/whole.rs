@@ -24,7 +24,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     findings.once(&KeyPath::of(&["rules"]), &spec.rules);
 }
 
-/// Checks that recordings name rows of the table.
+/// Checks that the rows that recordings name exist in the table.
 fn recordings(findings: &mut Findings<'_>) {
     let spec = findings.spec;
     let known: Vec<String> = spec.supports().map(|support| support.row.to_string()).collect();
@@ -176,8 +176,8 @@ fn types(findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks what scales per block need: sizes of blocks, a weight-only pair of types, and another granularity for weights
-/// that cannot be divided into whole blocks.
+/// Checks that a table with scales per block also has what they require: sizes of blocks, a weight-only pair of types,
+/// and another granularity for weights that cannot be divided into whole blocks.
 fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
     let by_block = scheme.per.contains(&WeightPer::Block);
     findings.ensure(!by_block || used, &path.clone().key("per"), || {

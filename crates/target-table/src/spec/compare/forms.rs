@@ -1,11 +1,12 @@
-//! Compares forms. All keys that describe integers decide the bits of results.
+//! Compares forms. Every key that describes the integers of a form decides the bits of results.
 
 use super::{Changes, Effect, appended, list};
 use crate::spec::{FormRow, Integer, TargetSpec};
 use std::collections::BTreeSet;
 
 pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
-    // A type that the old table does not have was not used with any form of the old table.
+    // The types of codes that the old table uses. No form of the old table was used with a type that is not among
+    // these.
     let known: BTreeSet<Integer> = old
         .types
         .activations()

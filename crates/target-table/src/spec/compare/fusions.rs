@@ -1,5 +1,5 @@
-//! Compares fusion rows. Rows are tried in order. If only fusions are made that are proved to change no result, an
-//! additional row does not change any integer.
+//! Compares fusion rows. Rows are tried in order. If `fusion_default.accept` is `exact`, fusions never change results,
+//! so an additional row does not change any integer.
 
 use super::{Changes, Effect, list, maybe, one};
 use crate::spec::{Difference, TargetSpec};

@@ -1,4 +1,4 @@
-//! Compares limits: does one limit accept everything that another one accepts?
+//! Compares limits, to find out whether the new limit accepts everything that the old one accepts.
 
 use super::{Changes, Effect, maybe};
 use crate::spec::{Integer, Limit, OpRow};
@@ -33,7 +33,8 @@ fn limits(changes: &mut Changes, (row, key): (&str, &str), old: &Limits, new: &L
 }
 
 impl Limit {
-    /// True if this limit accepts everything that `other` accepts. False if this cannot be seen from the keys alone.
+    /// True if this limit accepts everything that `other` accepts. Also false if the keys of the two limits do not show
+    /// this.
     fn takes_all_of(&self, other: &Limit) -> bool {
         if let Some(values) = &other.one_of {
             let number = |value: &Scalar| match value {

@@ -70,7 +70,7 @@ pub struct Comparison {
     pub says: Raise,
     /// The lowest version that is high enough for the differences.
     pub least: String,
-    /// True if the new version is high enough for the differences.
+    /// True if the new table's version is high enough for the differences.
     pub agrees: bool,
 }
 
@@ -78,7 +78,7 @@ impl Comparison {
     /// Compares two tables, with the defaults of their options and with each value that has an overlay in one of them.
     ///
     /// # Errors
-    /// Does not fail for tables that were parsed, since these were checked with each of these values.
+    /// Does not fail for tables from [`Table::parse`], which has checked them with each of these values.
     pub fn new(old: &Table, new: &Table) -> Result<Comparison, TableError> {
         let plain = Options::new();
         let (base_old, base_new) = (old.spec(&plain)?, new.spec(&plain)?);
@@ -86,7 +86,8 @@ impl Comparison {
         whole::compare(&mut changes, &base_old, &base_new);
         let base: BTreeSet<Change> = changes.found.iter().cloned().collect();
         for options in values(&base_old, &base_new) {
-            // If one of the tables does not allow the value, this is reported as a difference in the row of the option.
+            // If one of the tables does not allow the value, this is already reported as a difference in the row of the
+            // option.
             let (Ok(old), Ok(new)) = (old.spec(&options), new.spec(&options)) else {
                 continue;
             };
@@ -139,7 +140,7 @@ struct Changes {
     found: Vec<Change>,
 }
 
-/// Keys that have no effect on a compilation, in every row that has them.
+/// The keys that have no effect on a compilation, whatever row they are in.
 const TEXTS: [&str; 10] = [
     "vendor",
     "licence",
@@ -153,7 +154,7 @@ const TEXTS: [&str; 10] = [
     "fidelity",
 ];
 
-/// The effect of a difference in a key about which nothing else is known.
+/// The effect of a difference in a key for which there is no special rule.
 fn usual(key: &str) -> Effect {
     if TEXTS.contains(&key) {
         Effect::Text
@@ -210,8 +211,8 @@ impl Changes {
         self.add(row, None, effect, [old, new]);
     }
 
-    /// Compares rows by their names. Rows that are in both tables are compared by `both`. Of a row that is only in one
-    /// of them, `said` is the short description.
+    /// Compares rows by their names. Rows that are in both tables are compared by `both`. `said` makes the short
+    /// description of a row that is only in one of them.
     fn rows<T, S: Display>(
         &mut self,
         table: &str,
@@ -279,7 +280,7 @@ impl Texts {
     }
 }
 
-/// A part of a table as JSON. This is possible for all parts, since all keys are texts.
+/// A part of a table as JSON. This is possible for all parts, since all keys are strings.
 fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -294,7 +295,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The text of a value that is there.
+/// The text of a value that is never absent.
 fn one(value: impl Display) -> Option<String> {
     Some(value.to_string())
 }

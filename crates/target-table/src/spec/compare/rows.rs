@@ -1,5 +1,5 @@
-//! Compares rows of ops. They are compared for each op and each type of activations, whatever the names of the rows
-//! are.
+//! Compares rows of ops. For each op and each type of activations, the rows of both tables are compared, even if their
+//! names differ.
 
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{Activation, Integer, OpRow, Recipe, TargetSpec};
@@ -25,8 +25,9 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     }
 }
 
-/// The rows of an op for one activation type. If there are several, rows of the same name are compared. An additional
-/// row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get its nodes.
+/// Compares the rows of an op for one activation type. If there are several, rows of the same name are compared. An
+/// additional row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get
+/// its nodes.
 fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetSpec, new: &TargetSpec) {
     let rows = |spec: &'_ TargetSpec| -> Vec<(String, OpRow)> {
         let rows = spec.rows_for(term, activation).filter(|(_, row)| !row.is_host());
@@ -58,7 +59,7 @@ fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetS
     }
 }
 
-/// A short description of a row that only one of the tables has.
+/// A short description of a row that is in only one of the two tables.
 fn said(term: Term, activation: Activation, row: &OpRow) -> Option<String> {
     let recipe = maybe(row.recipe).unwrap_or_default();
     Some(format!("{} on {} by {recipe}", term.name(), activation.name()))
@@ -99,8 +100,8 @@ fn both(
     changes.keys(row, [old, new], &OTHERS);
     let both = [&resolved(old_spec, old), &resolved(new_spec, new)];
     changes.choice(row, "recipe", both, |parameter, values| match (parameter, values) {
-        // If convolutions pad with the code 0, those whose zero point is not 0 run on the host. A linear resize without
-        // fraction bits also runs on the host.
+        // These parameters decide which nodes run on the host: with `zero_code`, convolutions whose zero point is not
+        // 0, and without `fraction`, linear resizes.
         ("pad", [Some("zero_code"), Some("zero_point")]) => Effect::AcceptsMore,
         ("pad", [Some("zero_point"), Some("zero_code")]) => Effect::AcceptsLess,
         ("fraction.bits" | "fraction.rounding", [None, _]) => Effect::AcceptsMore,
@@ -144,7 +145,7 @@ fn both(
     limits::compare(changes, row, old, new);
 }
 
-/// The recipe of a row. If it states no rounding, it gets the table's rounding.
+/// The recipe of a row. If the recipe states no rounding, the table's rounding is filled in.
 fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     let mut recipe = row.recipe;
     if let Some(Recipe::Lookup { rounding, .. }) = &mut recipe {
@@ -153,8 +154,9 @@ fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     recipe
 }
 
-/// The effect of another width of accumulators. All sums are proved to fit. So a wider accumulator accepts more of them
-/// and changes none, if both widths are computed in i32 or both in i64.
+/// The effect of a change of the accumulators' width. A node is accepted only if its sums are proved to fit. So a wider
+/// accumulator accepts more nodes, and does not change the sums of the others if both widths are computed in i32 or
+/// both in i64.
 pub(super) fn wider(old: Option<u8>, new: Option<u8>) -> Effect {
     match (old, new) {
         (Some(old), Some(new)) if (old > 32) != (new > 32) => Effect::OtherBits,

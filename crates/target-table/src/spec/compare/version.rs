@@ -1,4 +1,4 @@
-//! Versions of tables, and which part of a version is raised.
+//! Versions of tables: which part of a version differs from the old version.
 
 use super::Effect;
 use strait_document::words;

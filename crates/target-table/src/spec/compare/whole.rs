@@ -39,7 +39,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     changes.key("table", "emit", effect, [list(&old.emit), list(&new.emit)]);
 }
 
-/// How values are quantized from real numbers and back. If no rounding is stated there, the rounding of activations is
+/// The settings of `[quantize]`. If they do not state how weights or biases are rounded, the rounding of activations is
 /// filled in.
 fn resolved(quantize: &Quantize) -> Quantize {
     Quantize {
@@ -77,7 +77,8 @@ fn codes(changes: &mut Changes, old: &Types, new: &Types) {
 
 fn sums(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec) {
     for (ty, new) in &new.accumulator {
-        // The accumulator is compared for each type of activations.
+        // If only one of the tables has an accumulator for a type, this is not reported here, but as a difference
+        // between the types.
         let Some(old) = old.accumulator.get(ty) else { continue };
         let row = format!("accumulator.{ty}");
         let effect = wider(Some(old.bits), Some(new.bits));
