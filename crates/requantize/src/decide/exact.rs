@@ -23,11 +23,12 @@ fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, boo
         && (target.steps().iter().zip(lowest + 1..)).all(|(&t, k)| each(t, k, true) && each(t - 1, k, false))
 }
 
-/// The factors with which `form` is exactly the function `target`, saturated to `out`. The other parameters of `form`
-/// do not change. `None` if there are no such factors.
+/// Finds all factors with which `form`, saturated to `out`, is equal to the function `target` on its interval. The
+/// other parameters of `form` do not change. Returns `None` if there are no such factors.
 ///
 /// Let B_k be the smallest value of x factor + addend for which the form's result is at least k. The form reaches k at
-/// x if x factor + addend >= B_k. For x > 0 this is a lower bound of the factor, and for x < 0 an upper bound.
+/// x if x factor + addend >= B_k. For x > 0 this condition is a lower bound of the factor, and for x < 0 an upper
+/// bound.
 pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i32>> {
     let (mut least, mut most) = (0i128, i128::from(i32::MAX));
     let feasible = demands(target, out, |x, k, reaches| {
