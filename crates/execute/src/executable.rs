@@ -207,7 +207,8 @@ pub(crate) fn behind(ty: &TensorType, axis: i64) -> u64 {
 }
 
 /// Returns an upper bound on the number of elements of the intermediate tensors if axes are resized one after the
-/// other. In an intermediate tensor, some axes have the extent of the operand, and the others have that of the result.
+/// other. In an intermediate tensor, some axes have the extent of the operand, and the others have the extent of the
+/// result.
 pub(crate) fn between(x: &TensorType, y: &TensorType) -> u64 {
     let dims = x.shape.iter().zip(&y.shape).map(|(from, to)| *from.max(to));
     element_count(&dims.collect::<Vec<_>>()).unwrap_or(u64::MAX)

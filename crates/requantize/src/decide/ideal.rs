@@ -144,8 +144,8 @@ impl Ideal {
         }
     }
 
-    /// For the divisor 2^n: the largest integer m with m / 2^n below s, and the smallest integer m with m / 2^n above
-    /// s.
+    /// Returns, for the divisor 2^n, the largest integer m with m / 2^n below the factor s, and the smallest integer m
+    /// with m / 2^n above it.
     pub(super) fn around(&self, n: u8) -> [i128; 2] {
         let below = match n.checked_sub(self.shift) {
             Some(left) => i128::from(self.mantissa) << left,

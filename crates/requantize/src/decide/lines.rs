@@ -17,8 +17,8 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// Two functions are not compared if their results are farther apart than this, because the range of x for each
-/// difference k is processed separately.
+/// If the results of two functions are farther apart than this, the functions are not compared in this way, because the
+/// range of x for each difference k is processed separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
 /// A bound for the numbers in sums. Within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;

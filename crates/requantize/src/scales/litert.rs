@@ -70,9 +70,9 @@ pub fn single_rounding(form: Requantization) -> Requantization {
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a 64-bit bias. The factor is that of the
 /// int8 convolution, and its multiplier is reduced to 16 bits when it is applied. A factor that needs a left shift of
-/// more than 7 is refused. FULLY_CONNECTED does not use this form on int16, but that of [`fully_connected_in_f64`]. If
-/// the file says that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that
-/// of [`convolution`].
+/// more than 7 is refused. FULLY_CONNECTED on int16 uses another form ([`fully_connected_in_f64`]). If the file says
+/// that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that of
+/// [`convolution`].
 pub fn sixteen_by_eight(
     input: f32,
     weights: &Per<f32>,
