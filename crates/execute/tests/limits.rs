@@ -88,7 +88,7 @@ fn what_steps_make_for_themselves_is_counted() {
     };
     assert_eq!(of(Elem::F32, &[1, 3, 8, 8], &conv), (4 * 300, 0));
     // The convolution is computed layer by layer of the result. The memory is twice the three layers of the operand
-    // that one layer reads, plus the layer's four sums of four bytes each.
+    // that one layer reads, plus the layer's four sums, with four bytes for each number.
     let cube = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 1, 3, 3, 3], &[1i8; 27]);
         b.op(op::Conv::plain(3), &[x, weights])

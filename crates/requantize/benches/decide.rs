@@ -138,8 +138,8 @@ fn whole<const N: usize>(
     Ok(report("  together", total(&found), mark))
 }
 
-/// Finds the interval of each channel's sums and proves that no sum overflows. Activations have codes in `codes`, and
-/// accumulators have `bits` bits.
+/// Finds the interval of each channel's sums and proves that no sum overflows. The codes of activations are in the
+/// interval `codes`, and accumulators have `bits` bits.
 fn proved(weights: &[i32], biases: &[i64], codes: (i64, i64), bits: u8) -> Result<Vec<(i64, i64)>, Box<dyn Error>> {
     let accumulator = Accumulator {
         bits,

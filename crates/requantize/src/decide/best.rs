@@ -10,10 +10,10 @@
 //! of the form, and the better one is the optimum.
 //!
 //! The parameters alone often decide the comparison. Otherwise the thresholds are compared, if there are at most
-//! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. Otherwise the results are compared
-//! accumulator by accumulator, if the interval has at most [`MAX_STEPS`] accumulators. This limit is a count and not a
-//! time, so it is the same on every machine. A form with 32-bit results on a long interval can exceed it. Then the v
-//! nearest to s is the answer, and it is not known whether another v is better.
+//! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. If there are more thresholds, the results
+//! are compared accumulator by accumulator, if the interval has at most [`MAX_STEPS`] accumulators. This limit is a
+//! count and not a time, so it is the same on every machine. A form with 32-bit results on a long interval can exceed
+//! it. Then the v nearest to s is the answer, and it is not known whether another v is better.
 
 use super::{
     deviation::between,
@@ -203,8 +203,8 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// Lists, for each shift within the limits, the multipliers that come nearest to the factor from below and from
-    /// above. The list is sorted by the distance from the factor, the nearest entry first. An entry contains this
+    /// Lists multipliers and shifts within the limits, among them those that come nearest to the factor from below and
+    /// from above. The list is sorted by the distance from the factor, the nearest entry first. An entry contains this
     /// distance, the shift, a flag that is true if the entry is above the factor, and the function. The first entry
     /// below the factor is the best one below, and the first entry above it is the best one above.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {

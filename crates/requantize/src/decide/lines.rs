@@ -3,8 +3,9 @@
 //!
 //! With a common divisor 2^S, the functions are a(x) = (x F_a + A_a) / 2^S and b(x) = (x F_b + A_b) / 2^S before they
 //! are rounded. The gap between them, a(x) - b(x), is linear in x too. On a range of x where the gap lies in [k, k +
-//! 1), floor(a) - floor(b) is k or k + 1. The difference Σ floor(a) - Σ floor(b) over the range shows how often that is
-//! k + 1. Each of these sums counts the lattice points below a line, for which a variant of Euclid's algorithm is fast.
+//! 1), the rounded gap floor(a) - floor(b) is k or k + 1. The sum of all rounded gaps on the range, Σ floor(a) - Σ
+//! floor(b), shows how often the rounded gap is k + 1. Each of the two sums counts the lattice points below a line, for
+//! which a variant of Euclid's algorithm is fast.
 
 use crate::decide::difference::Deviation;
 
