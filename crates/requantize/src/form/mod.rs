@@ -399,7 +399,7 @@ fn at<T: Copy>(field: &'static str, values: &Per<T>, channel: usize) -> Result<T
 }
 
 /// The error for an accumulator outside of a form's domain, or for a channel that the form does not have. Such an
-/// accumulator would make the runtime overflow whose arithmetic the form reproduces.
+/// accumulator would lead to an overflow in the runtime whose arithmetic the form reproduces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {

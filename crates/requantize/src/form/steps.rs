@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// `lowest + #{t in thresholds[channel] : t <= x}`, which counts the thresholds up to x. In this way, any function from
-/// `i32` to eight bits can be expressed that never gives a smaller result for a larger x.
+/// `i32` to eight bits can be expressed, as long as a larger x never gives a smaller result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {

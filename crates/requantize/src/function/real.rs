@@ -197,8 +197,8 @@ impl Real {
             }
             Real::GeluTanh => {
                 let size = x.abs();
-                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of the same
-                // size in e^exponent.
+                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of
+                // e^exponent of the same size.
                 let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
                 let power = exp(-exponent);
                 let rest = -size * power / (1.0 + power);

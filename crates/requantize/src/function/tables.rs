@@ -69,8 +69,8 @@ pub(super) const RECIPROCAL: [i16; 513] = [
     16384,
 ];
 
-/// Entry i is 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Each entry is rounded once, after half of the
-/// error was added that the interpolation has in the middle between this entry and the next. The last entry is 65535.
+/// Entry i is 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Half of the interpolation's error in the middle
+/// between this entry and the next is added before the entry is rounded. The last entry is 65535.
 pub(super) const SIGMOID: [u16; 256] = [
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,

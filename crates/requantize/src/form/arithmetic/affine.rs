@@ -19,8 +19,9 @@ pub struct Affine {
     pub zero_point: i32,
 }
 
-/// A limit for the magnitude of `x * factor + addend`. No `i32` accumulator exceeds it, because |x * factor| is at most
-/// 2^62 - 2^31. Within this limit, half of `2^MAX_SHIFT` or a zero point can be added without leaving `i64`.
+/// A limit for the magnitude of `x * factor + addend`. If x is an `i32`, the magnitude never exceeds it, because |x *
+/// factor| is at most 2^62 - 2^31. Within this limit, half of `2^MAX_SHIFT` or a zero point can be added without
+/// leaving `i64`.
 const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
