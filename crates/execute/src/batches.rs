@@ -7,14 +7,14 @@ use crate::error::StepError;
 pub(crate) struct Batches {
     /// The number of rows, of columns, and of summands per element (the depth) of each of these matrix products.
     pub(crate) extents: [usize; 3],
-    /// For each of these matrix products: the index of its matrix in the first operand, and the index of its matrix in
-    /// the second.
+    /// The matrices that are multiplied. For each matrix product, there is the index of its matrix in the first operand
+    /// and the index of its matrix in the second.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 
 impl Batches {
-    /// The matrix products for operands `[…, M, K]` and `[…, K, N]`, whose leading axes broadcast. A vector on the left
-    /// is a row, and on the right a column.
+    /// Lists the matrix products of operands `[…, M, K]` and `[…, K, N]`, whose leading axes are broadcast. A vector as
+    /// the first operand counts as a row, and a vector as the second operand as a column.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Batches, StepError> {
         let (a_batch, [rows, depth]) = match a {
             [batch @ .., rows, depth] => (batch, [*rows, *depth]),

@@ -1,5 +1,5 @@
-//! The memory and the work of a run, computed from shapes alone. Both are known before weights are packed and before
-//! anything large is allocated.
+//! Computes the memory and the work of a run from shapes alone, before weights are packed and before anything large is
+//! allocated.
 
 use crate::error::ExecuteError;
 use crate::executable::{Scratch, Types, count, executable};
@@ -30,8 +30,8 @@ pub struct NodeCost {
 pub struct Cost {
     /// Bytes of the constants that nodes read.
     pub constants: u64,
-    /// Upper bound on the bytes that a plan holds in addition to the constants: packed weights, copies of tensors that
-    /// are not aligned, and index lists.
+    /// Upper bound on the bytes that a plan holds besides the constants of the graph: packed weights, copies of tensors
+    /// that are not aligned, and index lists.
     pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
@@ -48,12 +48,12 @@ pub struct Cost {
 /// Computes what one run of a graph costs.
 ///
 /// The cost assumes that no nodes are joined, that no result overwrites an operand, and that a result shares the bytes
-/// of its operand only if the op keeps the order of all elements. A graph that a node runs is counted as often as that
-/// node runs it, or once if this is only known at run time. Values whose extents are only known at run time are not
-/// counted.
+/// of its operand only if the op keeps the order of all elements. If a node runs another graph, that graph is counted
+/// as often as the node runs it, or once if the number of runs is only known at run time. Values whose extents are only
+/// known at run time are not counted.
 ///
 /// # Errors
-/// [`ExecuteError::Symbolic`] if a dimension of an input has no number and no node runs the graph,
+/// [`ExecuteError::Symbolic`] if a dimension of an input has no number and the graph is not one that a node runs,
 /// [`ExecuteError::TooLarge`] if no machine can hold a value, and [`ExecuteError::Cycle`] if nodes form a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     within(module, graph, &mut Named::default())
@@ -75,8 +75,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
         bytes[id.index()] = size(&value.ty);
     }
     let is_constant = |id: ValueId| graph.value(id).is_some_and(|value| matches!(value.def, Def::Data(_)));
-    // For each value, `roots` has the value whose bytes it shares. For each of these roots, `last` has the last step
-    // that touches it.
+    // For each value, `roots` contains its root, which is the value whose bytes it shares. For each root, `last`
+    // contains the last step that reads or writes these bytes.
     let mut roots: Vec<usize> = (0..graph.value_bound()).collect();
     let mut last = vec![0usize; graph.value_bound()];
     for (step, &id) in order.iter().enumerate() {
@@ -188,8 +188,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
     Ok(cost)
 }
 
-/// The operations of one node: the multiply-adds of a convolution or matrix product, the elements that windows read, or
-/// the elements that any other op visits.
+/// Counts the operations of one node: the multiply-adds of a convolution or matrix product, the elements that windows
+/// read, or the elements that any other op visits.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let types = Types {
         operands,
@@ -264,8 +264,8 @@ struct Inside {
 }
 
 impl Named {
-    /// The cost of the graphs that an op runs: the weights of all of them together, and the largest work of any of
-    /// them, times the number of runs (1 if that number is not known).
+    /// Computes the cost of the graphs that an op runs: the weights of all of them together, and the largest work of
+    /// any of them, times the number of runs (1 if that number is not known).
     ///
     /// # Errors
     /// As for [`cost`].

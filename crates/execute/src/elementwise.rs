@@ -5,7 +5,7 @@ use crate::step::Operand;
 use rayon::prelude::*;
 use strait_kernels::integer;
 
-/// The smallest number of elements that a thread gets at a time. If there are fewer, waking a thread costs more time
+/// The smallest number of elements that a thread gets at a time. With fewer elements, waking a thread costs more time
 /// than it saves.
 const PIECE: usize = 4096;
 /// Loops over fewer elements than this run on one thread.

@@ -24,8 +24,8 @@ const MOST_HERE: usize = 1 << 12;
 /// The largest size of a result in bytes: 64 GiB, the same limit as for a plan.
 const LARGEST: usize = 1 << 36;
 
-/// The results of `op` on `operands`, computed by the step that a plan would use. Callers fold constants and compute
-/// tables in this way.
+/// Computes the results of `op` on `operands` with the step that a plan would use. Callers use this to fold constants
+/// and to compute tables.
 ///
 /// # Errors
 /// The operands do not fit the op, or the step fails.
@@ -45,8 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// The results of an op whose extents depend on data, or of an op that has operands in place of some attributes. `None`
-/// for any other op.
+/// Computes the results of an op whose extents depend on data, or of an op that has operands in place of some
+/// attributes. Returns `None` for any other op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {
@@ -75,8 +75,8 @@ fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec
     Some(made.and_then(|tensors| tensors.iter().map(|tensor| tensor.to_data().map_err(ours)).collect()))
 }
 
-/// True if the work is proportional to the number of elements, and there are few elements. Kernels then use no other
-/// threads.
+/// True if the work is proportional to the number of elements, and there are few elements. The work is then done on the
+/// caller's thread alone.
 fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> bool {
     let made = results.iter().map(|ty| {
         let dims = fixed_dims(&ty.shape).unwrap_or_default();
@@ -86,8 +86,8 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
     let is_elementwise = match op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
         Op::Select(_) => true,
-        // Here the work is not proportional to the number of elements, because each is interpolated from several
-        // others.
+        // The work of a resize is not proportional to the number of elements, because each element is interpolated from
+        // several others.
         Op::Resize(_) => false,
         _ => matches!(
             op.term().kind(),

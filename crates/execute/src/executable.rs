@@ -1,5 +1,5 @@
-//! The trait `Executable`: the facts that the executor has to know about each op. The file of each op implements the
-//! trait.
+//! Defines the trait `Executable`, with which each op tells what the executor has to know about it. The file of each op
+//! implements the trait.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -43,9 +43,9 @@ pub(crate) fn executable(op: &Op) -> &dyn Executable {
     for_op!(op, op => &**op)
 }
 
-/// Implements `Executable` for ops that have no step on floats. The result of such an op has the bytes of the operand,
-/// or the op computes only on integers, or its step is prepared when a run finds the extents, or other code computes
-/// it.
+/// Implements `Executable` for ops that have no step on floats. Either the result of such an op has the bytes of the
+/// operand, or the op computes only on integers, or its step is prepared during a run, when the extents are known, or
+/// other code computes it.
 macro_rules! without_step {
     ($($op:ident)*) => { $(impl Executable for op::$op {
         fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -115,8 +115,9 @@ impl<'a> Types<'a> {
         self.made().saturating_mul(operations)
     }
 
-    /// The multiply-adds of a convolution or matrix product with weights. Each element of the result takes one for each
-    /// weight of its output channel, which is an index of the first axis of the weights.
+    /// Counts the multiply-adds of a convolution or matrix product with weights. Each element of the result takes one
+    /// multiply-add for each weight of its output channel. The first axis of the weights is the axis of output
+    /// channels.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),
@@ -198,15 +199,16 @@ fn extents_from(ty: &TensorType, first: usize) -> impl Iterator<Item = u64> {
     ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX))
 }
 
-/// The number of elements for each index of an axis: the product of the extents of all later axes. A negative axis
+/// The number of elements at each index of an axis: the product of the extents of all later axes. A negative axis
 /// counts from the end.
 pub(crate) fn behind(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     product_from(ty, usize::try_from(axis).map_or(0, |axis| axis + 1))
 }
 
-/// An upper bound on the elements of any tensor between two steps, if axes are resized one after the other. In such a
-/// tensor, some axes have the extent of the operand, and the others that of the result.
+/// Returns an upper bound on the number of elements of the intermediate tensors if axes are resized one after the
+/// other. In an intermediate tensor, some axes have the extent of the operand, and the others have the extent of the
+/// result.
 pub(crate) fn between(x: &TensorType, y: &TensorType) -> u64 {
     let dims = x.shape.iter().zip(&y.shape).map(|(from, to)| *from.max(to));
     element_count(&dims.collect::<Vec<_>>()).unwrap_or(u64::MAX)

@@ -4,11 +4,12 @@ use crate::error::ExecuteError;
 use crate::tensor::TensorView;
 use strait_core::Elem;
 
-/// Checks type, extents and codes of a tensor that the caller gives for an input. A 4-bit code is stored in a byte. The
-/// byte could hold a number beyond 4 bits, and tables have no entry for such a number.
+/// Checks type, extents and codes of a tensor that the caller gives for an input. Codes have to be checked because a
+/// 4-bit code is stored in a byte. The byte could hold a number beyond 4 bits, for which tables have no entry.
 ///
 /// # Errors
-/// [`ExecuteError::Input`]. It names the first element that is not a code, if there is one.
+/// [`ExecuteError::Input`] if the tensor does not fit the input. If an element is not a code, the error names the first
+/// such element.
 pub(crate) fn check(
     name: impl FnOnce() -> String,
     elem: Elem,

@@ -1,5 +1,5 @@
-//! Runs a graph: float operators on floats, and integer primitives on integers. A graph has both if a target leaves
-//! some operators to the host.
+//! Runs a graph. Float operators compute on floats, and integer primitives on integers. A graph has both if a target
+//! leaves some operators to the host.
 //!
 //! A [`Plan`] is made once from a graph with fixed shapes. It orders the nodes, packs the weights, joins primitives
 //! into fast loops, and places every value in one arena. A plan is immutable and can be shared between threads; each
@@ -7,8 +7,8 @@
 //! their number.
 //!
 //! # Extents that depend on data
-//! A value with an extent that is only known at run time is a tensor of its own, outside of the arena. The nodes that
-//! read or make such values run one by one. The steps of these nodes are prepared once for each set of extents that
+//! If an extent of a value is only known at run time, the value is a tensor of its own, outside of the arena. The nodes
+//! that read or make such values run one by one. The step of such a node is prepared once for each set of extents that
 //! occurs. A node that runs other graphs (`if`, `loop`) has a plan for each of them.
 //!
 //! # The same bits everywhere

@@ -1,9 +1,9 @@
 //! Limits on the memory and the work of running a graph.
 //!
-//! A file of a hundred bytes can ask for more than any machine has. The need for memory and work is known before a run
-//! begins. A model that exceeds a limit is refused at that time, and the error names the layer at fault. If there is
-//! memory for one sample, but not for one on each thread, fewer samples run at a time. No limit changes a byte of any
-//! result.
+//! A file of a hundred bytes can ask for more than any machine has. How much memory and work a run needs is known
+//! before it begins. A model that exceeds a limit is refused before it runs, and the error names the layer at fault. If
+//! there is enough memory for one sample, but not for one sample on each thread, fewer samples run at the same time. No
+//! limit changes a byte of any result.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -24,8 +24,8 @@ pub struct Limits {
 /// A limit on the operations of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operations {
-    /// 10^12, or 10^5 for each byte of weights if that is more. No trained network takes more, but a small file that
-    /// asks for hours of work does.
+    /// 10^12 operations for each sample, or 10^5 for each byte of weights if that is more. No trained network takes
+    /// more operations, but a small file that was made to cost hours of work does.
     #[default]
     Sensible,
     /// This number of operations is allowed.
@@ -101,8 +101,8 @@ pub struct Demand {
     statistics: u64,
     /// Bytes that each running sample needs.
     values: u64,
-    /// Bytes of each sample whose results wait for their turn to be delivered. For each running sample, up to two
-    /// others may wait.
+    /// Bytes of the results of one sample, which wait for their turn to be delivered. For each running sample, the
+    /// results of up to two other samples may wait.
     results: u64,
     widest: NodeCost,
     operations: u64,
@@ -146,12 +146,13 @@ impl Demand {
         }
     }
 
-    /// What is needed to compare the main graph of an integer module with the lowered graph that it was fused from.
+    /// Computes what is needed to compare the main graph of an integer module with the lowered graph from which it was
+    /// fused.
     ///
-    /// The lowered graph runs first. For each integer value that the fused graph shows to an observer, the value of the
-    /// lowered graph is kept until both are compared. After the first run all of these values exist at once, so memory
-    /// grows with their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the
-    /// weights, but each plan has copies of its own.
+    /// The lowered graph runs first. Each integer value that the fused graph will show to an observer is kept from this
+    /// run until it is compared. After the run of the lowered graph, all of these values exist at once, so memory grows
+    /// with their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the weights, but
+    /// each plan has copies of its own.
     ///
     /// # Errors
     /// As for [`cost`].
@@ -208,8 +209,8 @@ impl Demand {
 }
 
 impl Limits {
-    /// The number of samples that may run at the same time: as many as there are threads, or fewer if memory does not
-    /// suffice.
+    /// Returns the number of samples that may run at the same time: as many as there are threads, or fewer if memory
+    /// does not suffice.
     ///
     /// # Errors
     /// There is not enough memory for one sample, or a sample takes more operations than allowed.

@@ -6,7 +6,7 @@ use strait_requantize::Requantization;
 
 /// Provides the loops for a requantization and the clamp after it. The host and each target implement this trait.
 pub trait LoopsFor: Send + Sync {
-    /// The loops that compute clamp(form(accumulator)).
+    /// Makes the loops that compute clamp(form(accumulator)).
     ///
     /// # Errors
     /// [`StepError::Target`] if the target has no loops for this form.

@@ -31,8 +31,8 @@ impl Hole {
     }
 }
 
-/// The free ranges (holes) of the arena. No two holes touch each other. Each change and each search takes time
-/// logarithmic in their number.
+/// The free ranges (holes) of the arena. No two holes touch each other. Each change and each search takes time that is
+/// logarithmic in the number of holes.
 #[derive(Default)]
 struct Holes {
     /// The size of each hole, by the offset at which the hole starts.
@@ -52,8 +52,8 @@ impl Holes {
         self.by_size.remove(&(hole.size, hole.start));
     }
 
-    /// The smallest hole that has room for this many bytes. If several are equally small, the one with the lowest
-    /// offset.
+    /// Returns the smallest hole that has room for this many bytes. If several are equally small, returns the one with
+    /// the lowest offset.
     fn best(&self, size: usize) -> Option<Hole> {
         let &(size, start) = self.by_size.range((size, 0)..).next()?;
         Some(Hole { start, size })
@@ -83,9 +83,10 @@ impl Holes {
     }
 }
 
-/// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that has room for it; if
-/// several are equally small, into the one with the lowest offset. If there is no such hole, the buffer goes to the end
-/// of the arena, and uses the hole that touches the end, if there is one. Returns `None` if the total size overflows.
+/// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that has room for it. If
+/// several such holes are equally small, the buffer goes into the one with the lowest offset. If there is no such hole,
+/// the arena grows at its end. If a hole touches the end, the buffer begins in this hole. Returns `None` if the total
+/// size overflows.
 ///
 /// `requests` have to be sorted by `first`. Two buffers share bytes only if the last use of one is before the first use
 /// of the other.

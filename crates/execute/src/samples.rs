@@ -65,8 +65,8 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next sample to work on. If too many samples are in progress, waits until the sink has received more results.
-    /// `None` if there are no more samples.
+    /// Returns the next sample to work on, or `None` if there are no more samples. If too many samples are in progress,
+    /// waits until the sink has received more results.
     fn take(&self) -> Option<usize> {
         let mut progress = self.lock();
         loop {
@@ -106,8 +106,8 @@ impl Drop for StopOnPanic<'_> {
 /// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads. Each thread has a worker of its own.
 /// The calling thread passes the results to `sink` in the order of indices.
 ///
-/// If the system cannot start that many threads, fewer threads do the work, or only the calling thread. At most
-/// `2·threads` results exist at a time, so memory does not grow with `count`. A worker usually holds a
+/// If the system cannot start that many threads, fewer threads do the work, or the calling thread does it alone. At
+/// most `2·threads` results exist at a time, so memory does not grow with `count`. A worker usually holds a
 /// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run. An error
 /// also ends the run; if there are several, the one with the smallest index is returned.
 ///
@@ -163,8 +163,8 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // `done` is `None` if no thread was started, either because one thread is enough or because the system has no more
-    // threads.
+    // `done` is `None` if no thread was started, either because one thread is enough or because the system cannot start
+    // any.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 

@@ -12,8 +12,9 @@ use strait_core::{Elem, Node, Op, TensorType};
 /// and the value after them.
 const EXACT: u64 = 32;
 
-/// Bytes that a node needs besides its values. If another tensor is added to the node's accumulators before they are
-/// requantized, the bytes include the accumulators, the addends, and the codes from which the addends are computed.
+/// Estimates the bytes that a node needs besides its values. If another tensor is added to the node's accumulators
+/// before they are requantized, the estimate includes the accumulators, the addends, and the codes from which the
+/// addends are computed.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -60,7 +61,7 @@ fn alone(
 }
 
 /// True if the reference interpreter may have to compute an integer primitive, because no fast loop supports it; see
-/// [`crate::integer`]. Also true in cases of doubt.
+/// [`crate::integer`]. In cases of doubt, this is true, too.
 fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {

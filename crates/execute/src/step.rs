@@ -14,8 +14,8 @@ pub(crate) trait Step: Send + Sync {
         true
     }
 
-    /// The operands whose buffers the first result may take over; the preferred operand comes first. If the result
-    /// takes over a buffer, [`Io::operand`] returns [`Operand::InPlace`] for that operand.
+    /// The operands whose buffers the first result may take over, with the preferred operand first. If the result takes
+    /// over the buffer of an operand, [`Io::operand`] returns [`Operand::InPlace`] for this operand.
     fn in_place(&self) -> &[usize] {
         &[]
     }

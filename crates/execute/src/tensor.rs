@@ -49,8 +49,8 @@ impl<'a> TensorView<'a> {
         self.bytes
     }
 
-    /// The elements as a slice of `T`, if `T` fits the element type and the bytes are aligned for `T`. Elements of 4
-    /// bits are read as `i8` or `u8`.
+    /// Returns the elements as a slice of `T`, if `T` fits the element type and the bytes are aligned for `T`. Elements
+    /// of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -165,8 +165,8 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Number of bytes of a tensor: the element size times all extents. `None` if the product of the extents that are not 0
-/// overflows.
+/// Returns the number of bytes of a tensor: the element size times all extents. Returns `None` if the product overflows
+/// without the extents that are 0.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

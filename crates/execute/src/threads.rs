@@ -12,8 +12,8 @@ const STACK: usize = 2 << 20;
 /// Address space, in bytes, that the system's allocator reserves for a thread. In glibc it is 64 MiB.
 const ARENA: usize = 64 << 20;
 
-/// The largest useful number of threads. A single run is split into output tiles, and more threads never make it
-/// faster.
+/// The largest useful number of threads. A single run is split into output tiles, and more threads than this never make
+/// it faster.
 pub const MOST_THREADS: usize = 256;
 
 /// A pool with a stated number of threads, or fewer if the system cannot start that many. No work ever runs on rayon's
@@ -25,9 +25,9 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A pool of `count` threads. If the system refuses to start them, the pool gets half as many, a quarter and so on;
-    /// in the end, the calling thread works alone. [`Threads::count`] says how many there are. The number does not
-    /// change any result.
+    /// Makes a pool of `count` threads. If the system refuses to start them, tries half as many, then a quarter, and so
+    /// on. If no thread can be started, the calling thread works alone. [`Threads::count`] says how many threads the
+    /// pool has. The number does not change any result.
     pub fn new(count: NonZeroUsize) -> Threads {
         let mut wanted = count.get().min(MOST_THREADS);
         while wanted > 1 {
@@ -55,8 +55,8 @@ impl Threads {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// How many threads this process can start now, up to `wanted`. Each of them gets the memory that a working thread
-    /// needs.
+    /// Finds how many threads this process can start now, up to `wanted`. Each of them gets the memory that a working
+    /// thread needs.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
@@ -113,7 +113,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
     first: impl FnOnce() -> Result<T, E> + Send,
     second: impl FnOnce() -> Result<T, E>,
 ) -> Result<[T; 2], E> {
-    // `first` stays here until the thread that does the work takes it. If it were moved into a thread that cannot be
+    // `first` stays in this mutex until the thread that runs it takes it. If it were moved into a thread that cannot be
     // started, it would be lost.
     let first = Mutex::new(Some(first));
     let take = || first.lock().ok().and_then(|mut first| first.take());

@@ -5,8 +5,8 @@ use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Images, Pool, Window};
 
-/// The extents of images: batch, channels, and one or two spatial extents. If there is only one spatial extent, the
-/// height is 1.
+/// Reads the extents of images from `dims`: batch, channels, and one or two spatial extents. If there is only one
+/// spatial extent, the height is 1.
 pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     match *dims {
         [batch, channels, width] => Ok(Images {
@@ -26,8 +26,8 @@ pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     }
 }
 
-/// A window from lists with one entry per spatial axis. `pad` has the pads at the beginnings of all axes, then those at
-/// the ends.
+/// Makes a window from lists with one entry per spatial axis. `pad` contains the pads at the beginnings of all axes,
+/// then the pads at the ends.
 pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[u32]) -> Result<Window, StepError> {
     let two = |list: &[u32], missing: usize| match *list {
         [x] => Ok([missing, x as usize]),
@@ -57,8 +57,8 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
     })
 }
 
-/// A pool from its attributes. The output extents are those of the node's result, so it does not matter here whether
-/// the op rounds them up or down.
+/// Makes a pool from the attributes of an op. The output extents are taken from the node's result, so it does not
+/// matter here whether the op rounds them up or down.
 pub(crate) fn pool(
     site: &NodeSlots<'_>,
     size: &[u32],

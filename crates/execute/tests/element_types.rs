@@ -1,5 +1,5 @@
-//! Tests codes of 4 and 16 bits: plans give the same results as the interpreter, and 4-bit tensors the same as wider
-//! tensors with the same numbers.
+//! Tests codes of 4 and 16 bits. Plans must give the same results as the interpreter, and 4-bit tensors the same
+//! results as wider tensors with the same numbers.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -66,7 +66,7 @@ fn products_with_4_bit_weights_are_those_of_the_same_numbers_in_8_bits() {
 }
 
 /// A graph that computes `y = x·wᵀ + b` on 16-bit codes, with accumulators of type `carrier`. `rest` is the text of the
-/// nodes after it and of the outputs.
+/// nodes that follow, and of the graph's outputs.
 fn dense(carrier: &str, weights: &str, bias: i64, rest: &str) -> Module {
     let attribute = if carrier == "i64" { ", accumulator=i64" } else { "" };
     parse(&format!(

@@ -1,5 +1,6 @@
-//! The eleven float models give what ONNX Runtime gave: max|a − b| ≤ 1e-4·max|b| for each output of each sample, as read
-//! and in canonical form. Skipped where the shared models are absent.
+//! Compares the results a of the eleven float models with the results b of ONNX Runtime: max|a − b| ≤ 1e-4·max|b| for
+//! each output of each sample. The models run as they were read and in canonical form. The tests are skipped on
+//! machines without the shared models.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use ndarray::ArrayD;

@@ -1,5 +1,5 @@
-//! The planned executor equals the plain interpreter bit for bit: on random graphs, for every instruction set, number of
-//! threads, joined or not.
+//! Tests on random graphs that plans give the same bits as the plain interpreter, for every instruction set and number
+//! of threads, with and without joins.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;

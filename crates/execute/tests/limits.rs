@@ -1,5 +1,5 @@
-//! Tests that the memory and work of a run are known before it, and that they do not grow with numbers that a file
-//! merely states.
+//! Tests that the memory and the work of a run are known before it begins, and that large numbers in a file (such as
+//! the padding of a window) do not make them larger.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -87,8 +87,8 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(conv, &[x, weights])
     };
     assert_eq!(of(Elem::F32, &[1, 3, 8, 8], &conv), (4 * 300, 0));
-    // The convolution is computed by layers of the result. The memory is twice the three layers that one layer reads,
-    // and its four sums, of four bytes each.
+    // The convolution is computed layer by layer of the result. The memory is twice the three layers of the operand
+    // that one layer reads, plus the layer's four sums, with four bytes for each number.
     let cube = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 1, 3, 3, 3], &[1i8; 27]);
         b.op(op::Conv::plain(3), &[x, weights])

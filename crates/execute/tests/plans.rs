@@ -334,8 +334,9 @@ fn the_cost_of_a_run_counts_the_copies_that_a_plan_makes() {
     // 27 taps are packed as 28, with offsets of eight bytes; 10 columns of 62 as 16 of 64. Each has a start of four.
     let expected = (16 * (28 + 4) + 8 * 28) + 16 * (64 + 4);
     assert_eq!(copies(&b.output(&[c, g])), expected);
-    // Codes of 16 bits are packed as words, with starts of eight bytes where sums have 64 bits; weights of 16 bits then as
-    // two planes. A 4-bit weight is packed as bytes, and might be unpacked besides.
+    // Weights for codes of 16 bits are packed as words. If sums have 64 bits, the numbers that they start from have
+    // eight bytes, and weights of 16 bits are packed as two planes. A 4-bit weight is packed as bytes, and there may be
+    // an unpacked copy, too.
     let mut b = Builder::new(Stage::Integer);
     let x = b.input(Elem::I16, &[1, 3, 8, 8]);
     let weights = b.constant(&[16, 3, 3, 3], &[1i8; 432]);
@@ -379,8 +380,8 @@ fn the_cost_of_a_run_counts_the_copies_that_a_plan_makes() {
 fn the_cost_of_a_run_is_known_from_shapes_alone() {
     let (module, _) = network();
     let cost = cost(&module, module.main).unwrap();
-    // x, whose place fits no other value, then three of 4096 bytes; the reshaped one has the bytes of the one before it.
-    // The convolution makes an image of 3 × 10 × 10 beside them.
+    // The peak has x, whose place fits no other value, and three values of 4096 bytes. The reshaped value shares the
+    // bytes of its operand. The convolution also makes an image of 3 × 10 × 10.
     assert_eq!((cost.peak.op, cost.peak.amount), ("add", 768 + 3 * 4096 + 1200));
     assert_eq!((cost.constants, cost.ports), (432 * 4, 768 + 2 * 4096));
     // 27 multiply-adds for each element of the convolution, and one visit for each of five other nodes.

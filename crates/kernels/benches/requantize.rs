@@ -1,7 +1,7 @@
 //! Measures how fast accumulators are requantized from i32 to i8, in cache and on one thread: `cargo bench -p
-//! strait-kernels --bench requantize [-- NAME]`. Speeds are in 10⁹ elements a second. Each is the median of many short
-//! runs, once for accumulators that stay in the first-level cache (16 KB of them) and once for accumulators that stay
-//! in the second-level cache (256 KB).
+//! strait-kernels --bench requantize [-- NAME]`. Speeds are in 10⁹ elements a second, and each is the median of many
+//! short runs. Each kernel is measured with 16 KB of accumulators, which stay in the first-level cache, and with 256
+//! KB, which stay in the second-level cache.
 //!
 //! After that, the same is measured for 64-bit accumulators, for float to integer, for integer to float, and for
 //! functions of two codes. These speeds count elements of the result.
@@ -283,8 +283,8 @@ fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
     }
 }
 
-/// A layout: it takes a number of elements, and returns the number of channels and the extents of an array with that
-/// many elements.
+/// A layout takes a number of elements, and returns the number of channels and the extents of an array with that many
+/// elements.
 type Layout = fn(usize) -> (Option<usize>, [usize; 3]);
 
 const LAYOUTS: [Layout; 3] = [

@@ -32,7 +32,7 @@ impl Context {
         self.isa
     }
 
-    /// A context for calls from code that is compiled for the instruction set `S`.
+    /// Returns the context with which code that is compiled for the instruction set `S` calls other kernels.
     ///
     /// # Safety
     /// The machine must have the instruction set `S`.

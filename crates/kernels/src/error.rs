@@ -10,8 +10,8 @@ pub enum KernelError {
     /// The model is at fault: an extent, a stride or a buffer is larger than the kernels can address.
     #[error("kernel size out of range: {0}")]
     Size(String),
-    /// The target is at fault: the loops that it chose cannot compute the requantization, or a parameter has a value
-    /// that is not allowed.
+    /// The loops that a target chose cannot compute the requantization, or a parameter of the requantization has a
+    /// value that is not allowed. The target is at fault.
     #[error("requantization cannot be computed: {0}")]
     Requantization(String),
     /// A batch kernel of the target failed.

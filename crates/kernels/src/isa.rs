@@ -3,8 +3,8 @@
 /// The instruction set that a kernel runs on. It never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Only instructions that, as the compiler assumes, every machine has. Fused multiply-adds may become calls of the
-    /// C library, which are correct but slow.
+    /// Only the instructions that the compiler may use on every machine of this architecture. Fused multiply-adds may
+    /// become calls of the C library, which are correct but slow.
     Scalar,
     /// x86-64 with AVX2 and FMA.
     Avx2,

@@ -9,8 +9,8 @@
 //! - **Integers** are exact. Sums wrap as i32 does; the caller makes sure that none of them overflows.
 //! - **Float products** (GEMM, convolution): the products of an output element are added in blocks of 256. Each block
 //!   is a chain of fused multiply-adds (`f32::mul_add`) that starts at +0. The results of the blocks are then added to
-//!   the bias (+0 if there is none) one after the other. K ascends, and padding elements are multiplied as zeros. No
-//!   such sum is split over threads.
+//!   the bias (+0 if there is none) one after the other. The products are added in ascending order along the inner
+//!   dimension, and padding elements are multiplied as zeros. No such sum is split over threads.
 //! - **Float sums** over an axis, including those in a softmax, have sixteen partial sums; see [`float::reduce`].
 //! - **Elementary functions** do not come from a C library. They use only operations whose results IEEE 754 defines to
 //!   the last bit.

@@ -29,8 +29,8 @@ pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
-/// The number of multiply-adds, or steps that take as long, from which on a kernel uses several threads. With fewer,
-/// waking another thread would take longer than it saves.
+/// A kernel uses several threads only if it takes at least this many multiply-adds, or other steps that take as long.
+/// With fewer steps, waking another thread would take longer than it saves.
 const WORTH_SPLITTING: usize = 1 << 17;
 
 /// Runs `task(0)` to `task(tasks − 1)`. Several threads are used if the whole work has at least `WORTH_SPLITTING`
@@ -71,8 +71,8 @@ pub(crate) fn for_each_chunk<T: Send>(out: &mut [T], size: usize, steps: usize, 
     });
 }
 
-/// An output slice that several tasks write at the same time. Each task writes only its own elements. `chunks_mut`
-/// could not split the slice, because tiles of a matrix are not contiguous.
+/// An output slice to which several tasks write at the same time. Each task writes only its own elements. `chunks_mut`
+/// cannot split the slice for the tasks, because tiles of a matrix are not contiguous.
 pub(crate) struct Shared<'a, T> {
     start: *mut T,
     len: usize,

@@ -24,8 +24,8 @@ pub(crate) trait Simd {
     /// Sixteen accumulators of dot products. A dot product is of four bytes or of two 16-bit words.
     type Dots: Dots;
 
-    /// Runs a part of a job. The part is large enough to be worth a function call, so it is compiled once, and not
-    /// inlined in each caller.
+    /// Runs a part of a job by a function call. The part is compiled once and not inlined in each caller, so it should
+    /// be large enough to be worth a function call.
     ///
     /// # Safety
     /// The machine must have the instruction set. It does if the calling code is compiled for it.
@@ -60,14 +60,14 @@ pub(crate) trait F32s: Copy {
     unsafe fn add_product(self, x: f32, y: Self) -> Self;
 }
 
-/// Sixteen i32 accumulators of dot products. A dot product is of four bytes, where one operand is unsigned and the
-/// other signed, or of two signed 16-bit words. Sums wrap as i32 does.
+/// Sixteen i32 accumulators of dot products. The operands of a dot product are four bytes each, where one operand is
+/// unsigned and the other signed, or two signed 16-bit words each. Sums wrap as i32 does.
 pub(crate) trait Dots: Copy {
     /// Number of rows that the largest register tile has.
     const ROWS: usize;
     /// True if register tiles of three panels are faster than narrower ones.
     const WIDE: bool;
-    /// Sixteen accumulators with their first values: lane `l` is `start + columns[l]`.
+    /// Makes sixteen accumulators. Lane `l` starts from `start + columns[l]`.
     ///
     /// # Safety
     /// The machine must have the instruction set.
@@ -80,8 +80,7 @@ pub(crate) trait Dots: Copy {
     /// # Safety
     /// The machine must have the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
-    /// Adds the dot product of two 16-bit words to lane `l`. The words are those in `panel` from byte `4·l` on, and
-    /// those in `two`.
+    /// Adds a dot product to lane `l`: the two 16-bit words in `panel` from byte `4·l` on times the two words in `two`.
     ///
     /// # Safety
     /// The machine must have the instruction set.
@@ -354,9 +353,9 @@ mod x86 {
         }
     }
 
-    /// Sixteen accumulators for AVX2. Each is kept as two neighbouring i32, which are added at the end. AVX2 has no
-    /// exact product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds the products
-    /// of two neighbours.
+    /// Sixteen accumulators for AVX2. Each accumulator is kept as two neighbouring i32, which are added at the end.
+    /// AVX2 has no exact product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds
+    /// the products of two neighbours.
     #[derive(Clone, Copy)]
     pub(crate) struct Pairs([__m256i; 4]);
 

@@ -31,8 +31,8 @@ const LARGEST_EXTENT: usize = 1 << 24;
 /// The largest number of elements in one padded image.
 const LARGEST_IMAGE: usize = 1 << 29;
 
-/// The largest number of taps in the window of a pool, padding included. With this limit, a sum of 16-bit codes is far
-/// below the limit of 64 bits.
+/// The largest number of taps in the window of a pool, padding included. The sum of so many 16-bit codes is far inside
+/// the range of 64 bits.
 const LARGEST_WINDOW: usize = 1 << 40;
 
 impl Window {
@@ -46,8 +46,8 @@ impl Window {
         }
     }
 
-    /// Number of elements from the first tap to the last along an axis: `(kernel − 1)·dilation + 1`. Call `check`
-    /// first.
+    /// Number of elements from the first tap to the last along an axis: `(kernel − 1)·dilation + 1`. `check` has to be
+    /// called before, so that this does not overflow.
     pub(crate) fn reach(&self, axis: usize) -> usize {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
@@ -164,9 +164,9 @@ impl Conv {
 /// elements.
 ///
 /// Rows are padded. If the horizontal stride is `s`, each row is split into `s` phases (elements `0, s, 2s, …`, then
-/// `1, 1 + s, …`). Output column `x` and tap column `t` then read element `x + t·d div s` of phase `t·d mod s`, where
-/// `d` is the dilation. An element of the im2col matrix `[taps][positions]` is `image[tap_offset + position_offset]`,
-/// so the matrix never has to be stored as a whole.
+/// `1, 1 + s, …`). For output column `x`, the tap in column `t` of the kernel then reads element `x + t·d div s` of
+/// phase `t·d mod s`, where `d` is the dilation. An element of the im2col matrix `[taps][positions]` is
+/// `image[tap_offset + position_offset]`, so the matrix never has to be stored as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     window: Window,
@@ -244,8 +244,8 @@ impl Layout {
         }
     }
 
-    /// The offsets of all taps in the image, in the order channel, row, column. They are the K axis of the im2col
-    /// matrix.
+    /// Returns the offsets of all taps in the image, in the order channel, row, column. Each of them is a row of the
+    /// im2col matrix.
     pub(crate) fn tap_offsets(&self, channels: usize) -> Vec<usize> {
         let Window {
             kernel,
@@ -307,8 +307,8 @@ impl Iterator for Runs {
     }
 }
 
-/// The shapes of a pool. The caller gives the size of the output, because each format has its own rule whether it is
-/// rounded up or down. If a window reaches beyond the padded image, the part outside is ignored.
+/// The shapes of a pool. The caller gives the size of the output, because formats differ in whether they round this
+/// size up or down. If a window reaches beyond the padded image, the part outside is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// The taps, strides, dilation and padding of the window.

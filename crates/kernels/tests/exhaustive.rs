@@ -211,8 +211,8 @@ fn squares_as_thresholds() {
         out: IntType::I8,
     };
     every_accumulator(form, |x| {
-        // The quotient is exact in f64, and so is the root if it is a whole number. Any other root is far enough from
-        // whole numbers.
+        // The quotient is exact in f64, and so is the root if it is a whole number. Any other root is so far from whole
+        // numbers that rounding to f64 does not make it one.
         let root = (f64::from(x).abs() / 131_072.0).sqrt();
         if x < 0 { -root.ceil() as i64 } else { root as i64 }
     });

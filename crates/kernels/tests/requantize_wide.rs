@@ -39,8 +39,8 @@ fn check(form: &Requantization, clamp: Option<[i32; 2]>, extents: [usize; 3], ac
     }
 }
 
-/// Accumulators at which an error of rounding or saturation would show: those at which the result changes and their
-/// neighbours, powers of two, and the smallest and largest of the domain.
+/// Accumulators at which an error of rounding or saturation would show: the accumulators at which the result changes,
+/// their neighbours, powers of two, and the smallest and the largest accumulator of the domain.
 fn boundaries(form: &Requantization, numbers: &mut Numbers) -> Vec<i64> {
     let channel = form.channel(0).unwrap();
     let domain = channel.domain();

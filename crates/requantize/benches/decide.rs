@@ -138,8 +138,8 @@ fn whole<const N: usize>(
     Ok(report("  together", total(&found), mark))
 }
 
-/// The intervals of the sums of each channel, and the proof that no sum overflows. Activations have these codes, and
-/// accumulators this number of bits.
+/// Finds the interval of each channel's sums and proves that no sum overflows. The codes of activations are in the
+/// interval `codes`, and accumulators have `bits` bits.
 fn proved(weights: &[i32], biases: &[i64], codes: (i64, i64), bits: u8) -> Result<Vec<(i64, i64)>, Box<dyn Error>> {
     let accumulator = Accumulator {
         bits,
@@ -159,8 +159,9 @@ fn proved(weights: &[i32], biases: &[i64], codes: (i64, i64), bits: u8) -> Resul
     sums.map(range).collect()
 }
 
-/// The microseconds that each phase takes for all layers. The phases are: the ranges of the sums with their proofs, and
-/// for each channel a comparison with the same form, a comparison with another form, and the best integers of 31 bits.
+/// Measures the microseconds that each phase takes for all layers. The phases are: the ranges of the sums with their
+/// proofs, and for each channel a comparison with the same form, a comparison with another form, and the best integers
+/// of 31 bits.
 fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut time = [0.0f64; 4];

@@ -6,8 +6,8 @@ use crate::{
 };
 
 /// Expresses a chain of steps as thresholds. On the interval of each channel, the thresholds give the same results as
-/// the chain. Above its interval, a channel keeps its largest code. Below its interval, it falls to the smallest code
-/// of all channels, because all channels count from this code.
+/// the chain. Above its interval, a channel keeps its largest code. Below its interval, a channel falls to the smallest
+/// code of all channels, because `lowest`, the code below the first threshold, is the same for all channels.
 ///
 /// Both ends of each interval belong to it. The chain's result must have eight bits.
 pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantization, DecideError> {

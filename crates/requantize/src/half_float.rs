@@ -1,6 +1,6 @@
 //! The two formats of 16-bit floats, as bits: binary16 of IEEE 754, and bfloat16, which is the upper half of an f32.
 //!
-//! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or with 8 and 7.
+//! **Source**: IEEE 754-2019, section 3.4. binary16 has 5 bits of exponent and 10 of mantissa, bfloat16 has 8 and 7.
 
 use crate::small_float::power;
 

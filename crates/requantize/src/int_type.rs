@@ -11,8 +11,8 @@ words! {
         U8 = "u8",
         /// -32768 ..= 32767
         I16 = "i16",
-        /// -2^31 ..= 2^31 - 1. This type is used for the common grid of an addition's operands, and for a result that
-        /// stays an accumulator.
+        /// -2^31 ..= 2^31 - 1. This is the type of the operands of an addition after they were requantized to a common
+        /// grid, and of results that stay accumulators.
         I32 = "i32",
         /// 0 ..= 65535
         U16 = "u16",

@@ -1,5 +1,5 @@
 //! The integer arithmetic of quantized inference: rounding, narrowing, every form of requantization, and procedures
-//! that decide questions about these functions.
+//! that decide, for example, whether two requantizations are equal.
 //!
 //! The code is safe, scalar and exact, and kernels are tested against it. Scales are always used as in `real = scale *
 //! (q - zero_point)`.

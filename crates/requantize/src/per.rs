@@ -52,8 +52,8 @@ impl<T> Per<T> {
         })
     }
 
-    /// Keeps only the values of these channels, in this order. A value for all channels stays. `None` if there is no such
-    /// channel.
+    /// Keeps only the values of these channels, in this order. A single value for all channels does not change. Returns
+    /// `None` if one of the channels does not exist.
     pub(crate) fn select(&mut self, channels: &[usize]) -> Option<()>
     where
         T: Clone,

@@ -1,8 +1,9 @@
 //! Conversions between floats and integers: `real = scale * (q - zero_point)`.
 //!
-//! The quotient is rounded to `f32` and then to an integer. The zero point is added either after the rounding to an
-//! integer, in integers, or before it, in `f32`. Infinities become the ends of the range, and NaN becomes the code
-//! nearest to real zero. A caller that does not accept infinities and NaN has to check for them first.
+//! To quantize a number, it is divided by the scale. The quotient is rounded to `f32` and then to an integer. The zero
+//! point is added either to the integer, or in `f32` before the rounding to an integer. Infinities become the ends of
+//! the range, and NaN becomes the code nearest to real zero. A caller that does not accept infinities and NaN has to
+//! check for them first.
 
 use crate::{IntType, Rounding, words::words};
 use std::ops::RangeInclusive;

@@ -1,5 +1,5 @@
-//! Small floats: formats with a few bits of exponent and mantissa. This module computes the largest number of a format,
-//! and rounds numbers to a format.
+//! Small floats are formats with a few bits of exponent and mantissa. This module computes the largest number of a
+//! format, and rounds numbers to a format.
 //!
 //! A number has e bits of exponent with the field value E, and m bits of mantissa with the field value M. With b =
 //! 2^(e−1) − 1, its value is 2^(E − b)·(1 + M·2^−m), or 2^(1 − b)·M·2^−m if E = 0.
@@ -54,8 +54,8 @@ pub(crate) fn power(n: i32) -> f64 {
 mod tests {
     use super::*;
 
-    /// All numbers of a format that are not negative, computed from their codes. The flag is true if the mantissa is
-    /// even.
+    /// Lists all numbers of a format that are not negative, computed from their codes. The flag of a number is true if
+    /// its mantissa is even.
     fn all(exponent: u8, mantissa: u8) -> Vec<(f64, bool)> {
         let (e, m) = (i32::from(exponent), i32::from(mantissa));
         let bias = 2f64.powi(e - 1) as i32 - 1;

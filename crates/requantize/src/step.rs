@@ -43,8 +43,9 @@ pub(crate) fn clamp(x: i32, ends: Option<[i32; 2]>) -> i32 {
     ends.map_or(x, |[low, high]| x.min(high).max(low))
 }
 
-/// Combines two clamps that follow each other into one: the outer clamp is applied to the ends of the inner clamp. If
-/// their ranges do not overlap, the result is always the end of the outer range that is nearest to the inner range.
+/// Combines a clamp (the inner one) and a clamp that follows it (the outer one) into one: the outer clamp is applied to
+/// the limits of the inner clamp. If their ranges do not overlap, both limits become the limit of the outer clamp that
+/// is nearest to the inner range.
 pub fn clamp_twice(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
     inner.map(|ends| ends.map(|end| clamp(end, outer))).or(outer)
 }

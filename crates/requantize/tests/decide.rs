@@ -104,8 +104,8 @@ fn the_interval_must_lie_inside_every_domain() {
     );
 }
 
-/// The first channel of a form as the general form. `None` unless the form multiplies integers, rounds once and has no
-/// ReLU.
+/// Expresses the first channel of a form as `Fixed`. Returns `None` unless the form multiplies integers, rounds once
+/// and has no ReLU.
 fn as_fixed(form: &Requantization) -> Option<Requantization> {
     let channel = form.channel(0).ok()?;
     match channel.arithmetic() {
@@ -507,8 +507,8 @@ proptest! {
             Ok(Behind::Redundant) => prop_assert!(whole([both.out().min(), both.out().max()])),
             Ok(Behind::Clamp(behind)) => prop_assert!(whole(behind)),
             Ok(Behind::PerChannel { .. }) => {
-                // If any limits are right, limits that are results of the form are right too. So only results have to
-                // be tried.
+                // If some limits are right, there are also right limits that are results of the form. So only results
+                // have to be tried.
                 let results: std::collections::BTreeSet<i32> =
                     (0..2).flat_map(|c| (first..=first + span).map(move |x| (c, x))).map(|(c, x)| both.eval(c, clamped(x)).unwrap()).collect();
                 let ends: Vec<i32> = results.into_iter().chain([both.out().min(), both.out().max()]).collect();

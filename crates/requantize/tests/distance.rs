@@ -40,8 +40,8 @@ fn scales(bits: i32) -> impl Iterator<Item = f32> {
     (-32..=112).map(move |step| (f64::from(step) / 16.0 + 1.0 - f64::from(bits)).exp2() as f32)
 }
 
-/// The largest distance of a function of one code, for all codes and all of these scales. `result` gives the scale and
-/// zero point of the result for the scale of the operand.
+/// Measures the largest distance of a function of one code from the real function, for all codes and all of these
+/// scales. `result` returns the scale and the zero point of the result for a scale of the operand.
 fn pointwise(
     definition: Definition,
     elements: IntType,

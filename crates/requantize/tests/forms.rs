@@ -9,8 +9,8 @@ use strait_requantize::{
     form::{self, MAX_ADDEND, MAX_SHIFT},
 };
 
-/// gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as they are defined, with their nudges and
-/// truncating division, in a type in which nothing overflows.
+/// Computes gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as gemmlowp defines them, with
+/// nudges and a truncating division, but in a type in which nothing overflows.
 fn gemmlowp(x: i32, multiplier: i32, exponent: i8) -> i128 {
     let left = exponent.max(0);
     let right = -exponent.min(0);

@@ -14,8 +14,8 @@ fn probabilities(softmax: &Softmax, codes: &[i32]) -> Result<Vec<i32>, FunctionE
     Ok(results)
 }
 
-/// An implementation that follows the documentation of gemmlowp and LiteRT, with C's arithmetic, in which a quotient is
-/// truncated towards zero.
+/// An independent implementation, which follows the documentation of gemmlowp and LiteRT and uses C's arithmetic, in
+/// which quotients are truncated towards zero.
 mod restated {
     /// Saturating rounding doubling high multiply: 2ab / 2^32, rounded by adding one half with the sign of the product.
     fn high(a: i64, b: i64) -> i64 {
@@ -322,7 +322,7 @@ fn rows_end_where_sums_would_overflow() {
                 results: 2
             })
         );
-        // A row of one code has the whole probability, so its result is the largest one, or close to it after
+        // The only code of a row has the probability 1, so its result is the largest code, or close to it after
         // interpolation in two tables.
         let alone = probabilities(&softmax, &[-100]).unwrap()[0];
         assert!(softmax.range()[1] - alone <= 2, "{alone}");
@@ -340,8 +340,8 @@ fn a_steep_softmax_finds_the_largest() {
         })
     );
     assert_eq!(probabilities(&softmax, &[3, 4, 4, -128]).unwrap(), [-128, 0, 0, -128]);
-    // The largest scale for int16, with the largest difference of two codes. A number that is more than 10 below the
-    // largest counts as e^-10.
+    // Tests the largest scale for int16 with the largest difference of two codes. The exponential of a number that is
+    // more than 10 below the largest counts as e^-10.
     let softmax = Softmax::litert_int16(5.0, 1.0).unwrap();
     assert_eq!(probabilities(&softmax, &[-32768, 32767]).unwrap(), [2, 32766]);
 }
@@ -529,8 +529,8 @@ fn a_softmax_is_its_definition_and_its_factor() {
     }
 }
 
-/// A definition with two grids gives the same function as the definition's own constructor. Functions, types and grids
-/// that it does not support are refused.
+/// `Pointwise::of` with a definition and two grids makes the same function as the definition's own constructor.
+/// Functions, types and grids that the definition does not support are refused.
 #[test]
 fn a_definition_of_one_code_takes_its_function_its_types_and_its_grid() {
     let between = |function, elements, zp, scale| Nearest {

@@ -30,8 +30,8 @@ fn scales(input: f32, gain: f32, output: f32, zero: i32, result: IntType) -> Lay
 /// Euclidean division.
 fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> Vec<i32> {
     let rounded = |x: i128, by: i128| (2 * x + by).div_euclid(2 * by);
-    // n²·variance is computed without a mean, as the sum of (x_i − x_j)² over all pairs of codes. For a mean square, it
-    // is n times the sum of the squares.
+    // n²·variance is computed without a mean, as the sum of (x_i − x_j)² over all pairs of codes. For an RMS
+    // normalization, n²·mean square is n times the sum of the squares.
     let mut pairs = 0i128;
     for (i, a) in codes.iter().enumerate() {
         if norm.centred {
@@ -120,8 +120,7 @@ proptest! {
         prop_assert_eq!(found, restated(&norm, &codes, &gains, &biases));
     }
 
-    /// With scales as models have them, the result is that of the real function, rounded. It may be off by 1/64 of a
-    /// step.
+    /// With scales as models have them, the result differs from that of the real function by at most 1/2 + 1/64 LSB.
     #[test]
     fn it_is_the_real_one_rounded(
         (from, (codes, gains, biases)) in prop::sample::select(&TYPES[..]).prop_flat_map(|t| (Just(t), row(t))),
@@ -159,8 +158,8 @@ fn a_small_row_of_a_mean_square_by_hand() {
     let norm = LayerNorm::of(false, 4, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
     assert_eq!(norm.definition(), Definition::RmsNorm);
     let found = eval(&norm, IntType::I8, &[3, 1, -1, -2], &[16384; 4], &[0; 4]);
-    // 9 + 1 + 1 + 4 = 15, so the mean square of the four codes is 3.75: 3 / √3.75 · 64 = 99.15, and 33.05 and 66.1 for
-    // the others.
+    // 9 + 1 + 1 + 4 = 15, so the mean square of the four codes is 3.75. The code 3 gives 3 / √3.75 · 64 = 99.15, and
+    // the others give 33.05 and 66.1.
     assert_eq!(found, Ok(vec![96, 30, -36, -69]));
     // The results for a row of zeros are all zero.
     assert_eq!(eval(&norm, IntType::I8, &[0; 4], &[16384; 4], &[0; 4]), Ok(vec![-3; 4]));
@@ -208,8 +207,8 @@ fn the_longest_row_stays_inside_its_sums() {
     let most = LayerNorm::LONGEST_ROW;
     let norm = LayerNorm::of(true, most, 0.0, scales(1.0, 1.0, 1.0, 0, IntType::I16)).unwrap();
     for (from, [low, high]) in [(IntType::U16, [0, 65_535]), (IntType::I16, [-32_768, 32_767])] {
-        // One code differs from all others. It is √(n − 1) deviations from the mean, which is the largest possible
-        // distance.
+        // One code differs from all others. Its distance from the mean is √(n − 1) standard deviations, which is the
+        // largest possible distance.
         let mut codes = vec![low; most];
         codes[7] = high;
         let found = eval(&norm, from, &codes, &vec![100; most], &vec![0; most]).unwrap();

@@ -138,8 +138,8 @@ fn exact_functions_are_rounded_as_integers_have_it() {
     assert!(ties > 10_000, "{ties}");
 }
 
-/// For large x, silu(x) is only slightly smaller than x: so near to a tie or to a code that no float can tell the
-/// difference.
+/// For large x, silu(x) is only slightly smaller than x. If x is a tie or a code, silu(x) is so near to it that no
+/// float can tell the difference.
 #[test]
 fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
     let silu = |rounding, scale| {
@@ -154,8 +154,8 @@ fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
             rounding,
         })
     };
-    // With a scale of 2, the value for 501 is slightly below 250.5, and that for 500 is slightly below 250. The value
-    // for -500 is slightly below 0.
+    // With a scale of 2, the function's value for 501 is slightly below 250.5 LSB, and its value for 500 slightly below
+    // 250 LSB. The value for -500 is slightly below 0.
     for (rounding, odd, even, negative) in [
         (Rounding::HalfAway, 250, 250, 0),
         (Rounding::HalfEven, 250, 250, 0),

@@ -139,8 +139,8 @@ proptest! {
         };
         let all: Vec<Vec<i64>> = every(&choices).iter().map(summands).collect();
         let sums = hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum())));
-        // Here every tap may read padding or not, independently of the others. This is what the bounds assume, so they
-        // are exact.
+        // In this test, every tap may read padding or not, independently of the other taps. The bounds assume this, so
+        // they are exact here.
         prop_assert_eq!(sum.range().interval(), sums);
         prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
         let widest = (codes.0 - zero_point).abs().max((codes.1 - zero_point).abs())

@@ -31,9 +31,9 @@ impl Executable for op::Conv {
     }
 }
 
-/// The temporary memory, in bytes, of a convolution over three axes: the padded layers of the operand that one layer of
-/// the result reads, and the layer of the result, as floats or as codes. For codes, the layer's accumulators are
-/// included.
+/// Returns the bytes of temporary memory that a convolution over three axes needs. They hold the padded layers of the
+/// operand that one layer of the result reads, and this layer of the result, as floats or as codes. If the layers are
+/// codes, the layer's accumulators are included.
 fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorType) -> u64 {
     let read = extent(x, 1).saturating_mul(extent(weight, 2));
     let pads = |axis: usize| {

@@ -1,6 +1,6 @@
-//! Transposed convolution. For each image and group, the product of the transposed weights and the image gives, for
-//! every element of the image, the weights scaled by that element. These scaled kernels are then added up at their
-//! positions.
+//! Transposed convolution. For each image and group, the transposed weights are multiplied by the image. This gives,
+//! for every element of the image, the kernel of the weights scaled by that element. The scaled kernels are then added
+//! up at the positions of their elements.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};

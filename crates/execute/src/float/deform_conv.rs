@@ -47,8 +47,8 @@ impl Executable for op::DeformConv {
 }
 
 impl DeformConv {
-    /// The value at row `y` and column `x` of a channel, interpolated linearly between elements. Outside of the image
-    /// it is 0.
+    /// Returns the value at row `y` and column `x` of a channel, interpolated linearly between elements. Outside of the
+    /// image, elements count as 0.
     fn element(&self, image: &[f32], y: f32, x: f32) -> f32 {
         let [height, width] = self.size;
         let (top, left) = (y.floor(), x.floor());
@@ -66,8 +66,8 @@ impl DeformConv {
         upper * (1.0 - down) + lower * down
     }
 
-    /// One row of the matrix: the elements that one tap reads from one channel of an image, for all positions of the
-    /// result.
+    /// Computes one row of the matrix: the elements that one tap reads from one channel of an image, for all positions
+    /// of the result.
     fn row(&self, image: &[f32], offset: &[f32], mask: Option<&[f32]>, row: usize, out: &mut [f32]) {
         let taps = self.kernel[0] * self.kernel[1];
         let (channel, tap) = (row / taps, row % taps);

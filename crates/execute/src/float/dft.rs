@@ -1,6 +1,6 @@
-//! Discrete Fourier transforms in f64. If the length is a power of two, the transform is split into two of half the
-//! length, again and again. For any other length, it is a convolution with chirps (Bluestein's algorithm), computed by
-//! transforms whose length is a power of two.
+//! Discrete Fourier transforms in f64. A transform whose length is a power of two is split into two transforms of half
+//! the length, again and again. A transform of any other length is a convolution with chirps (Bluestein's algorithm),
+//! which is computed by transforms whose length is a power of two.
 
 use crate::layout::{around, axis};
 use crate::prelude::*;
@@ -136,14 +136,14 @@ impl Executable for op::Dft {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // A transform takes up to five transforms whose length is a power of two. Each of them has as many rounds as
-        // its length has bits, and each round takes half a multiplication per element.
+        // A transform is computed by up to five transforms whose length is a power of two. Each of these has as many
+        // rounds as its length has bits, and each round takes half a multiplication per element.
         types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))
     }
 
     fn scratch(&self, _: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // The roots, chirps and filter for the next power of two take memory, and the numbers of a transform take as
-        // much again.
+        // The plan holds the roots, the chirps and the filter for the next power of two. During a run, the numbers of a
+        // transform take as much memory again.
         let size = u64::from(self.length).saturating_mul(2).next_power_of_two();
         Scratch {
             held: times(size, 6 * WORD),

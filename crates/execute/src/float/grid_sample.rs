@@ -68,8 +68,8 @@ fn reflect(at: f32, least: f32, most: f32) -> f32 {
     }
 }
 
-/// The weights that cubic convolution with the coefficient `a` gives to the four neighbours of a position. The position
-/// is `x` after the second neighbour.
+/// Returns the weights that cubic convolution with the coefficient `a` gives to the four neighbours of a position. `x`
+/// is the distance from the second neighbour to the position.
 pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
     let near = |x: f32| ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
     let far = |x: f32| ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
@@ -77,9 +77,9 @@ pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
 }
 
 impl GridSample {
-    /// The neighbours along one axis of the position that `number`, an entry of the grid, stands for: up to four, each
-    /// with its weight. `None` is a neighbour outside of the image, whose value is 0. The last number is how many there
-    /// are.
+    /// Finds the neighbours, along one axis, of the position that `number`, an entry of the grid, stands for. Returns
+    /// the coordinates of up to four neighbours, their weights, and the number of neighbours. The coordinate `None` is
+    /// a neighbour outside of the image, whose value is 0.
     fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
         let extent = self.spatial[axis];
         let length = extent as f32;
@@ -130,8 +130,8 @@ impl GridSample {
         }
     }
 
-    /// The elements that a position reads, with their weights, in row-major order. Each element is given by its index
-    /// within a channel.
+    /// Lists the elements that a position reads, with their weights, in row-major order. Each element is given by its
+    /// index within a channel.
     fn taps(&self, position: &[f32], taps: &mut Vec<(usize, f32)>) {
         taps.clear();
         taps.push((0, 1.0));

@@ -134,7 +134,7 @@ struct State {
     c: Vec<f32>,
     /// The pre-activations `[N, G·H]`. During a step, the gates replace them.
     gates: Vec<f32>,
-    /// Working memory. Depending on the stage it has the products of the gates `[G, N, H]`, the new state, or the
+    /// Working memory. At different stages, it contains the products of the gates `[G, N, H]`, the new state, or the
     /// operand of the product with the weights.
     parts: Vec<f32>,
     product: Vec<f32>,

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use strait_core::op::Reduction;
 use strait_kernels::float;
 
-/// Reduces one group of neighbouring axes after the other, with one kernel call each, starting with the last group. A
-/// mean is a sum that is divided at the end.
+/// Reduces groups of neighbouring axes one after the other, starting with the last group. Each group takes one kernel
+/// call. A mean is a sum that is divided at the end.
 struct Reduce {
     reduction: Reduction,
     /// The extents `[outer, reduced, inner]` of each kernel call.

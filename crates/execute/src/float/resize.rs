@@ -9,8 +9,8 @@ use strait_core::op::{Coordinate, ResizeMode};
 
 /// One resized axis.
 struct Axis {
-    /// The product of the extents before the axis, the extent of the axis, and the product of those after it, when this
-    /// axis is resized.
+    /// The extents when this axis is resized: the product of the extents before the axis, the extent of the axis, and
+    /// the product of the extents after it.
     extents: [usize; 3],
     /// Number of neighbours of each result position.
     count: usize,

@@ -121,8 +121,8 @@ impl RoiAlign {
         ])
     }
 
-    /// The rows and columns of each bin, as ranges of whole elements. The corners of the region and the borders of the
-    /// bins are rounded.
+    /// Returns the rows and columns of each bin as ranges of whole elements. The corners of the region and the borders
+    /// of the bins are rounded to whole elements.
     fn elements(&self, corners: &[f32]) -> Vec<[std::ops::Range<usize>; 2]> {
         // Rounds half away from zero.
         let corner = |index: usize| (corners[index] * self.op.scale).round();

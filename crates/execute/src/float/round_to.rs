@@ -1,6 +1,6 @@
-//! Rounds floats to the values of a grid without making codes. The result is that of quantizing and then dequantizing:
-//! as in those ops, the quotient of number and scale is rounded to f32. If the values of the grid are small floats, the
-//! quotient is exact.
+//! Rounds floats to the values of a grid without making codes. The result is the same as after quantizing and
+//! dequantizing, because the quotient of number and scale is rounded to f32 here, too. If the values of the grid are
+//! small floats, the quotient is exact.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -65,8 +65,8 @@ impl Executable for op::RoundTo {
 }
 
 impl RoundTo {
-    /// The grid for each part of `x`, computed from the values of this run. `None` for a part whose values no grid can
-    /// cover.
+    /// Computes a grid for each part of `x` from the values of this run. The grid is `None` for a part whose values no
+    /// grid can cover.
     fn observed(&self, x: &[f32], codes: &RangeInclusive<i32>) -> Vec<Option<(f32, i32)>> {
         let mut ranges = vec![[0f32; 2]; self.parts.count()];
         for (index, &x) in x.iter().enumerate() {

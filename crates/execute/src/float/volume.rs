@@ -21,8 +21,8 @@ pub(crate) fn prepare_conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dy
     }))
 }
 
-/// The taps along one axis for one position of the result: the coordinate of the first tap inside of the operand, the
-/// number of taps inside of the operand, and the number of taps inside of the padded operand.
+/// Describes the taps along one axis for one position of the result: the coordinate of the first tap inside of the
+/// operand, the number of taps inside of the operand, and the number of taps inside of the padded operand.
 #[derive(Clone, Copy)]
 struct Taps {
     first: usize,

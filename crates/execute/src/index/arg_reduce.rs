@@ -36,8 +36,8 @@ fn replaces<T: PartialOrd + Copy>(op: &op::ArgReduce, new: T, old: T) -> bool {
     further || op.last && new == old
 }
 
-/// Runs the op. The array of extents has the product of the extents before the axis, the extent of the axis, and the
-/// product of those after it.
+/// Runs the op. The three extents are the product of the extents before the axis, the extent of the axis, and the
+/// product of the extents after it.
 fn run<T: Pod + PartialOrd>(
     op: &op::ArgReduce,
     [_, extent, inner]: [usize; 3],

@@ -45,9 +45,9 @@ fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
 }
 
-/// For each element of a tensor with extents `part`: the index of an element in a tensor with extents `whole` and the
-/// same number of axes. Both elements have the same position, except along `axis`, where `indices` give the position in
-/// `whole`.
+/// Returns, for each element of a tensor with extents `part`, the index of the element in a tensor with extents `whole`
+/// that belongs to it. Both tensors have the same number of axes. Both elements have the same position, except along
+/// `axis`, where `indices` contains the position in `whole`.
 fn places<'a>(
     whole: &'a [usize],
     part: &'a [usize],
@@ -64,8 +64,8 @@ fn places<'a>(
     })
 }
 
-/// The index of the first element of each slice. Each entry of `indices` names one slice by `count` coordinates along
-/// the axes `dims`, and a slice has `slice` elements.
+/// Returns the index of the first element of each slice. Each entry of `indices` selects one slice by `count`
+/// coordinates along the axes with the extents `dims`. A slice has `slice` elements.
 fn slices<'a>(
     dims: &'a [usize],
     slice: usize,

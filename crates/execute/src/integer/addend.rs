@@ -1,4 +1,4 @@
-//! Convolutions and matrix products with an addend: another tensor is added to the accumulators before these are
+//! Convolutions and matrix products with an addend: another tensor is added to the accumulators before they are
 //! requantized, so that the result is rounded only once.
 
 use super::operands::{Prepared, codes};

@@ -9,8 +9,8 @@ use strait_kernels::integer::max_pool;
 use strait_kernels::{Images, Pool, Window};
 use strait_requantize::IntType;
 
-/// Prepares two pools: one over each layer, and one over the layers of the first pool's results. The second pool treats
-/// each layer as one row.
+/// Prepares a pool over three axes as two pools. The first pools rows and columns inside of each layer. The second
+/// pools the first pool's results across layers, and treats each layer as one row.
 fn three_axes(op: &op::MaxPool, site: &NodeSlots<'_>, element: IntType) -> Result<Box<dyn Step>, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let (&[batch, channels, depth, height, width], &[_, _, made, rows, columns]) = (&x[..], &y[..]) else {

@@ -1,7 +1,7 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! The loops of [`NodeSlots::loops`] do the last step with a node's accumulators: the requantization that is fused into
-//! the node, or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
+//! The loops of [`NodeSlots::loops`] also requantize a node's accumulators, by the requantization that is fused into
+//! the node or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
 //! convolutions and matrix products whose weights are not constant. A [`plain`] step computes these by their definition
 //! in [`crate::reference`].
 

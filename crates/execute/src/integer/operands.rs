@@ -47,8 +47,8 @@ pub(crate) enum Constant<'a> {
 }
 
 impl Constant<'_> {
-    /// The weights of a slot: the codes minus the zero point of their output channel. The output channels are the
-    /// indices along `axis`. `None` if the weights are not constant.
+    /// Returns the weights of a slot: the codes minus the zero point of their output channel. The output channels are
+    /// the indices along `axis`. Returns `None` if the weights are not constant.
     pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
@@ -96,8 +96,8 @@ impl ConstantBias {
         Some(bias)
     }
 
-    /// Extends a bias to one value per channel by repeating a single value. `None` if there is any other number of
-    /// values.
+    /// Extends a bias of a single value to one value per channel. Returns `None` if the bias has neither one value nor
+    /// one per channel.
     pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
         fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
             if let Some(&[one]) = values.as_deref() {

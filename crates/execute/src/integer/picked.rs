@@ -1,5 +1,5 @@
-//! An operand may pick channels: it contains, for every position of the result, the index of the channel whose
-//! parameters requantize the element at this position.
+//! A node may have an operand that picks channels. For every position of the result, it contains the index of the
+//! channel whose parameters requantize the element at this position.
 //!
 //! The loops only know channels as indices along one axis. If an operand picks a channel for each position of a plane,
 //! each position becomes a channel of its own, with the parameters of the picked channel. This is done once, when the
@@ -13,8 +13,8 @@ use strait_core::shape::element_count;
 /// while they are selected.
 const PICKED: u64 = 64;
 
-/// The channel for each position along the last axes of the result. The channels are the same for every index along the
-/// earlier axes.
+/// The channel that is picked for each position along the last axes of the result. The picked channels are the same for
+/// every index along the earlier axes.
 pub(super) struct Picked {
     /// The first of these last axes.
     pub(super) from: usize,
@@ -23,9 +23,9 @@ pub(super) struct Picked {
 }
 
 impl NodeSlots<'_> {
-    /// The channels that an operand picks, for the axes from `least` on, or from an earlier axis on if the channels
-    /// differ along it. `None` if no operand picks channels. `Err` if the operand is not constant, or if one of its
-    /// numbers is not a channel.
+    /// Returns the channels that an operand picks, for the positions along the axes from `least` on. If the channels
+    /// differ along an earlier axis, the axes begin there. Returns `None` if no operand picks channels. Returns `Err`
+    /// if the operand is not constant, or if one of its numbers is not the index of a channel.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };

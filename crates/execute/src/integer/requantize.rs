@@ -17,8 +17,8 @@ impl Executable for op::Requantize {
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
-    // A join sets `fused` to the form of this node and the clamps after it. Any other fused form is a second
-    // requantization.
+    // If this node is joined, `fused` contains the form of this node and the clamps after it. If `fused` contains
+    // another form, that form is a second requantization.
     let clamp = match &site.fused {
         None => None,
         Some(Fused {

@@ -12,8 +12,8 @@ use strait_requantize::function::{Neighbours, resampled};
 struct Resize {
     x: Shape,
     out: Elem,
-    /// For each resized axis: the extents `[outer, axis, inner]` when this axis is resized, and the neighbours of each
-    /// position along it.
+    /// The resized axes. For each of them, there are the extents `[outer, axis, inner]` when this axis is resized, and
+    /// the neighbours of each position along it.
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,

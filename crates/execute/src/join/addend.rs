@@ -20,8 +20,8 @@ pub(super) struct ShiftedOperand {
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// Follows a 32-bit operand back to the codes from which it is shifted and requantized. `None` if it is not computed in
-/// this way. A node is only followed if nothing else uses its result.
+/// Follows a 32-bit operand back through its requantization and shift to the codes from which it is computed. Returns
+/// `None` if the operand is not computed in this way, or if another node uses a result in between.
 pub(super) fn behind(
     scope: &Scope<'_>,
     joins: &Joins,

@@ -30,8 +30,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     };
     let elem = scope.slot(output)?.elem;
     let mut table = vec![0; entries.len() * elem.size()];
-    // An entry may not fit the table's type. The nodes report an error only if an element has the code of this entry,
-    // so they are not joined.
+    // If an entry does not fit the table's type, the nodes are not joined. Without a join, they report an error only if
+    // an element really has the code of this entry.
     if write(elem, &entries, &mut table).is_err() {
         return Ok(None);
     }

@@ -55,8 +55,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, [vec![id], nodes].concat())))
 }
 
-/// Collects the requantization and the clamps after a node. A requantization that is fused into the node comes before
-/// them.
+/// Collects the requantization and the clamps that come after a node. If a requantization is fused into the node, it
+/// comes first.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let mut epilogue = Epilogue {
         fused: None,
@@ -85,8 +85,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                 };
                 fits.then(|| Fused::new(op.form.clone(), None))
             }
-            // A target's loops only compute the forms of its table, and these may not include this clamp. Then the
-            // clamp stays a node of its own.
+            // A target's loops only compute the forms of its table. If these do not include this clamp, the clamp stays
+            // a node of its own.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
                 let takes = scope.options.loops.loops_for(&fused.requant, clamp).is_ok();

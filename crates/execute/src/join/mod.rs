@@ -30,7 +30,7 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums are joined first. Their operands have to be complete chains of nodes, and the other joins would take
+        // Sums are joined first, because their operands have to be complete chains of nodes. The other joins would take
         // nodes out of these chains.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {

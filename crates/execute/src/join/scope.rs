@@ -89,8 +89,8 @@ impl<'a> Scope<'a> {
         slot(self.module, self.graph, id)
     }
 
-    /// The only node that uses the result of `id`, if it takes the result as its first operand and is not part of a
-    /// join yet.
+    /// Returns the only node that uses the result of `id`. Returns `None` if several nodes use the result, or if the
+    /// one node does not take it as its first operand or is already part of a join.
     pub(super) fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
         let only = self.graph.only_use(self.result(id)?)?;
         let free = only.operand == 0 && !joins.taken[only.node.index()];

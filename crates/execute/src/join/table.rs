@@ -36,8 +36,8 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
 }
 
 /// Follows a value back to the nearest value with 8-bit codes (which may be the value itself), and returns the table
-/// that computes the value from these codes. `None` if the nodes between them are not all functions of one operand, if
-/// other nodes use values between them, or if a requantization is not defined for a code.
+/// that computes the value from these codes. Returns `None` if a node between the two values is not a function of one
+/// operand, if another node uses a value between them, or if a requantization is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();

@@ -1,5 +1,5 @@
-//! Nodes that run on owned tensors outside of the arena: nodes whose extents are only known at run time, and nodes that
-//! run other graphs.
+//! Runs the nodes whose tensors are owned, outside of the arena: nodes whose extents are only known at run time, and
+//! nodes that run other graphs.
 
 mod at_extents;
 mod control;
@@ -109,7 +109,7 @@ impl Late {
         })
     }
 
-    /// Runs the node once. `replace` sees the values of the graphs that the node runs.
+    /// Runs the node once. If the node runs other graphs, `replace` is called with the values of these graphs.
     ///
     /// # Errors
     /// The op is not defined at these extents, or the types of its results differ from what the graph states.

@@ -1,8 +1,8 @@
 //! Converts between element types.
 //!
 //! A conversion between integers keeps the low bits, as in C and ONNX. A conversion from floats to integers truncates
-//! towards zero; where ONNX does not define the result, it saturates, and NaN becomes 0. All other conversions round to
-//! nearest, ties to even. A number becomes true if it is not zero.
+//! towards zero. For numbers for which ONNX does not define the result, it saturates, and NaN becomes 0. A conversion
+//! to booleans gives true for each number that is not zero. All other conversions round to nearest, ties to even.
 
 use crate::prelude::*;
 use bytemuck::Pod;

@@ -16,8 +16,8 @@ pub(super) fn picked(x: &Slot<'_>, picks: Vec<Option<strided::Picks>>) -> Box<dy
     })
 }
 
-/// Copies elements to a result with the extents `result`. For each axis of the result, `from` has the stride in the
-/// operand.
+/// Copies elements to a result with the extents `result`. For each axis of the result, `from` contains the stride in
+/// the operand.
 pub(super) fn along(elem: Elem, from: Dims, result: Dims) -> Box<dyn Step> {
     let to = strided::strides(&result);
     reading(1, move |io| {

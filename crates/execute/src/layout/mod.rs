@@ -19,8 +19,8 @@ pub(crate) use strided::{around, axis, position, strides};
 use crate::prelude::*;
 use strait_core::Op;
 
-/// Evaluates `$body` with `$t` as an unsigned integer as wide as an element of `$elem`. To move elements, their width
-/// is enough.
+/// Evaluates `$body`, in which `$t` stands for the unsigned integer type that is as wide as an element of `$elem`. Code
+/// that only moves elements needs no more than this width.
 macro_rules! by_width {
     ($elem:expr, $t:ident => $body:expr) => {
         match $elem.size() {

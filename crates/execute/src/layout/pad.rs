@@ -48,12 +48,12 @@ impl Executable for op::Pad {
 
 /// Pads with a constant: fills the result with it, then copies the part that operand and result have in common.
 fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>, StepError> {
-    // The strides of the operand and of the result, the extents of the common part, and the index at which it begins in
-    // either.
+    // `overlap` has the extents of the part that operand and result have in common, and `starts` the indices at which
+    // this part begins in the operand and in the result.
     let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
     let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
     for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
-        // The range of positions that result and operand have in common. A negative pad at the beginning crops
+        // Finds the range of positions that result and operand have in common. A negative pad at the beginning crops
         // the operand.
         let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
         let first = begin.clamp(0, wide);

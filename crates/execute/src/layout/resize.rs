@@ -29,8 +29,8 @@ pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     (rounded as usize).min(from.saturating_sub(1))
 }
 
-/// The extent of the result that follows from a scale; it may be a fraction. If the scale is the quotient `to / from`,
-/// rounded to a float, this is exactly `to`.
+/// Returns the extent of the result that follows from a scale. It may be a fraction. If the scale is the quotient `to /
+/// from`, rounded to a float, the extent is exactly `to`.
 fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     let made = scale * from;
     if (made - to).abs() <= 2.0 * f32::EPSILON * to {
@@ -40,8 +40,8 @@ fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     }
 }
 
-/// The coordinate in the operand for position `i` of the result. Along the axis, the operand has extent `from`, and the
-/// result has extent `to`.
+/// Returns the coordinate in the operand that belongs to position `i` of the result. Along the axis, the operand has
+/// extent `from`, and the result has extent `to`.
 pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i: usize) -> f32 {
     let (from, extent, x) = (from as f32, to as f32, i as f32);
     let scale = op.scales.get(axis).copied().unwrap_or(extent / from);

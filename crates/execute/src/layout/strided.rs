@@ -13,8 +13,8 @@ pub(crate) fn strides(dims: &[usize]) -> Dims {
     strides
 }
 
-/// The strides of an operand with extents `dims` that is broadcast to the extents `result` by NumPy's rule. The stride
-/// is 0 along an axis where an extent of 1 is repeated.
+/// Returns the strides with which an operand with extents `dims` is broadcast to the extents `result` by NumPy's rule.
+/// The stride is 0 along an axis on which an extent of 1 is repeated.
 pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepError> {
     let apart = || StepError::Ours(format!("{dims:?} is not repeated to {result:?}"));
     let behind = result.len().checked_sub(dims.len()).ok_or_else(apart)?;
@@ -27,9 +27,9 @@ pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepErr
     result.iter().enumerate().map(stride).collect()
 }
 
-/// Calls `row(length, starts, strides)` for each row of a box with extents `dims`, along the innermost axis. The box
-/// lies in several arrays. For each array there are the index where the box starts, and the strides of the axes. Axes
-/// that are contiguous in all arrays are joined first.
+/// Calls `row(length, starts, strides)` for each row of a box with extents `dims`, along the innermost axis. The same
+/// box lies in several arrays. For each array, the index at which the box starts and the strides of the axes are given.
+/// Axes that are contiguous in all arrays are joined first.
 pub(super) fn rows<const N: usize>(
     dims: &[usize],
     strides: [&[usize]; N],

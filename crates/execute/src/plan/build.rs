@@ -35,8 +35,8 @@ enum Drafted {
     Late(Box<late::Late>),
 }
 
-/// Builds a plan. `depth` is `Some` for a graph that a node runs. The inputs of such a graph may have extents that are
-/// only known at run time.
+/// Builds a plan. If a node runs the graph, `depth` is the number of graphs around it, and inputs may have extents that
+/// are only known at run time. Otherwise `depth` is `None`.
 pub(super) fn build(
     module: &Module,
     graph: GraphId,
@@ -200,8 +200,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives each root a buffer: a new buffer, or the buffer of an operand that may be overwritten and that no later
-    /// step uses.
+    /// Gives a buffer to each root, which is a value that does not share the bytes of an earlier value. This is a new
+    /// buffer, or the buffer of an operand that may be overwritten and that no later step uses.
     fn share_buffers(&mut self) {
         for &input in self
             .graph
@@ -375,8 +375,8 @@ impl<'a> Builder<'a> {
                 });
             }
         }
-        // All operands in the same buffer share one piece. The sort is stable and results come first in the list, so
-        // the piece that is kept is the result's.
+        // All operands in the same buffer share one piece. If a result is in this buffer, too, its piece is kept,
+        // because the sort is stable and results come first in the list.
         pieces.sort_by_key(|piece| piece.offset);
         pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
         let source = |(operand, place): (usize, &Option<Storage>)| match *place {
@@ -414,8 +414,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// True if a plan can read the bytes of a constant in place: they are aligned for its elements, and no two elements
-/// share a byte.
+/// True if a plan can read the bytes of a constant in place. This is so if the bytes are aligned for the elements, and
+/// no two elements share a byte.
 pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
     !tensor.elem().is_packed() && (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
 }

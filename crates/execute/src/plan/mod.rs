@@ -1,4 +1,4 @@
-//! The plan: steps in order, constants, and a place in the arena for every value.
+//! A plan contains the steps in order, the constants, and a place in the arena for every value.
 //!
 //! This file, `build`, `late` and `late/control` use each other, because a node that contains graphs runs each of these
 //! graphs by a plan of its own.
@@ -139,7 +139,8 @@ impl Plan {
     /// Plans a graph of a module.
     ///
     /// # Errors
-    /// [`ExecuteError::Symbolic`] if a dimension has no number; [`ExecuteError::Node`] if a node cannot be prepared.
+    /// [`ExecuteError::Symbolic`] if a dimension of an input has no number; [`ExecuteError::Node`] if a node cannot be
+    /// prepared.
     pub fn new(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
         build::build(module, graph, options, None)
     }
@@ -170,8 +171,8 @@ impl Plan {
         self.arena_bytes
     }
 
-    /// The values that a run shows to an observer, in the order in which they are made. The inputs, which it also
-    /// shows, are not among them.
+    /// The values that a run shows to an observer, in the order in which they are made. A run also shows the inputs of
+    /// the graph, but they are not included here.
     pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.steps
             .iter()
@@ -214,8 +215,8 @@ impl Plan {
     /// are not replaced.
     ///
     /// # Errors
-    /// As for [`Plan::run`]; also an error, which is the caller's fault, if a tensor does not have the type and shape
-    /// of the value that it replaces.
+    /// As for [`Plan::run`]. If a tensor does not have the type and shape of the value that it replaces, this is an
+    /// error, too, and the caller's fault.
     pub fn run_replacing(
         &self,
         workspace: &mut Workspace,
@@ -231,7 +232,8 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut own))
     }
 
-    /// Like [`Plan::run_observed`], but also shows the values of the graphs that nodes run, in each of their runs.
+    /// Like [`Plan::run_observed`], but if nodes run other graphs, also calls `observe` with the values of these
+    /// graphs, each time they run.
     ///
     /// # Errors
     /// As for [`Plan::run`].

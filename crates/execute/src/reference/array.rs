@@ -61,8 +61,8 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
-        // A type of 4 bits has fewer values than the byte in which an element is stored, so the range of the type is
-        // checked.
+        // An element of a 4-bit type is stored in a byte, which can hold numbers that are not in the range of the type.
+        // So the range is checked.
         let ends = elem
             .int_type()
             .filter(|_| elem.is_packed())

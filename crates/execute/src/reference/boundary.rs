@@ -17,7 +17,7 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Computes saturate(round(x / scale) + zero), or adds the zero point before rounding if `op` says so. The quotient
-    /// is rounded to f32 first; with `reciprocal` it is computed as x·(1 / scale). Infinities saturate, and a NaN
+    /// is rounded to f32 first. With `reciprocal`, it is computed as x·(1 / scale). Infinities saturate, and a NaN
     /// counts as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
         self.quantization(op, to).eval(x)
@@ -105,8 +105,8 @@ impl Grids {
         }
     }
 
-    /// The outer extents, the number of channels and the inner extents of an array with `count` elements, where each
-    /// channel has a grid.
+    /// Returns the extents `[outer, channels, inner]` of an array with `count` elements in which each channel has a
+    /// grid.
     pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
         let channels = self.grids.len();
         let outer = count.checked_div(channels * self.inner).unwrap_or(0);

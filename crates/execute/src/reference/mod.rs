@@ -2,9 +2,9 @@
 //! requantization is evaluated by `strait-requantize`. The interpreter defines what a graph means.
 //! [`Plan`](crate::Plan) computes the same results, but fast.
 //!
-//! A sum that exceeds its accumulator type (i32 or i64) is an error here, but wraps in the loops. Lowering makes sure
-//! that no sum does. For operators that a target leaves to the host, and for ops that only move elements, the
-//! interpreter uses the same code as a plan.
+//! A sum that exceeds its accumulator type (i32 or i64) is an error here, but wraps in the loops of a plan. Lowering
+//! makes sure that no sum exceeds its type. For operators that a target leaves to the host, and for ops that only move
+//! elements, the interpreter uses the same code as a plan.
 
 mod array;
 mod boundary;

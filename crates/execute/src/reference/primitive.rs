@@ -100,8 +100,9 @@ impl Primitive {
         }
     }
 
-    /// Computes the result before fused steps, whether or not its values fit the accumulator type. A product of two
-    /// i64, each minus a zero point, has 127 bits. Sums of products are sums over codes, so they have fewer bits.
+    /// Computes the result before fused steps, whether or not its values fit the accumulator type. i128 is enough: a
+    /// product of two i64, each minus a zero point, has at most 127 bits, and sums of products occur only for codes, so
+    /// they have fewer bits.
     fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i128>, StepError> {
         let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
         let operand =

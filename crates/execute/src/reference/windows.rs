@@ -36,8 +36,8 @@ impl<'a> Window<'a> {
 /// into 128 bits.
 const MOST_TAPS: u128 = 1 << 40;
 
-/// The part of a window at one position of the result that lies inside of the operand. The size of this value does not
-/// grow with the padding.
+/// The part of a window that lies inside of the operand, for one position of the result. The size of this value does
+/// not grow with the padding.
 struct Under<'a> {
     x: &'a Array,
     /// The index along the batch and along the channels.
@@ -117,8 +117,8 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
     Ok(positions(dims).map(|position| under(&position)).collect())
 }
 
-/// The largest element of each window. If a window covers no element, the result is `lowest`, the smallest code of the
-/// type.
+/// Computes the largest element of each window. If a window covers no element, the result is `lowest`, the smallest
+/// code of the type.
 pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i64) -> Result<Vec<i64>, StepError> {
     each(window, x, dims, |under| under.elements().max().unwrap_or(lowest))
 }
@@ -132,8 +132,8 @@ pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value
     })
 }
 
-/// The mean of each window: Σ x / count, rounded half away from zero. Padding has the value of the zero point, and is
-/// only counted if `count_padding` is true.
+/// Computes the mean of each window: Σ x / count, rounded half away from zero. Padding elements have the value of the
+/// zero point. They are included in Σ x and in count only if `count_padding` is true.
 pub(super) fn average_pool(
     window: &Window<'_>,
     x: &Array,
@@ -210,8 +210,8 @@ pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Ve
         });
         let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
         let mut sum = 0;
-        // Each corner is one way to choose, for every axis, between the neighbour before and the neighbour after the
-        // position.
+        // The result is a weighted sum over the corners of the cell in which the position lies. For a corner, one of
+        // the two neighbours of the position is chosen along each axis. Bit by bit, `corner` says which one.
         for corner in 0..1usize << resized.len() {
             let (mut at, mut weight) = (position.clone(), 1i64);
             for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {

@@ -29,8 +29,8 @@ pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dy
     }
 }
 
-/// Prepares a clip. A bound beyond the range of the element type has no effect, because its conversion from float
-/// saturates.
+/// Prepares a clip. The bounds are converted from float, and this conversion saturates. So a bound beyond the range of
+/// the element type has no effect.
 pub(super) fn clip(op: &op::Clip, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (min, max) = (op.min, op.max);
     match site.input(0)?.elem {

@@ -1,5 +1,5 @@
-//! Ops on the numbers that models use besides activations: f64 (in which constants are folded), i64 (for shapes,
-//! indices and tokens) and booleans. Comparisons of f32 are here too.
+//! Ops on the types of numbers that models use for other things than activations: f64 (in which constants are folded),
+//! i64 (for shapes, indices and tokens) and booleans. Comparisons of f32 are here, too.
 //!
 //! Integer arithmetic wraps. A quotient of integers is truncated, as in C. A division by zero is an error of the model.
 

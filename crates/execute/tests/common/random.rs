@@ -189,7 +189,7 @@ impl Maker {
         self.builder.integers(codes.into(), dims, &values)
     }
 
-    /// Zero points of these weights: none, one, or one for each output. They are random codes, often the smallest or
+    /// Makes zero points for weights: none, one, or one for each output. They are random codes, often the smallest or
     /// the largest one.
     fn weight_zero(&mut self, codes: IntType, outputs: u64) -> WeightZero {
         let r = &mut self.random;

@@ -5,9 +5,9 @@ use crate::{
     parallel::for_each_chunk,
 };
 
-/// The blocks of an image with up to three axes, and where they lie. If the image has fewer axes, the leading ones have
-/// extent 1. Along each axis, tap k of the block at position p lies at p·stride + k·dilation − begin, which may be
-/// outside of the image.
+/// Says how the blocks that [`col2im`] adds up lie in an image of up to three axes. If the image has fewer axes, the
+/// leading extents are 1. A block has one element for each tap of a kernel. Along each axis, tap k of the block at
+/// position p lies at p·stride + k·dilation − begin, which may be outside of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Extents of the image.
@@ -35,8 +35,8 @@ impl Blocks {
         product(&self.positions)
     }
 
-    /// The positions of the blocks whose tap `tap` lies in the image along an axis, and the image coordinate of the
-    /// first of these taps.
+    /// Finds the blocks whose tap `tap` lies in the image along an axis. Returns the positions of these blocks, and the
+    /// image coordinate at which the tap of the first of them lies.
     fn inside(&self, axis: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, begin) = (self.stride[axis], self.begin[axis]);
         let at = tap * self.dilation[axis];
@@ -47,8 +47,8 @@ impl Blocks {
     }
 }
 
-/// `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the taps that lie on it.
-/// The taps are added in ascending order.
+/// Computes `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the block
+/// elements that lie on it. They are added in ascending order of taps.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `blocks` and as many channels as `out`;

@@ -1,7 +1,8 @@
-//! Convolution as a matrix product of the weights and the im2col matrix. That matrix is packed strip by strip and never
-//! exists as a whole.
+//! Convolution as a matrix product of the weights and the im2col matrix. The im2col matrix is packed strip by strip and
+//! never exists as a whole.
 //!
-//! K runs over the taps in the order channel, row, column. Padding elements are multiplied as zeros.
+//! The inner dimension K of the product runs over the taps in the order channel, row, column. Padding elements are
+//! multiplied as zeros.
 
 use super::{
     columns::ImageColumns,

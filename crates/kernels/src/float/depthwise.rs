@@ -44,8 +44,8 @@ pub(super) fn depthwise(
     });
 }
 
-/// Number of elements after the padded image that a vector may read when it goes past the end of a row. It is the
-/// number of lanes of the widest vector.
+/// Number of elements that exist in memory after the padded image, because a vector may read past the end of the last
+/// row. It is the number of lanes of the widest vector.
 const SLACK: usize = 16;
 
 struct PlaneTask<'a> {

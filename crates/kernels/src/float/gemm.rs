@@ -1,9 +1,9 @@
 //! Matrix products of floats.
 //!
-//! K is cut into blocks of [`BLOCK`] products. The products of a block are added as a chain of fused multiply-adds that
-//! starts at +0, with K ascending. The results of the chains are then added to the bias one after the other. With
-//! several short chains that do not start from the bias, the rounding error of a long sum stays smaller than with one
-//! long chain. The shape of the register tile does not affect the bits of the result.
+//! The sum over the inner dimension K is cut into blocks of [`BLOCK`] products. The products of a block are added in
+//! ascending order, as a chain of fused multiply-adds that starts at +0. The results of the chains are then added to
+//! the bias one after the other. Several short chains that start at 0 have a smaller rounding error than one long chain
+//! that starts from the bias. The shape of the register tile does not affect the bits of the result.
 
 use super::columns::{Columns, SLACK};
 use crate::context::Context;
@@ -29,7 +29,7 @@ pub enum Bias<'a> {
     Elements(&'a [f32]),
 }
 
-/// `out[m, n] = bias + a[m, k] · b[k, n]`, row-major.
+/// Computes the matrix product `out[m, n] = bias + a[m, k] · b[k, n]`. All matrices are row-major.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents that follow from `[m, n, k]`.
@@ -117,7 +117,7 @@ impl Split {
 }
 
 /// Number of products in one chain. It affects the bits of the result; see the top of this file. A panel is packed for
-/// one block at a time, so that a panel of 32 columns stays close to the first-level cache.
+/// one block of K at a time, so a panel of 32 columns takes 32 KB, about as much as the first-level cache.
 pub(crate) const BLOCK: usize = 256;
 /// Number of columns that a task computes. With this number, the packed block of a task stays in the second-level
 /// cache.
@@ -259,8 +259,8 @@ impl Tile<'_, '_> {
         // SAFETY: the tiles of a product do not overlap, this tile belongs to this task, and each borrow ends where it
         // is used.
         let out = |r: usize| unsafe { self.out.slice(self.at + r * self.out_stride, self.columns) };
-        // The last panel may have more columns than the output has left. Its tile is then computed in `edge`, and the
-        // columns that the output has are copied.
+        // The last panel may have more columns than are left in the output. Its tile is then computed in `edge`, and
+        // only the columns that the output has are copied.
         let mut edge = MaybeUninit::<[[f32; EDGE]; ROWS]>::uninit();
         let narrow = (self.columns < width).then(|| edge.write([[0.0; EDGE]; ROWS]));
         let to: [*mut f32; ROWS] = match narrow {

@@ -83,8 +83,8 @@ impl Job for UnaryJob<'_> {
     }
 }
 
-/// x^y. If y is a whole number with |y| ≤ 64, x^y is computed as a product, so x may be negative. For any other y, a
-/// negative x gives NaN. x^0 is 1.
+/// Computes x^y. If y is a whole number with |y| ≤ 64, x^y is computed as a product, so x may be negative. For any
+/// other y, a negative x gives NaN. x^0 is 1.
 pub fn pow(x: f32, y: f32) -> f32 {
     let base = f64::from(x);
     if y.abs() > 64.0 || y % 1.0 != 0.0 {
@@ -171,8 +171,8 @@ fn ln64(x: f64) -> f64 {
     if x >= 0.0 { limited } else { f64::NAN }
 }
 
-/// erf(x) = x·P(x²), where P is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error 3e-11). If |x| is
-/// larger than 4, erf(x) is so close to ±1 that the nearest f32 is ±1.
+/// erf(x) = x·P(x²), where the polynomial P(t) is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error
+/// 3e-11). If |x| is larger than 4, erf(x) is so close to ±1 that the nearest f32 is ±1.
 #[inline(always)]
 fn erf64(x: f64) -> f64 {
     const P: [f64; 20] = [
@@ -224,7 +224,7 @@ fn silu(x: f64) -> f64 {
 }
 
 /// softplus(x) = max(x, 0) + ln(1 + e), where e = e^−|x|. Let w be 1 + e, rounded. ln(1 + e) is computed as ln w + (e −
-/// (w − 1))/w, because the second term has the digits of a small e that w has lost.
+/// (w − 1))/w. The second term makes up for the digits of a small e that were lost when w was rounded.
 #[inline(always)]
 fn softplus(x: f64) -> f64 {
     let e = exp64(-x.abs());

@@ -7,7 +7,8 @@ use crate::{
     window::{Pool, Taps},
 };
 
-/// The largest element of each window. Padding and NaNs are ignored. A window that has nothing else gives −∞.
+/// Computes the largest element of each window. Padding and NaNs are ignored. A window with nothing but padding and
+/// NaNs gives −∞.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
@@ -22,7 +23,7 @@ pub fn max_pool(_: &Context, pool: &Pool, input: &[f32], out: &mut [f32]) -> Res
     )
 }
 
-/// The mean of each window: the sum of its elements, added in the order row, column, divided by their number. With
+/// Computes the mean of each window: its elements are added row by row, and the sum is divided by their number. With
 /// `count_padding`, padding elements count as zeros. Elements beyond the padding never count. A window without an
 /// element gives 0.
 ///

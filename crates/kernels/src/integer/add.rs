@@ -65,8 +65,8 @@ impl Addend<'_> {
 }
 
 impl dyn Loops + '_ {
-    /// The elementwise sum of codes of up to 16 bits, in 32 bits. `addends` says how an accumulator is computed from
-    /// the code of each operand; the two accumulators are added.
+    /// Adds two tensors of codes of up to 16 bits element by element, in 32 bits. `addends` says for each operand how
+    /// an accumulator is computed from a code. The accumulators of both operands are added.
     pub fn add(
         &self,
         cx: &Context,

@@ -9,8 +9,9 @@ pub(crate) const fn width(element: IntType) -> usize {
     element.bits().div_ceil(8) as usize
 }
 
-/// A mask for types of one byte. The byte of an element XOR the mask is an unsigned number: the element minus the
-/// smallest value of the 8-bit type. So larger elements become larger numbers.
+/// Returns a mask that makes the bytes of signed and unsigned elements comparable. An element's byte XOR the mask, read
+/// as an unsigned number, is the element minus the smallest value of the 8-bit type. So larger elements become larger
+/// numbers.
 #[inline(always)]
 pub(crate) const fn flip(element: IntType) -> u8 {
     match element {

@@ -26,8 +26,8 @@ const STRIP_BYTES: usize = 192 << 10;
 const STRIP_PANELS: usize = STRIP / COLUMNS;
 
 impl dyn Loops + '_ {
-    /// A convolution. The accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, and `out` is
-    /// `[batch, out_channels, rows, columns]`.
+    /// Computes a convolution with requantization. The accumulator of an output is `bias[o] + Σ w·x`. `input` is
+    /// `[batch, channels, height, width]`, and `out` is `[batch, out_channels, rows, columns]`.
     pub fn conv(
         &self,
         cx: &Context,
@@ -277,14 +277,14 @@ impl<T: Lane> Job for PackJob<'_, T> {
 }
 
 /// Copies the elements of some runs, given as `(offset, length)`, one run after the other. If the runs have fewer than
-/// sixteen elements, the rest of the result has no meaning, but it is the same on every machine.
+/// sixteen elements together, the rest of the result has no meaning, but is the same on every machine.
 #[inline(always)]
 fn sixteen<T: Lane>(image: &[T], runs: &[(usize, usize)]) -> [T; COLUMNS] {
     let mut line = [T::default(); 2 * COLUMNS];
     let mut to = 0;
     for &(offset, length) in runs {
         // If the image has at least sixteen elements from the start of the run on, sixteen are copied at once. The next
-        // run overwrites those that do not belong to this run.
+        // run overwrites those elements that do not belong to this run.
         match (
             image[offset..].first_chunk::<COLUMNS>(),
             line[to..].first_chunk_mut::<COLUMNS>(),

@@ -20,8 +20,8 @@ pub struct ConvWeights {
     pub(super) planes: Planes,
     /// The code of a padding element.
     pub(super) pad: i32,
-    /// The packed weights, `[planes][out_channels][depth]`. The depth is a whole number of groups of four bytes, padded
-    /// with zeros.
+    /// The packed weights, `[planes][out_channels][depth]`. `depth` is the number of bytes of one output channel's
+    /// weights in one plane, padded with zeros to a multiple of four.
     pub(super) rows: Vec<u8>,
     pub(super) starts: Starts,
     /// The offset of each tap in the image. There is one for each element of the padded depth.
@@ -31,7 +31,8 @@ pub struct ConvWeights {
 impl ConvWeights {
     /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16
     /// bits. `conv.input.batch` does not matter. `pad_value` is the code of a padding element. `bias` has one value per
-    /// output channel, in the accumulator's unit, in which all zero points are already taken into account.
+    /// output channel, in the unit of the accumulators. It must already contain the terms by which zero points change
+    /// the accumulators.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] if an extent
@@ -52,8 +53,9 @@ impl ConvWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        // If weights are lifted (see `Planes`), the sum of each window is needed. In a depthwise convolution, this sum
-        // takes as long as the product itself, so weights are not lifted.
+        // If weights are lifted, which means that a constant is subtracted from them (see `Planes`), the sum of each
+        // window is needed. In a depthwise convolution, this sum takes as long as the product itself, so weights are
+        // not lifted.
         let mut planes = match is_depthwise(&conv, &layout) {
             true => Planes::new(element, weights.ends(), bias.carrier()),
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
@@ -102,9 +104,9 @@ impl ConvWeights {
         })
     }
 
-    /// An upper bound for the size in bytes of packed weights, including the data that is packed beside them. There are
-    /// `k` weights per output channel, between `ends`, for activations of type `element`. The extents have to be those
-    /// of a tensor in memory, so that no product overflows.
+    /// Returns an upper bound for the size in bytes of packed weights, including the data that is packed beside them.
+    /// Each output channel has `k` weights, whose values lie between `ends`. Activations have the type `element`. The
+    /// extents have to be those of a tensor in memory, because otherwise their product could overflow.
     ///
     /// # Errors
     /// [`KernelError::Size`] if weights have more than 17 bits.
@@ -114,7 +116,7 @@ impl ConvWeights {
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        // The window decides whether weights are lifted, and it is not known here, so the larger of both sizes is
+        // Whether weights are lifted depends on the window, which is not known here. So the larger of both sizes is
         // returned.
         let lifted = Planes::lifted(element, ends, carrier, k)?;
         let either = [Planes::new(element, ends, carrier)?, lifted];

@@ -134,9 +134,9 @@ impl<T: Lane> RowsJob<'_, T> {
     }
 }
 
-/// Computes rows of outputs, sixteen neighbours at a time. `sums` takes a window, and returns sixteen outputs: the
-/// first tap of each is one of the window's first sixteen elements. The image must have 15 more elements after the last
-/// tap of a row.
+/// Computes rows of outputs, sixteen neighbours at a time. `sums` takes the elements from the first tap of an output
+/// on. It returns sixteen outputs, whose first taps are the first sixteen of these elements. The image must have 15
+/// more elements after the last tap of a row.
 #[inline(always)]
 fn each<T: Lane, A: Copy>(
     image: &[T],
@@ -155,7 +155,7 @@ fn each<T: Lane, A: Copy>(
     }
 }
 
-/// The sums of sixteen outputs over some taps, in 32 bits.
+/// Computes the sums of sixteen outputs over some taps, in 32 bits.
 ///
 /// # Safety
 /// The machine must have the instruction set `S`, and sixteen elements must be readable from each tap on.
@@ -177,7 +177,7 @@ unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
     }
 }
 
-/// The sums of sixteen outputs over all taps of all planes, in 64 bits.
+/// Computes the sums of sixteen outputs over all taps of all planes of the weights, in 64 bits.
 ///
 /// # Safety
 /// The machine must have the instruction set `S`, and sixteen elements must be readable from each tap on.

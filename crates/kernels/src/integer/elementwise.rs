@@ -25,8 +25,8 @@ pub struct Broadcast {
     elements: [usize; 3],
 }
 
-/// One axis of the result: its extent, and for each operand the distance to the next element, which is 0 if the operand
-/// is repeated.
+/// One axis of the result: its extent, and for each operand the distance between neighbouring elements along the axis,
+/// which is 0 if the operand is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BroadcastAxis {
     extent: usize,
@@ -34,7 +34,7 @@ struct BroadcastAxis {
 }
 
 impl Broadcast {
-    /// The broadcasting of two row-major arrays with these extents.
+    /// Determines how two row-major arrays with these extents are broadcast.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if two extents differ and neither is 1.
@@ -77,8 +77,8 @@ impl Broadcast {
         self.elements[2]
     }
 
-    /// The last axis of the result: its extent, and for each operand the distance to the next element, which is 0 if the
-    /// operand is repeated.
+    /// Returns the extent of the result's last axis, and for each operand the distance between neighbouring elements
+    /// along this axis, which is 0 if the operand is repeated.
     pub fn last(&self) -> (usize, [usize; 2]) {
         let last = self.axes.last();
         last.map_or((1, [0; 2]), |axis| (axis.extent, axis.strides))
@@ -140,8 +140,8 @@ pub(super) fn check_operands(
     Ok(())
 }
 
-/// Runs `task` on pieces of the result. The task gets the position of the first element in each operand, the distances
-/// to the next elements, and where the results are written.
+/// Runs `task` on pieces of the result. The task gets, for each operand, the position of the piece's first element and
+/// the distance between neighbouring elements, and where the results are written.
 pub(super) fn each_piece(
     loops: &dyn Loops,
     shape: &Broadcast,
@@ -252,8 +252,8 @@ impl<C: Fn(u8, u8) -> i32> Job for Pairs<'_, C> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        // `combine` is a local variable with all it needs. No store to an accumulator can change it, so the loops read
-        // it only once.
+        // `combine` is copied to a local variable. No store to an accumulator can change a local variable, so the loops
+        // read its contents only once.
         let Pairs {
             operands: [a, b],
             strides,

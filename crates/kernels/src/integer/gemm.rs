@@ -37,8 +37,8 @@ struct Panels {
 }
 
 impl Panels {
-    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, s)`, where s is the sum of the
-    /// column's elements.
+    /// Packs the elements `element(k, n)`. Let s be the sum of the elements of column `n`. The accumulators of this
+    /// column then start from `start(n, s)`.
     #[inline(always)]
     fn new(
         planes: Planes,
@@ -103,8 +103,8 @@ fn pack_columns<const BYTES: usize>(
 
 impl GemmWeights {
     /// Packs weights for activations of type `element`, of 8 or 16 bits. Weight `(k, n)` is `weights[k·strides[0] +
-    /// n·strides[1]]`. `bias` has one value for each `n`, in the accumulator's unit, in which all zero points are
-    /// already taken into account.
+    /// n·strides[1]]`. `bias` has one value for each `n`, in the unit of the accumulators. It must already contain the
+    /// terms by which zero points change the accumulators.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if extents, strides and slices do not fit together; [`KernelError::Size`] if an extent
@@ -140,9 +140,9 @@ impl GemmWeights {
         Ok(GemmWeights { element, k, n, panels })
     }
 
-    /// An upper bound for the size in bytes of packed weights `[k, n]`, including the data that is packed beside them.
-    /// The weights are between `ends`, for activations of type `element`. The extents have to be those of a tensor in
-    /// memory, so that no product overflows.
+    /// Returns an upper bound for the size in bytes of packed weights `[k, n]`, including the data that is packed
+    /// beside them. The values of the weights lie between `ends`. Activations have the type `element`. The extents have
+    /// to be those of a tensor in memory, because otherwise their product could overflow.
     ///
     /// # Errors
     /// [`KernelError::Size`] if weights have more than 17 bits.
@@ -322,8 +322,8 @@ impl Job for ProductTask<'_, '_> {
 }
 
 impl dyn Loops + '_ {
-    /// A matrix product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`,
-    /// and `out` is `[rows, n]`. Channels run along `n`.
+    /// Computes a matrix product with constant weights, with requantization. The accumulator is `bias[n] + Σ a[m,
+    /// k]·w[k, n]`. `a` is `[rows, k]`, and `out` is `[rows, n]`. Each `n` is a channel of the requantization.
     pub fn gemm(
         &self,
         cx: &Context,
@@ -369,12 +369,13 @@ impl dyn Loops + '_ {
     }
 }
 
-/// Computes `Σ (a − za)(b − zb)`. Let a' and b' be the numbers that stand for a and b in products (as bytes, those for
-/// a are unsigned), and let za' and zb' be the zero points after the same change. The result is Σ a'b' − zb'·Σ a' −
-/// za'·Σ b' + k·za'·zb'.
+/// Computes `Σ (a − za)(b − zb)`. The instructions need operands of a certain sign (see `product`), so a constant may
+/// be subtracted from the codes of a and b (as bytes, those of a become unsigned). Let a', b', za' and zb' be the codes
+/// and the zero points after this change. The result is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
 impl dyn Loops + '_ {
-    /// A matrix product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] −
-    /// zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
+    /// Computes a matrix product of two activations with extents `[m, n, k]`, with requantization. The accumulator is
+    /// `Σ (a[m, k] − zero)·(b[k, n] − zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`,
+    /// row-major. Each `n` is a channel of the requantization.
     pub fn matmul(
         &self,
         cx: &Context,

@@ -13,9 +13,9 @@ use crate::integer::output_tile::OutputTile;
 use crate::simd::{Job, Simd};
 use strait_requantize::{IntType, Requantization};
 
-/// Requantizes in registers, with an epilogue: a tile of accumulators that have just been computed becomes the bytes of
-/// the results in one pass. The code is compiled for the epilogue on each instruction set, without a function call per
-/// element and without a buffer in between.
+/// Requantizes with an epilogue, in registers. A tile of accumulators that have just been computed becomes the bytes of
+/// the results in one pass. The pass is compiled for each epilogue and each instruction set, so it needs neither a
+/// function call per element nor a buffer for intermediate results.
 #[derive(Clone)]
 pub struct InRegisters<E> {
     epilogue: E,
@@ -30,9 +30,10 @@ pub struct InRegisters<E> {
 }
 
 impl<E: Epilogue> InRegisters<E> {
-    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `saturate` limits to the output type of
-    /// `form`. Accumulators of 64 bits do not use the epilogue; they are requantized as `form` defines. The bounds of
-    /// the clamp are codes. If the lower bound is above the upper one, all results are the lower one.
+    /// Makes the loops that compute `clamp(saturate(epilogue(accumulator)))`, where `saturate` limits results to the
+    /// output type of `form`. For accumulators of 64 bits the epilogue is not used; they are requantized as `form`
+    /// defines. The bounds of the clamp are codes. If the lower bound is above the upper bound, every result is the
+    /// lower bound.
     pub fn new(epilogue: E, form: &Requantization, clamp: Option<[i32; 2]>) -> InRegisters<E> {
         let [low, high] = super::epilogue::bounds(form.out(), clamp);
         InRegisters {
@@ -47,7 +48,8 @@ impl<E: Epilogue> InRegisters<E> {
     }
 
     /// Adds a batch kernel, which these loops use instead of the epilogue on machines with vectors. The batch kernel
-    /// has to be for a form with the same results as the epilogue. If it saturates to another type, it is ignored.
+    /// has to be made for a form that gives the same results as the epilogue. A batch kernel that saturates to another
+    /// type is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
         let batch = Some(batch).filter(|batch| batch.out() == self.out);

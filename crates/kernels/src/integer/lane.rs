@@ -17,8 +17,8 @@ pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
     /// Number of bytes that an element takes.
     const BYTES: usize = 4 / Self::LANES;
 
-    /// Packs sixteen columns. For every `LANES` taps, each column has four bytes. `line` gives the sixteen elements of
-    /// a tap. If elements are bytes, they are XORed with `flip`.
+    /// Packs sixteen columns. Every `LANES` taps of a column take four bytes. `line` returns the sixteen elements that
+    /// the columns have at a tap. If elements are bytes, they are XORed with `flip`.
     fn pack(rows: &mut [[u8; 64]], taps: &[usize], flip: u8, line: impl Fn(usize) -> [Self; COLUMNS]);
 
     /// Adds `weight` times element `l` to lane `l` of the sums. If elements are bytes, they are signed if `SIGNED` is

@@ -22,8 +22,8 @@ pub struct IntegerLayerNorm {
 }
 
 impl IntegerLayerNorm {
-    /// Prepares the function for codes of type `from`. Rows have as many elements as there are gains. If `biases` is
-    /// absent, all biases are 0.
+    /// Prepares a layer normalization for codes of type `from`. A row has as many elements as there are gains. If
+    /// `biases` is absent, all biases are 0.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if the parameters are not legal, if codes have more than 16 bits, if rows are longer than

@@ -10,7 +10,7 @@ use crate::error::KernelError;
 use crate::integer::output_tile::OutputTile;
 use strait_requantize::IntType;
 
-/// All loops of one layer, with its requantization. They are prepared once, when the plan is made.
+/// The loops of one layer, together with the layer's requantization. They are prepared once, when the plan is made.
 ///
 /// The loops are the methods of `dyn Loops`. They are compiled once for all requantizations, and call
 /// [`finish`](Loops::finish) for each tile of accumulators. A target uses [`InRegisters`](super::InRegisters) or
@@ -18,15 +18,15 @@ use strait_requantize::IntType;
 /// them, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
-/// carried in 32 or in 64 bits. The packed weights decide which or, if there are none, the argument `carrier`. If the
-/// requantization has parameters per channel, there have to be as many as the loop's output has channels. Elementwise
-/// loops of two operands have one channel.
+/// computed in 32 or in 64 bits. The packed weights decide which of the two or, if there are none, the argument
+/// `carrier`. If the requantization has parameters per channel, the loop's output must have the same number of
+/// channels. The output of an elementwise loop of two operands has one channel.
 ///
 /// Each loop fails with [`KernelError::Shape`] if slices, extents and channels do not fit together, and with
 /// [`KernelError::Tile`] if a batch kernel of the target fails.
 pub trait Loops: Send + Sync {
-    /// The element type of the results. If the results are the accumulators, it is I32, even for accumulators of 64
-    /// bits.
+    /// The element type of the results. If nothing is requantized, so that the results are the accumulators, this type
+    /// is I32, even for accumulators of 64 bits.
     fn out(&self) -> IntType;
 
     /// True if the results are the accumulators themselves. They are then as wide as the accumulators.

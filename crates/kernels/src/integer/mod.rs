@@ -1,17 +1,17 @@
 //! Integer kernels. They are exact, and give the same bits on every instruction set.
 //!
 //! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's byte order, at any
-//! alignment. Activations have 8 or 16 bits. Weights have up to 16 bits, and one more after their zero point is
+//! alignment. Activations have 8 or 16 bits. Weights have up to 16 bits, or 17 bits after their zero point was
 //! subtracted. Accumulators have 32 or 64 bits ([`Carrier`]). Sums wrap; the caller makes sure that none overflows.
 //!
 //! # How a target adds its requantization
 //! [`Loops`] stands for all loops of one layer with its requantization. A loop computes a tile of accumulators, at most
 //! 32 KB, and passes the tile to [`Loops::finish`]. Two types implement it:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
-//!   one pass. For accumulators of 64 bits, all forms share one function. The host's epilogues are in [`epilogue`].
-//!   [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the same on whole
-//!   vectors. A target's crate uses one of these epilogues or writes its own: the constants of a channel, and a
-//!   function of one accumulator.
+//!   one pass. Accumulators of 64 bits are requantized by one function for all forms. The host's epilogues are in
+//!   [`epilogue`]. [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the
+//!   same on whole vectors. A target's crate uses one of these epilogues or defines its own, which consists of the
+//!   constants of each channel and a function of one accumulator.
 //! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for each tile. It is used for kernels behind a C interface.
 //!
 //! ```

@@ -1,19 +1,19 @@
 //! How weights are stored for integer products: as bytes or as 16-bit words.
 //!
-//! A register tile adds products in 32 bits. If the accumulator has 32 bits, too, it does not matter that sums wrap,
-//! because the caller makes sure that the whole sum fits. If the accumulator has 64 bits, a register tile adds only as
-//! many products as are sure to fit in 32 bits, and then widens the sum. If activations have magnitudes up to X and
-//! weights up to W, the number of these products is n ≤ (2^31 − 1) / (X·W): 511 for i16 times i8, but only one for i16
-//! times i16. If n is too small, weights are therefore split,
+//! A register tile adds products in 32 bits. If the accumulator has 32 bits, too, intermediate sums may wrap, because
+//! the caller makes sure that the whole sum fits. If the accumulator has 64 bits, a register tile adds only as many
+//! products as are sure to fit in 32 bits, and then widens the sum. If activations have magnitudes up to X and weights
+//! up to W, this number of products is the largest n ≤ (2^31 − 1) / (X·W): 511 for i16 times i8, but only one for i16
+//! times i16. If n is too small, each weight w is therefore split:
 //!
-//! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8),
+//! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8)
 //!
-//! into two planes, for each of which n is in the hundreds. If not even the sum of all products can leave 32 bits, it
-//! is added in 32 bits, whatever the accumulator is.
+//! The two parts are stored in two planes, for each of which n is in the hundreds. If it is known that no sum of
+//! products leaves 32 bits, all products are added in 32 bits, whatever the accumulator is.
 //!
-//! After their zero point is subtracted, weights have 9 bits, but seldom more than 256 different values. They are then
-//! stored as bytes w − c, where the constant c is called the lift: Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is needed
-//! only once per window, however many output channels there are.
+//! Weights of 8 bits have 9 bits after their zero point was subtracted, but the distance between the smallest and the
+//! largest seldom exceeds 255. They are then stored as bytes w − c, where the constant c is called the lift: Σ x·w = Σ
+//! x·(w − c) + c·Σ x. The sum Σ x is needed only once per window, however many output channels there are.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
@@ -54,16 +54,16 @@ impl Weights<'_> {
     /// The smallest and the largest value that a weight can have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // For weights of 8 bits, these are the smallest and the largest value of the type. Nothing would be gained
-            // by looking for the smallest and the largest weight.
+            // For weights of 8 bits, the smallest and the largest value of the type serve as bounds. Nothing would be
+            // gained by finding the smallest and the largest weight.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }
     }
 }
 
-/// The bias of each output channel, in the unit of the accumulator, in which all zero points are already taken into
-/// account. The variant says how wide the accumulator is; sums of products are carried in the same type.
+/// The bias of each output channel, in the unit of the accumulators. It already contains the terms by which zero points
+/// change the accumulators. The variant says how wide the accumulators are; sums of products have the same type.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
     /// The bias for accumulators of 32 bits.
@@ -134,8 +134,8 @@ impl Plane {
     }
 }
 
-/// How many products a single plane must be able to add in 32 bits to be used. If there are fewer, the sum has to be
-/// widened so often that two planes are faster.
+/// A single plane is used only if at least this many of its products can be added in 32 bits. Otherwise the sum has to
+/// be widened so often that two planes are faster.
 const FEW: i64 = 32;
 /// The number of bits that the lower of two planes has.
 const LOW: u32 = 8;
@@ -149,8 +149,8 @@ impl Planes {
         Planes::for_words(!bytes, element, ends, carrier)
     }
 
-    /// Like `new`, for products in which the K activations are summed, too. Weights are then lifted if that makes them
-    /// fit in bytes.
+    /// Like `new`, but also allows lifted weights. They are used if that makes weights fit in bytes. The caller then
+    /// has to compute the sum of the K activations of each window, too.
     pub(crate) fn lifted(
         element: IntType,
         [low, high]: [i32; 2],
@@ -262,8 +262,8 @@ impl Planes {
         k.next_multiple_of(self.lanes())
     }
 
-    /// A code of an activation minus the number that stands for it in products. It is not always 0, because products
-    /// read bytes as unsigned and words as signed.
+    /// The constant by which the code of an activation differs from the number that stands for it in products: code
+    /// minus number. It is not always 0, because products read bytes as unsigned and words as signed.
     pub(crate) fn offset(&self, element: IntType) -> i64 {
         match (self.words, element) {
             (false, IntType::I8 | IntType::I4) => -(1 << 7),

@@ -66,8 +66,8 @@ fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usi
     expect_len("the output", out, bytes(pool.out_images().elements(), out_width))
 }
 
-/// Computes each output plane from its input plane. `value` returns the code of one output, minus the [`origin`] of its
-/// type.
+/// Computes each output plane from its input plane. `value` returns the code of one output, minus the [`origin`] of the
+/// code's type.
 fn each_plane<T: Code>(
     pool: &Pool,
     element: IntType,
@@ -95,8 +95,8 @@ fn each_plane<T: Code>(
     });
 }
 
-/// The largest code of each window, for elements of up to 16 bits. Padding is ignored. A window that consists of
-/// padding only gives the type's smallest code.
+/// Computes the largest code of each window, for elements of up to 16 bits. Padding is ignored. A window that consists
+/// only of padding gives the type's smallest code.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
@@ -115,9 +115,9 @@ pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &
     Ok(())
 }
 
-/// The mean of each window, for elements of up to 16 bits, on the grid of the input. It is the sum of the codes divided
-/// by their number, rounded half away from zero, and then clamped. With `count_padding`, padding elements count as
-/// codes `pad_value`. A window without an element gives `pad_value`.
+/// Computes the mean of each window, for elements of up to 16 bits. The mean is on the grid of the input: it is the sum
+/// of the codes divided by their number, rounded half away from zero, and then clamped. With `count_padding`, padding
+/// elements count as codes `pad_value`. A window without an element gives `pad_value`.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`, or if `pad_value` is not a code of the type.
@@ -179,8 +179,8 @@ impl Mean {
         let sum = sum + inside * self.origin + (count - inside) * self.pad_value;
         let mean = match count {
             0 => self.pad_value,
-            // ⌊(2|sum| + count) / (2 count)⌋ rounds half up. The sign is multiplied in again, so that halves are
-            // rounded away from zero.
+            // ⌊(2|sum| + count) / (2 count)⌋ rounds the magnitude half up. With the sign of the sum, this rounds half
+            // away from zero.
             _ => sum.signum() * ((2 * sum.abs() + count) / (2 * count)),
         };
         // The mean of codes is itself in the range of the codes.
@@ -189,9 +189,9 @@ impl Mean {
 }
 
 impl dyn Loops + '_ {
-    /// The sums of windows, for elements of type `element`, of 8 or 16 bits. Elements of the padding, and beyond the
-    /// padding, count as `pad_value`. The channels are either the channels of the image ([`Axis::Rows`]) or the
-    /// positions of an output plane in row-major order ([`Axis::Columns`]).
+    /// Computes the sums of windows, with requantization, for elements of type `element`, of 8 or 16 bits. Elements in
+    /// the padding and beyond the padding count as `pad_value`. The channels are either the channels of the image
+    /// ([`Axis::Rows`]) or the positions of an output plane in row-major order ([`Axis::Columns`]).
     pub fn sum_pool(
         &self,
         cx: &Context,

@@ -7,9 +7,9 @@
 //! constant weights, so sixteen neighbouring results are sixteen channels of one row. In both cases, the sixteen
 //! results are neighbours in memory.
 //!
-//! `vpdpbusd` takes one unsigned operand, so activations are read as `i8 + 128` or `u8`. `vpdpwssd` takes two signed
-//! operands, so activations of `u16` are read as `u16 − 2^15`. The numbers that sums start from make up for the
-//! difference.
+//! The instruction `vpdpbusd` takes one unsigned operand, so activations of `i8` are read as `i8 + 128`. `vpdpwssd`
+//! takes two signed operands, so activations of `u16` are read as `u16 − 2^15`. To make up for this, the sums start
+//! from other numbers.
 
 use super::{
     loops::Loops,
@@ -50,13 +50,13 @@ pub(crate) struct Factors<'a> {
     pub(crate) depth: usize,
     /// Each product has to be multiplied by 2^shift. The shift is 0 if `starts` is narrow.
     pub(crate) shift: u32,
-    /// Number of groups of four bytes along K whose products are added in 32 bits before the sum is widened. Not used
-    /// if `starts` is narrow.
+    /// Number of groups of four bytes along K whose products are added in 32 bits before the sum is widened to 64 bits.
+    /// It is not used if `starts` has 32 bits, because sums are then never widened.
     pub(crate) step: usize,
 }
 
-/// The numbers that sums start from: the row's number plus the column's number. There are sixteen column numbers for
-/// each panel.
+/// The numbers that sums start from. Each row and each column has a number, and a sum starts from the number of its row
+/// plus the number of its column. There are sixteen column numbers for each panel.
 #[derive(Clone, Copy)]
 pub(crate) enum StripStarts<'a> {
     /// Everything is added in 32 bits.
@@ -103,9 +103,9 @@ const PANELS: usize = 3;
 /// The largest number of columns that a strip may have.
 pub(crate) const STRIP: usize = 240;
 
-/// The accumulators of a few rows of a strip. They take 7.5 KB, which stay in the first-level cache. Because of this
-/// buffer, the loops over K are compiled once for all epilogues, and the epilogue's loop over a whole row vectorises
-/// well. The buffer is aligned so that each vector lies in one cache line.
+/// The accumulators of a few rows of a strip. They take 7.5 KB, so they stay in the first-level cache. With this buffer
+/// between the loops over K and the epilogue, the loops over K are compiled once for all epilogues, and the epilogue's
+/// loop over a whole row vectorises well. The buffer is aligned so that each vector lies in one cache line.
 #[repr(align(64))]
 struct Sums32([[i32; STRIP]; ROWS]);
 

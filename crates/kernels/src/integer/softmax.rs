@@ -19,7 +19,7 @@ pub struct IntegerSoftmax {
     rows: SoftmaxRows,
     element: IntType,
     longest_row: usize,
-    /// The exponentials of the differences 0, −1, −2, … For differences below that of the last entry, the last entry is
+    /// The exponentials of the differences 0, −1, −2, … For differences beyond the end of the table, the last entry is
     /// used.
     exponentials: Vec<i32>,
 }
@@ -47,8 +47,8 @@ impl IntegerSoftmax {
         })
     }
 
-    /// The softmax over the middle axis of `[outer, axis, inner]`. Input and output are codes of the types that the
-    /// definition names.
+    /// Computes the softmax over the middle axis of `[outer, axis, inner]`. Input and output are codes of the types
+    /// that the definition of the softmax names.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if a slice does not have these extents, or if rows are longer than the definition allows.

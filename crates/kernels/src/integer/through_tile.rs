@@ -36,8 +36,8 @@ impl Tile {
             }
     }
 
-    /// The codes that the form defines for these accumulators. An accumulator outside of the form's domain is first
-    /// clamped to the domain.
+    /// Computes the codes that the form defines for these accumulators. An accumulator outside of the form's domain is
+    /// first clamped to the domain.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form is not legal.
@@ -64,8 +64,8 @@ impl Tile {
 /// element. A target implements this trait if it computes the requantization itself, and so do kernels behind the C
 /// interface.
 pub trait TileKernel: Send + Sync {
-    /// Number of elements that a tile should have if its accumulators are already in memory. A kernel whose calls take
-    /// long asks for more than fit in the first-level cache.
+    /// Number of elements that a tile should have if its accumulators are already in memory. If each call of the kernel
+    /// takes long, this number should be larger than what fits in the first-level cache.
     fn piece(&self) -> usize {
         LONG_PIECE
     }
@@ -102,7 +102,7 @@ pub struct ThroughTile<K> {
 }
 
 impl<K: TileKernel> ThroughTile<K> {
-    /// The loops that requantize with `kernel`, for one form.
+    /// Makes the loops that requantize by `form` with `kernel`.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form or the clamp is not legal.

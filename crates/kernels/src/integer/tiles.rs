@@ -23,8 +23,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// An array with these extents. `channels` is the number of channels that have parameters; `None` if one set of
-    /// parameters serves any number of channels.
+    /// Makes an array with these extents. `channels` is the number of channels that have parameters, or `None` if one
+    /// set of parameters is used for any number of channels.
     pub(crate) fn new(extents: [usize; 3], channels: Option<usize>) -> Result<Array, KernelError> {
         let elements = product(&extents)
             .ok_or_else(|| KernelError::Size(format!("the number of elements of an array {extents:?}")))?;
@@ -36,8 +36,8 @@ impl Array {
                 "there are parameters for {found} channels, the array has {wanted}"
             )));
         }
-        // Without channels, the array is one row. With channels, each channel is a row, unless channels are neighbours
-        // in memory.
+        // Without channels, the array is one row. With channels, each channel is a row, unless neighbouring elements in
+        // memory belong to different channels. A channel is then a column.
         let (matrices, rows, columns, axis) = match (channels, extents) {
             (None, _) => (1, 1, elements, Axis::Rows),
             (Some(_), [outer, channels, 1]) => (1, outer, channels, Axis::Columns),

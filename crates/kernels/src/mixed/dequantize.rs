@@ -150,8 +150,8 @@ impl Dequantize {
     }
 }
 
-/// Computes `f32(q − zero_point)·scale`. The first constant is −zero_point. Scales are positive and finite, so no
-/// product is −0 or NaN.
+/// Computes `f32(q − zero_point)·scale`. The first constant of a channel is −zero_point. Scales are positive and
+/// finite, so no product is −0 or NaN.
 struct Vectors;
 
 impl Kernel<2> for Vectors {

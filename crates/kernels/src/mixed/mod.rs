@@ -1,6 +1,6 @@
-//! Kernels that do not turn one integer into another: from real numbers to codes, from codes to real numbers, and from
-//! two codes to one. `strait_requantize::mixed` and `strait_requantize::quantize` define these functions. Here they are
-//! prepared once and run on arrays, with the same bits on every instruction set.
+//! Kernels that convert real numbers to codes, codes to real numbers, and two codes to one. `strait_requantize::mixed`
+//! and `strait_requantize::quantize` define these functions. Here they are prepared once and run on arrays, with the
+//! same bits on every instruction set.
 //!
 //! ```
 //! use strait_kernels::{Context, mixed::{CodeSlice, Dequantize, Quantize}};

@@ -17,8 +17,8 @@ use strait_requantize::{
     quantize::{Quantization, Scaling},
 };
 
-/// Converts real numbers to codes. It computes QuantizeLinear and AscendQuant, and is used where an integer graph
-/// begins.
+/// Converts real numbers to codes. This kernel computes QuantizeLinear and AscendQuant, and is used where an integer
+/// graph begins.
 ///
 /// Infinities become the smallest or the largest code of the type, and NaN becomes the code of real zero.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct Quantize {
     near: Option<Near>,
 }
 
-/// Quantizations whose codes and zero points have at most 16 bits. Numbers far outside of the range saturate, and
-/// everything else is exact in i32.
+/// Quantizations whose codes and zero points have at most 16 bits. Quotients far outside of the range of codes
+/// saturate, and for all others, i32 arithmetic is exact.
 #[derive(Clone, Debug)]
 enum Near {
     DividedToEven(Lanes<true>),
@@ -60,8 +60,8 @@ struct Lanes<const EVEN: bool> {
 /// | half away | ½ | −½ |
 /// | half toward zero | the next above ½ | the next below −½ |
 ///
-/// |r| < 1, and r is exact, because t and v + inside differ by less than a factor of two, or t is 0. Half even is not
-/// in the table, because machines have an instruction for it.
+/// |r| < 1, and r is exact, because t is 0, or t and v + inside differ by less than a factor of two. Half even is not
+/// in the table, because machines have an instruction that rounds half to even.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     scale: f32,

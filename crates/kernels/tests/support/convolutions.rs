@@ -43,8 +43,9 @@ pub(crate) fn cases() -> Vec<Conv> {
     ]
 }
 
-/// Computes each element of the output as `element(channel, input)`. For each tap, in the order channel, row, column,
-/// `input` gives the index of the element that the weight of the tap is multiplied with, or `None` for padding.
+/// Computes each element of the output as `element(channel, input)`. Taps are numbered in the order channel, row,
+/// column. For a tap, `input` returns the index of the element by which the tap's weight is multiplied, or `None` for
+/// padding.
 pub(crate) fn outputs<T>(c: &Conv, mut element: impl FnMut(usize, &dyn Fn(usize) -> Option<usize>) -> T) -> Vec<T> {
     let [height, width] = c.input.size;
     let [kernel_height, kernel_width] = c.window.kernel;

@@ -229,8 +229,8 @@ pub(crate) fn boundaries(form: &Requantization, channels: usize) -> Vec<i32> {
     values
 }
 
-/// `clamp(requantize(accumulators))` by the definition of the form, as bytes. `channel` gives the channel of an
-/// element.
+/// Computes `clamp(requantize(accumulators))` by the definition of the form, as bytes. `channel` returns the channel of
+/// an element.
 pub(crate) fn finish(
     form: &Requantization,
     clamp: Option<[i32; 2]>,

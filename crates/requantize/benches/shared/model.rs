@@ -1,8 +1,8 @@
 //! A model with many channels, and pseudorandom numbers for it. The benches of several crates use this file.
 #![allow(dead_code, reason = "each bench uses a part")]
 
-/// For every convolution and for the fully connected layer: the number of output channels, and the number of weights of
-/// each channel.
+/// Lists, for every convolution and for the fully connected layer, the number of output channels and the number of
+/// weights of each channel.
 pub(crate) fn mobilenet_v2() -> Vec<(usize, usize)> {
     let mut layers = vec![(32, 27)];
     let mut input = 32;

@@ -35,8 +35,8 @@ pub(crate) struct Case {
     pub(crate) rescale: Option<Rescale>,
     /// The extents of an image before and after interpolation.
     pub(crate) resize: Option<Resize>,
-    /// Accumulators with one row for each channel, or operands with one row for each operand. Floats are stored as
-    /// their bits.
+    /// The inputs: accumulators with one row for each channel, or operands with one row for each operand. Floats are
+    /// stored as their bits.
     pub(crate) x: Rows,
     /// The results of the program. `None` for inputs for which the program reports that there is no result.
     pub(crate) y: Vec<Vec<Option<i64>>>,

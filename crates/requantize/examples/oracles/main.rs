@@ -3,11 +3,11 @@
 //!
 //! `cargo run -p strait-requantize --example oracles -- FOLDER DOCUMENT`
 //!
-//! Each file in the folder holds the cases of one kernel of a program. A case has the parameters that the program got
-//! (scales, zero points, integers), the rows of integers that it got, and its results. Our rules make forms from the
-//! same parameters. The example prints how many results are equal and how many differ, and writes these numbers to the
-//! document as a table. The exit code is 1 if a kernel's results differ from those of a rule that should be equal to
-//! it.
+//! Each file in the folder contains the cases of one kernel of a program. A case consists of the parameters that the
+//! program got (scales, zero points, integers), the rows of integers that it got, and its results. Our rules make forms
+//! from the same parameters. The example prints how many results are equal and how many differ, and writes these
+//! numbers to the document as a table. The exit code is 1 if a kernel's results differ from those of a rule that should
+//! give the same results.
 
 mod compare;
 mod functions;

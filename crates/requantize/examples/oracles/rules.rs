@@ -22,8 +22,8 @@ pub(crate) fn find(name: &str) -> Option<Rule> {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // For files that already contain the results of our executor, as `x`. This rule returns these results unchanged,
-    // so that they are compared with the results of the other program.
+    // This rule is for files in which `x` already contains the results of our executor. It returns them unchanged, so
+    // that they are compared with the results of the other program.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),

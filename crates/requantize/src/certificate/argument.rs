@@ -23,9 +23,10 @@ pub enum Argument {
         entries: u64,
     },
     /// The producer quantizes real numbers, and the fusion gives it another grid. Before and after the fusion, the code
-    /// is a function of an f32, and a larger f32 never gets a smaller code. So it is enough to compare the thresholds
-    /// of both functions over the bit patterns of all floats, in the order of their values. NaN has no place in this
-    /// order and is compared separately.
+    /// is a function of an f32, and a larger f32 never gets a smaller code. Such a function is determined by its
+    /// thresholds, the floats at which the code becomes larger. So it is enough to compare the thresholds of both
+    /// functions, over all floats in the order of their values. NaN has no place in this order and is compared
+    /// separately.
     OrderedFloats {
         /// The quantization that comes before the steps `before`.
         before: FromFloat,

@@ -30,8 +30,9 @@ pub enum Because {
         /// The number of elements.
         elements: u64,
     },
-    /// The parameters have one channel for each divisor of a mean that leaves padding out. Each channel requantizes the
-    /// sums of windows in which at most this many elements are not padding.
+    /// The producer is a mean over windows in which padding does not count, so its divisor differs from window to
+    /// window. The parameters have one channel for each divisor. Each channel requantizes the sums of windows in which
+    /// at most this many elements are not padding.
     Elements {
         /// The largest number of elements for each channel.
         most: Vec<u64>,

@@ -1,16 +1,16 @@
 //! Maps floats to integers that have the same order.
 
-/// The position of a float among all floats. If `a < b` as floats, then `ordered(a) < ordered(b)`, and the positions of
-/// neighbours differ by one. The two zeros count as neighbours: −0 has the position −1. NaN has a position beyond those
-/// of the infinities.
+/// Returns the position of a float among all floats in the order of their values. If `a < b` as floats, then
+/// `ordered(a) < ordered(b)`, and the positions of neighbours differ by one. The two zeros count as neighbours: −0 has
+/// the position −1. NaN is placed beyond the infinities.
 pub fn ordered(x: f32) -> i64 {
     // Converts sign and magnitude to two's complement. The bits of positive floats are already in order.
     let bits = i64::from(x.to_bits());
     if bits < 1 << 31 { bits } else { (1 << 31) - 1 - bits }
 }
 
-/// The float at a position: the inverse of [`ordered`]. If no float has this position, the nearest position of a float
-/// is used.
+/// Returns the float at a position. This is the inverse of [`ordered`]. If no float has this position, returns the
+/// float at the nearest position that has one.
 pub fn unordered(place: i64) -> f32 {
     let bits = if place >= 0 {
         place.min((1 << 31) - 1)

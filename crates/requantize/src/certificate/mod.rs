@@ -19,9 +19,9 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The claim of a fusion: on the interval of each channel, `after` is equal to the chain `before`, or differs from it
-/// as the verdict says. `Display` writes the certificate for people: "exact on [−18 231, 20 110]: 255 equal
-/// thresholds".
+/// The claim that a fusion makes: on the interval of each channel, the step `after` gives the same results as the chain
+/// `before`, or differs from it as the verdict says. `Display` writes the certificate for people: "exact on [−18 231,
+/// 20 110]: 255 equal thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
@@ -39,9 +39,9 @@ pub struct Certificate {
     /// The facts from which the interval was derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
-    /// A digest of the argument, both chains, the interval, and the facts and parameters behind the interval. The code
-    /// that derives a certificate from a graph computes this digest. It is all zeros if the certificate was not derived
-    /// from a graph.
+    /// A digest of everything that the certificate was derived from: the argument, both chains, the interval, and the
+    /// facts and parameters from which the interval follows. It is all zeros if the certificate was not derived from a
+    /// graph.
     #[serde(default)]
     pub derived_from: Digest,
     /// The outcome of the comparison. There is one for each channel if the steps or the intervals have channels.
@@ -68,8 +68,8 @@ impl Certificate {
         })
     }
 
-    /// Applies the chain to each old entry of a table or constant, and compares the result with the new entry.
-    /// `entries` gives channel, old entry and new entry. There must be at least one entry.
+    /// Applies the chain to each old entry of a table or constant, and compares the result with the new entry. Each
+    /// item of `entries` consists of a channel, the old entry and the new entry. There must be at least one item.
     pub fn of_entries(
         before: Vec<Step>,
         entries: impl IntoIterator<Item = (usize, i64, i64)>,
@@ -95,8 +95,8 @@ impl Certificate {
         }
     }
 
-    /// The verdict with the largest difference. If several channels have the same largest difference, this is the
-    /// verdict of the first of them.
+    /// Returns the verdict with the largest difference. If several channels have the same largest difference, returns
+    /// the verdict of the first of them.
     pub fn worst(&self) -> &Verdict {
         worst(&self.verdict)
     }

@@ -69,8 +69,8 @@ fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Resu
     Ok((thresholds, at(f32::NAN)?))
 }
 
-/// The number of entries, the interval that contains them, and the differences between the chain's results for the old
-/// entries and the new entries.
+/// Applies the chain to each old entry and compares the result with the new entry. Returns the number of entries, the
+/// interval that contains the old entries, and the differences.
 pub(super) fn of_entries(
     before: &[Step],
     entries: impl IntoIterator<Item = (usize, i64, i64)>,

@@ -15,8 +15,8 @@ pub enum Activation {
         high: i64,
     },
     /// A function with a slope for negative numbers, such as LeakyReLU and PReLU. It is not a clamp, so it is never
-    /// moved: its results are rounded before the requantization rounds again, whereas a single requantization with the
-    /// product of both factors would round once.
+    /// moved. The function rounds its results, and the requantization rounds them again. A single requantization with
+    /// the product of both factors would round only once, so it would give other results.
     Sloped,
 }
 
@@ -27,8 +27,7 @@ pub enum Behind {
     Redundant,
     /// A clamp of the results that is the same for every channel.
     Clamp([i32; 2]),
-    /// A clamp of the results with different limits for different channels. The variant names the first channel in
-    /// which the limit of another channel would change results.
+    /// Only a clamp of the results with a different limit for each channel could replace the activation.
     PerChannel {
         /// The first channel in which the limit of another channel would change results.
         channel: usize,
@@ -37,8 +36,9 @@ pub enum Behind {
     NotAClamp,
 }
 
-/// The search for one limit that is right for all channels: the value that some channels require because the activation
-/// has an effect in them, and a bound that the limit must respect so that it changes nothing in the other channels.
+/// Searches for one limit that is right for all channels. The channels in which the activation has an effect all
+/// require the same value, `demanded`. In the other channels, the limit must not change anything, which gives the bound
+/// `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
@@ -48,8 +48,7 @@ struct Limit {
 }
 
 impl Limit {
-    /// Adds a channel. Returns `false` if no single limit is right for this channel and all channels that were added
-    /// before.
+    /// Adds a channel. Returns `false` if this channel and an earlier one require different limits.
     fn serves(&mut self, acts: bool, value: i32, channel: usize, nearer: impl Fn(i32, i32) -> bool) -> bool {
         if acts {
             *self.demanded.get_or_insert(value) == value

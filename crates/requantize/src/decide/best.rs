@@ -9,11 +9,11 @@
 //! nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function, for any width
 //! of the form, and the better one is the optimum.
 //!
-//! The parameters alone often decide the comparison. If they do not, the thresholds are compared, if there are at most
-//! [`MAX_STEPS`] of them, as for results of 8 and 16 bits. If there are more, the results are compared accumulator by
-//! accumulator, if there are at most [`MAX_STEPS`] accumulators. This limit is a count, so it is the same on every
-//! machine. It can be exceeded by 32-bit results that are spread over many accumulators. Then the v nearest to s is the
-//! answer, and it is not known whether another v is better.
+//! The parameters alone often decide the comparison. Otherwise the thresholds are compared, if there are at most
+//! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. If there are more thresholds, the results
+//! are compared accumulator by accumulator, if the interval has at most [`MAX_STEPS`] accumulators. This limit is a
+//! count and not a time, so it is the same on every machine. A form with 32-bit results on a long interval can exceed
+//! it. Then the v nearest to s is the answer, and it is not known whether another v is better.
 
 use super::{
     deviation::between,
@@ -72,8 +72,8 @@ impl Best {
 pub enum Optimality {
     /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// None of the integers that were tried are better. These integers are the nearest to the factor, and no others
-    /// were tried.
+    /// These integers are the nearest to the factor. No others were compared with the ideal function, so it is not
+    /// known whether others are better.
     BestFound,
 }
 
@@ -93,10 +93,10 @@ pub enum BestError {
     Decide(#[from] DecideError),
 }
 
-/// The multiplier m and the shift n within the limits that come nearest to the ideal function with the factor s on an
-/// interval. Candidates are ranked by the largest difference, then by the number of accumulators with a difference,
-/// then by |m / 2^n - s|, and then by the shift. If finding the first two takes too many comparisons, only the last two
-/// count.
+/// Finds the multiplier m and the shift n, within the limits, with which the form comes nearest to the ideal function
+/// with the factor s on an interval. Candidates are ranked by their largest difference from the ideal function, then by
+/// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If the first two cannot
+/// be found with few enough comparisons, only the last two count.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.
@@ -110,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The ideal function as a piecewise linear function, rounded down. `None` if the parameters alone do not determine
-    /// it, so that the thresholds are needed.
+    /// The ideal function, expressed as a piecewise linear function that is rounded down. `None` if it cannot be
+    /// expressed in this way. The functions are then compared by their thresholds.
     lines: Option<Lines>,
 }
 
@@ -126,8 +126,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How far a function is from the ideal function. The two are compared by their parameters, by their thresholds, or
-    /// accumulator by accumulator if there are fewer accumulators than thresholds.
+    /// Measures how far a function is from the ideal function. Compares the two by their parameters, by their
+    /// thresholds, or accumulator by accumulator if there are fewer accumulators than thresholds.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let interval = self.interval;
         let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
@@ -193,8 +193,8 @@ impl<'a> Target<'a> {
 }
 
 impl Ideal {
-    /// How far steps are from the ideal function on an interval. If the steps have the integers that a runtime derives,
-    /// this is the accuracy that the runtime loses.
+    /// Measures how far the function of `steps` is from the ideal function on an interval. If the steps have the
+    /// integers that a runtime derives, the result says how much accuracy the runtime loses.
     ///
     /// # Errors
     /// [`DecideError::TooManySteps`] if there are too many thresholds and too many accumulators to compare the
@@ -203,10 +203,10 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// The multipliers and shifts within the limits that come nearest to the factor from below and from above, the
-    /// nearest first. Each entry contains the distance from the factor, the shift, and true if the entry is above the
-    /// factor. The first entry below the factor is the best one below, and the first entry above it is the best one
-    /// above.
+    /// Lists multipliers and shifts within the limits, among them those that come nearest to the factor from below and
+    /// from above. The list is sorted by the distance from the factor, the nearest entry first. An entry contains this
+    /// distance, the shift, a flag that is true if the entry is above the factor, and the function. The first entry
+    /// below the factor is the best one below, and the first entry above it is the best one above.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
@@ -240,8 +240,9 @@ impl Ideal {
         candidates
     }
 
-    /// The multipliers with which the addend is legal for the shift n. For these, |inside - z_x m| <= MAX_ADDEND, which
-    /// is an interval of m. `None` if no number in `multipliers` satisfies this.
+    /// Returns the multipliers m in `multipliers` for which the addend is legal with the shift n:
+    /// `|inside - z_x m| <= MAX_ADDEND`, where z_x is the zero point of the input and `inside` is the zero point that
+    /// is added before the shift. These m form an interval. Returns `None` if it is empty.
     fn legal(&self, multipliers: &RangeInclusive<i128>, n: u8) -> Option<RangeInclusive<i128>> {
         let (inside, zero) = (self.inside(n), i128::from(self.grids.input_zero));
         let limit = i128::from(MAX_ADDEND);

@@ -11,12 +11,13 @@ use crate::{
     step::{clamp, clamp_twice},
 };
 
-/// Combines two multiply-shift forms into one that rounds once. `None` if that is not possible.
+/// Combines two multiply-shift forms into one that rounds once. Returns `None` if that is not possible.
 ///
 /// The result is equal to `first` followed by `second` for all accumulators for which `first` neither saturates nor
 /// leaves its domain. [`compare`](crate::decide::compare) decides whether this is so on an interval, and
 /// [`compose_steps`] handles saturation as well. Common powers of two are cancelled first, so that a multiplication by
-/// one is a plain shift. With p = x m1 + a1, the following cases can be combined:
+/// one is a plain shift. The two forms have the multipliers m1 and m2, the addends a1 and a2, the shifts s1 and s2, and
+/// the zero points z1 and z2. With p = x m1 + a1, the following cases can be combined:
 ///
 /// - s1 = 0, so that the first form does not round: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that the second form does not round: the zero point becomes z1 + a2 + z2.
@@ -64,12 +65,13 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// Combines two steps into one step. On the interval of each channel, it gives the same results as both steps,
-/// saturation and clamps included. `None` if the forms cannot be combined, or if the clamp would differ from channel to
-/// channel.
+/// Combines two steps into one step that gives the same results on the interval of each channel, saturation and clamps
+/// included. Returns `None` if the forms cannot be combined, or if the combined step would need a different clamp for
+/// each channel.
 ///
-/// The first step saturates or clamps to a range [a, b]. The combined step has a clamp to the results of the second
-/// step for a and b instead. This clamp is left out if the combined form never exceeds these results on the interval.
+/// The first step saturates or clamps to a range [a, b]. Instead, the combined step clamps its results to those that
+/// the second step gives for a and b. This clamp is left out if the combined form stays between these two results on
+/// the interval.
 ///
 /// # Errors
 /// The interval lies outside of the combined form's domain.

@@ -21,7 +21,7 @@ impl From<Deviation> for Verdict {
     }
 }
 
-/// True if two chains of steps give equal results for every accumulator of `interval` (both ends included).
+/// True if the chains `a` and `b` give equal results for every accumulator of `interval` (both ends included).
 ///
 /// # Errors
 /// Errors of [`deviation`]. If the question cannot be decided, the result is an error and never "equal".
@@ -42,8 +42,8 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// The difference of two chains of steps on `interval` (both ends included). If the steps are equal, or their
-/// parameters after normalisation are equal, the chains do not differ. Otherwise their thresholds are compared. If
+/// Measures the difference of two chains of steps on `interval` (both ends included). If both chains have the same
+/// steps, or the same parameters after normalisation, they do not differ. Otherwise their thresholds are compared. If
 /// there are many thresholds, such as 65 535 for 16-bit results, they are computed during the comparison and not
 /// stored.
 ///
@@ -84,8 +84,8 @@ pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i6
     }
 }
 
-/// [`compare`] for every channel. There is one verdict if neither the steps nor the interval have channels, otherwise
-/// one verdict for each channel.
+/// Calls [`compare`] for every channel. Returns one verdict for each channel. If neither the steps nor the interval
+/// have channels, returns a single verdict.
 pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, DecideError> {
     let steps = || before.iter().chain([after]);
     steps().try_for_each(Step::check)?;
@@ -102,8 +102,8 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         interval.get(channel).copied().ok_or(missing)
     };
     if before == std::slice::from_ref(after) {
-        // Equal steps are the same function, for any number of thresholds. But the function must still be defined on
-        // the interval.
+        // Two chains with the same steps compute the same function, so their thresholds need not be compared, however
+        // many there are. It only has to be checked that the function is defined on the interval.
         let defined = |channel| {
             let (low, high) = at(channel)?;
             if low > high {
@@ -129,7 +129,7 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 
-/// The difference of two functions on the same interval. If their intervals differ, it is the difference on the part
+/// Compares two functions on the interval of their thresholds. If their intervals differ, they are compared on the part
 /// that both intervals contain.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     listed(before, after).into()
@@ -149,8 +149,9 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
 /// A function, given by its interval, its result at the lower end, and its thresholds in rising order.
 pub(super) type Listed<I> = ((i64, i64), i32, I);
 
-/// Compares two functions by their thresholds. Both functions are constant between neighbouring thresholds, so one pass
-/// over the merged thresholds is enough. It compares the two results once for each stretch between thresholds.
+/// Compares two functions by their thresholds. Both functions are constant between neighbouring thresholds. So one pass
+/// over the merged thresholds of both is enough, which compares the two results once for each stretch between
+/// thresholds.
 pub(super) fn between(
     before: Listed<impl Iterator<Item = i64>>,
     after: Listed<impl Iterator<Item = i64>>,

@@ -5,8 +5,8 @@
 pub struct Deviation {
     /// The largest difference, in units of the result.
     pub max_lsb: u32,
-    /// The smallest accumulator at which the functions differ by `max_lsb`. If they are equal, the lower end of the
-    /// interval.
+    /// The smallest accumulator at which the functions differ by `max_lsb`. If the functions are equal, this is the
+    /// lower end of the interval.
     pub witness: i64,
     /// The number of accumulators at which the functions differ.
     pub differing: u128,

@@ -5,10 +5,10 @@ use super::thresholds::Thresholds;
 use crate::{IntType, form::Affine};
 use std::ops::RangeInclusive;
 
-/// Lists the conditions under which a form is equal to a function. Let T_k be the first accumulator at which the
-/// function reaches k. The form has to reach k at T_k, and must not reach k at T_k - 1. At the lower end of the
-/// interval, the form's result must not be below the function's, and at the upper end it must not be above it, unless
-/// it saturates there.
+/// Lists the conditions under which a form is equal to a function. A function reaches k at x if its result for x is at
+/// least k. Let T_k be the first accumulator at which the function reaches k. The form has to reach k at T_k, and must
+/// not reach k at T_k - 1. At the lower end of the interval, the form's result must not be below the function's, and at
+/// the upper end it must not be above it, unless it saturates there.
 ///
 /// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. It
 /// returns false to stop the listing.
@@ -23,11 +23,12 @@ fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, boo
         && (target.steps().iter().zip(lowest + 1..)).all(|(&t, k)| each(t, k, true) && each(t - 1, k, false))
 }
 
-/// The factors with which `form` is exactly the function `target`, saturated to `out`. The other parameters of `form`
-/// do not change. `None` if there are no such factors.
+/// Finds all factors with which `form`, saturated to `out`, is equal to the function `target` on its interval. The
+/// other parameters of `form` do not change. Returns `None` if there are no such factors.
 ///
 /// Let B_k be the smallest value of x factor + addend for which the form's result is at least k. The form reaches k at
-/// x if x factor + addend >= B_k. For x > 0 this is a lower bound of the factor, and for x < 0 an upper bound.
+/// x if x factor + addend >= B_k. For x > 0 this condition is a lower bound of the factor, and for x < 0 an upper
+/// bound.
 pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i32>> {
     let (mut least, mut most) = (0i128, i128::from(i32::MAX));
     let feasible = demands(target, out, |x, k, reaches| {

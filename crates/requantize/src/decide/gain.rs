@@ -27,8 +27,9 @@ impl Gain {
 }
 
 /// Compares the ideal function with the form for two choices of integers: those that the runtime derives, and the best
-/// ones within the limits. This only reports what could be gained. The integers cannot be changed, because the file
-/// stores scales. A form without limits, such as one with an `f32` scale, has no integers to choose.
+/// ones within the limits. The comparison only reports how much accuracy the best integers would gain. The runtime's
+/// integers cannot be replaced, because the model file stores scales, from which the runtime derives them. A form
+/// without limits, such as one with an `f32` scale, has no integers to choose.
 ///
 /// # Errors
 /// The interval is empty or leaves the domain of the runtime's form, or the comparison takes too many steps.

@@ -8,7 +8,8 @@ use crate::{
 };
 
 /// The function that a requantization approximates: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` if
-/// the zero point is added inside the rounding. It is computed exactly. The factor s is a finite positive `f64`.
+/// the zero point z of the result is added inside the rounding. Here z_x is the zero point of the input x, and the
+/// factor s is a finite positive `f64`. The function is computed exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ideal {
     /// s = mantissa / 2^shift. Either the mantissa is odd or the shift is zero.
@@ -115,14 +116,14 @@ impl Ideal {
         })
     }
 
-    /// The thresholds on an interval, computed in batches. `ends` are the function's results at the ends of the
+    /// Computes the thresholds on an interval in batches. `ends` are the function's results at the ends of the
     /// interval.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         let (inside, outside) = self.zeros();
         // The zero point is an i32, so it fits into i64.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        // The smallest u with round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. All requested k
-        // are reached inside the interval, so none of these numbers is large.
+        // The smallest u with round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. Each requested
+        // k is reached inside the interval, so these u stay small.
         sweep(ends, move |values| {
             let quotients = values.start() - outside..=values.end() - outside;
             let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
@@ -143,8 +144,8 @@ impl Ideal {
         }
     }
 
-    /// For the divisor 2^n: the largest integer m with m / 2^n below s, and the smallest integer m with m / 2^n above
-    /// s.
+    /// Returns, for the divisor 2^n, the largest integer m with m / 2^n below the factor s, and the smallest integer m
+    /// with m / 2^n above it.
     pub(super) fn around(&self, n: u8) -> [i128; 2] {
         let below = match n.checked_sub(self.shift) {
             Some(left) => i128::from(self.mantissa) << left,
@@ -162,8 +163,8 @@ impl Ideal {
         }
     }
 
-    /// The form with the multiplier `m` and the shift `n`. They must be legal. Both zero points are exact and are added
-    /// in their places.
+    /// The form with the multiplier `m` and the shift `n`. Both must be legal. The zero points of the input and of the
+    /// result are exact, and each is added where the ideal function adds it.
     pub(super) fn affine(&self, m: i32, n: u8) -> Affine {
         let addend = self.inside(n) - i128::from(self.grids.input_zero) * i128::from(m);
         Affine {

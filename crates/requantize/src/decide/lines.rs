@@ -1,10 +1,11 @@
-//! Compares two linear functions that are rounded down: finds by how much, how often and where their results differ,
-//! without computing the result for each integer.
+//! Compares two linear functions that are rounded down. Finds by how much, how often and where their results differ,
+//! without computing the results for each integer.
 //!
-//! Let 2^S be the common divisor of both functions a and b. The gap between them before rounding, (x F_a + A_a - x
-//! F_b - A_b) / 2^S, is linear in x too. On a range of x where the gap lies in [k, k + 1), floor(a) - floor(b) is k or
-//! k + 1. The difference Σ floor(a) - Σ floor(b) over the range shows how often it is k + 1. Each of these sums counts
-//! the lattice points below a line, for which a variant of Euclid's algorithm is fast.
+//! With a common divisor 2^S, the functions are a(x) = (x F_a + A_a) / 2^S and b(x) = (x F_b + A_b) / 2^S before they
+//! are rounded. The gap between them, a(x) - b(x), is linear in x too. On a range of x where the gap lies in [k, k +
+//! 1), the rounded gap floor(a) - floor(b) is k or k + 1. The sum of all rounded gaps on the range, Σ floor(a) - Σ
+//! floor(b), shows how often the rounded gap is k + 1. Each of the two sums counts the lattice points below a line, for
+//! which a variant of Euclid's algorithm is fast.
 
 use crate::decide::difference::Deviation;
 
@@ -17,8 +18,8 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// Two functions are not compared if their results are farther apart than this, because the range of x for each
-/// difference k is processed separately.
+/// If the results of two functions are farther apart than this, the functions are not compared in this way, because the
+/// range of x for each difference k is processed separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
 /// A bound for the numbers in sums. Within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
@@ -51,7 +52,7 @@ impl Floor {
 }
 
 /// Adds the difference of two functions on an interval to `found`, which already covers all smaller accumulators.
-/// `None` if the functions are too far apart or their numbers are too large.
+/// Returns `None` if the functions are too far apart or their parameters are too large.
 pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
     let shift = a.shift.max(b.shift);
     let unit = 1i128.checked_shl(shift.into()).filter(|unit| *unit <= 1 << 110)?;
@@ -90,8 +91,8 @@ fn stretch(
 ) -> Option<()> {
     let count = high - low + 1;
     let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
-    // For the first n integers of the range: at how many of them the difference is k + 1 or k, whichever of the two has
-    // the larger magnitude.
+    // Of k and k + 1, the one with the larger magnitude counts as the farther difference. This counts at how many of
+    // the first n integers of the range it occurs.
     let farther = |n: i128| {
         let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
         Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })

@@ -46,19 +46,21 @@ type Pieces = SmallVec<[Piece; 4]>;
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// The piecewise linear function that is equal to a chain whose results at the ends of the interval are `ends`.
-    /// `None` if the parameters of the chain do not determine this function. Then the thresholds are needed.
+    /// Expresses a chain as a piecewise linear function that is rounded down. `ends` are the chain's results at the
+    /// ends of the interval. Returns `None` if the chain cannot be expressed in this way. The caller then has to
+    /// compute the thresholds of the chain.
     ///
-    /// This works for a chain in which only one step, with the form R, is not the identity. Such a chain is equal to R
-    /// clamped to the chain's results at the ends, because a clamp before R can be moved behind R: f(x) = clamp(R(x),
-    /// f(low), f(high)).
+    /// This works for a chain f in which one step has the form R and the forms of all other steps only saturate. R is
+    /// monotone, so saturation and clamps before R can be replaced by a clamp behind R. On the interval [low, high],
+    /// the chain is therefore f(x) = clamp(R(x), f(low), f(high)).
     pub(super) fn of_chain(chain: &Chain<'_>, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = pieces(only_form(chain)?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The piecewise linear function that is equal to an ideal function whose results at the ends of the interval are
-    /// `ends`. `None` if the parameters do not determine it. Then the thresholds are needed.
+    /// Expresses an ideal function as a piecewise linear function that is rounded down. `ends` are the function's
+    /// results at the ends of the interval. Returns `None` if the function cannot be expressed in this way. The caller
+    /// then has to compute its thresholds.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
@@ -72,8 +74,9 @@ impl Lines {
     }
 }
 
-/// The difference of two chains with given results at the ends of the interval. `None` if the parameters do not
-/// determine it. Then the thresholds are needed.
+/// Finds the difference of two chains by their parameters. `a_ends` and `b_ends` are the results of the chains at the
+/// ends of the interval. Returns `None` if the parameters do not decide the question. The caller then has to compare
+/// the thresholds of the chains.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),
@@ -125,8 +128,8 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     Some(found)
 }
 
-/// The first x at which a function reaches `value`. If it never does, `behind`, the x after the end of the interval.
-/// `None` if a number exceeds 128 bits.
+/// Returns the first x at which a function reaches `value`. If the function never reaches it, returns `behind`, which
+/// is the x after the end of the interval. Returns `None` if a number exceeds 128 bits.
 fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     for piece in pieces {
         let Floor { factor, addend, shift } = piece.floor;
@@ -166,8 +169,8 @@ fn are_one(a: &Channel<'_>, b: &Channel<'_>) -> bool {
     a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))
 }
 
-/// The form of the only step in a chain that is not the identity. If all steps are the identity, this is the form of
-/// the first step.
+/// Finds the only form in a chain that is not the identity (apart from saturation). If all forms are the identity,
+/// returns the first one. If several are not, returns `None`.
 fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     let mut others = chain
         .stages
@@ -207,8 +210,8 @@ pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     }
 }
 
-/// The number that is added before a division by `2^shift` so that rounding down gives the same result as this mode.
-/// `None` for modes that depend on sign or parity.
+/// Returns the number that has to be added before a division by `2^shift` so that rounding down gives the same result
+/// as this mode. Returns `None` for modes that depend on sign or parity.
 pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     let step = 1i128 << shift;
     Some(match rounding {

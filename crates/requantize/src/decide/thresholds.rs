@@ -1,5 +1,5 @@
-//! Represents a function on an interval by its thresholds, which are the accumulators at which its result becomes
-//! larger.
+//! Represents a monotone function on an interval by its thresholds. A threshold is an accumulator at which the
+//! function's result becomes larger.
 
 use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
 use smallvec::SmallVec;
@@ -53,9 +53,9 @@ pub enum DecideError {
 /// The number of thresholds that are computed in one batch. A function into 8 bits needs a single batch.
 const AT_A_TIME: usize = 255;
 
-/// The thresholds of a function, computed in batches. `lowest` and `highest` are the function's results at the ends of
-/// an interval. `firsts` is called with a range of results and gives, for each of them, the first accumulator that
-/// reaches it.
+/// Computes the thresholds of a function in batches. `lowest` and `highest` are the function's results at the ends of
+/// an interval. `firsts` is called with a range of results and gives, for each of these results, the first accumulator
+/// at which the function reaches it.
 pub(super) fn sweep(
     [lowest, highest]: [i32; 2],
     firsts: impl Fn(RangeInclusive<i64>) -> Vec<i64>,
@@ -123,11 +123,12 @@ impl<'a> Chain<'a> {
         sweep(ends, |values| self.firsts(values))
     }
 
-    /// The smallest accumulator in the first step's domain whose result is at least `value`. If there is none, the
-    /// integer after the end of the domain. It is found by inverting each step, the last one first:
+    /// Returns the smallest accumulator in the first step's domain for which the chain's result is at least `value`. If
+    /// there is none, returns the integer after the end of the domain. The accumulator is found by inverting each step,
+    /// the last one first:
     ///
-    /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)). After a clamp to [a, b], every result reaches k if k <= a,
-    /// and no result reaches k if k > b.
+    /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)), where T1(k) is the smallest x with f1(x) >= k, and T2(k)
+    /// the same for f2. After a clamp to [a, b], every result is at least k if k <= a, and no result is if k > b.
     pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
             form.least_reaching(match clamp {
@@ -163,7 +164,7 @@ impl Thresholds {
         })
     }
 
-    /// The thresholds of a function on the interval, found by bisection. The caller has to make sure that a larger x
+    /// Finds the thresholds of a function on the interval by bisection. The caller has to make sure that a larger x
     /// never gives a smaller result. Otherwise the thresholds describe another function.
     pub fn by_bisection<E: From<DecideError>>(
         interval: (i64, i64),
@@ -212,8 +213,9 @@ impl Thresholds {
         &self.at
     }
 
-    /// `T_k` for any `k`. It is the lower end if no result is below `k`, and the integer after the upper end if no
-    /// result reaches `k`. (This integer saturates at the end of `i64`.)
+    /// Returns the threshold `T_k` for any result `k`. If no result is below `k`, returns the lower end of the
+    /// interval. If no result reaches `k`, returns the integer after the upper end, or `i64::MAX` if the interval ends
+    /// there.
     pub fn reaching(&self, code: i32) -> i64 {
         match usize::try_from(i64::from(code) - i64::from(self.lowest) - 1) {
             Ok(index) => self.at.get(index).copied().unwrap_or(self.interval.1.saturating_add(1)),

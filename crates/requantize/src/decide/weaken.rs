@@ -26,14 +26,15 @@ pub struct Wanted {
     pub rounding: Rounding,
 }
 
-/// The first of the wanted forms that is equal to `form` on the interval of every channel. The wanted forms should be
-/// ordered from cheap to expensive. Returns the index of the wanted form, and the form that was found.
+/// Finds the first of the wanted forms that can be equal to `form` on the interval of every channel. The wanted forms
+/// should be ordered from cheap to expensive. Returns the index of this wanted form, and the form with its parameters.
+/// If there is none, returns `None`.
 ///
 /// Each threshold of the function limits a multiplier or an addend to an interval (see
-/// [`exact_factors`](super::exact_factors)). If the slope allows it, this finds a form of another kind, with fewer bits
-/// or with another rounding. For example, one rounding can replace two, a shift can replace a multiplication, a
-/// fixed-point multiplication can replace a float, or shared powers of two are cancelled. The form that was found is
-/// compared with the original once more.
+/// [`exact_factors`](super::exact_factors)). If these intervals have a number in common, the form that was found may be
+/// of another kind, have fewer bits, or round in another way. For example, one rounding can replace two, a shift can
+/// replace a multiplication, a fixed-point multiplication can replace a float, or shared powers of two are cancelled.
+/// The form that was found is compared with the original once more.
 ///
 /// # Errors
 /// The form is not legal, or is not defined on the interval. Forms with 32-bit results are weakened only if their
@@ -125,8 +126,8 @@ fn slope(target: &Target<'_>) -> Option<f64> {
     })
 }
 
-/// The result for real zero, which is the zero point. `None` if 0 is outside of the domain. If this result saturates,
-/// it is still good enough as a guess.
+/// Returns the result for an accumulator of 0, which is the zero point, or `None` if 0 is outside of the domain. If
+/// this result saturates, it is not the zero point, but good enough as a guess.
 fn zero_point(target: &Target<'_>) -> Option<i32> {
     target.scalars.eval(0).ok()
 }
@@ -142,8 +143,8 @@ fn offset(target: &Target<'_>) -> Option<f64> {
 /// The integers of one channel, for a wanted form that computes with integers.
 fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     let Some(thresholds) = &target.thresholds else {
-        // Takes the form's own parameters, with the wanted rounding. The comparison at the end decides whether they are
-        // right.
+        // Without thresholds, only the form's own parameters are tried, with the wanted rounding. The comparison at the
+        // end decides whether they are right.
         let own = reduced(&one_rounding(target.scalars.arithmetic())?);
         return Some(Affine {
             rounding: wanted.rounding,
@@ -227,8 +228,8 @@ fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, Dec
             && after.form.domain(0).contains(&target.interval.0)
             && after.form.domain(0).contains(&target.interval.1);
         let (before, channel) = (std::slice::from_ref(target.step), target.scalars.index());
-        // The new form has a single set of parameters for all channels. If the comparison cannot be decided, the form
-        // counts as not equal.
+        // `after` has a single set of parameters, which serves for every channel index. Here it is compared with one
+        // channel of the original form. If the comparison cannot be decided, `after` counts as not equal.
         let equal = || match equal_on(before, &[after], channel, target.interval) {
             Err(DecideError::TooManySteps { .. }) => Ok(false),
             decided => decided,

@@ -2,8 +2,8 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, chec
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, or the same without the `max` if `relu` is not set. The ReLU is
-/// at real zero, and the offset is added after it. The conversion and the product are rounded to `f32`.
+/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, or the same without the `max` if `relu` is not set. The ReLU
+/// comes before the offset is added, so it cuts off at real zero. The conversion and the product are rounded to `f32`.
 ///
 /// This is Ascend's AscendRequant. Its `scale` is the product of the dequantization's scale and the quantization's. The
 /// chip's cube unit keeps 19 bits of this factor ([`packed_float`](crate::scales::packed_float)).

@@ -36,8 +36,8 @@ impl Requantization {
         .into_inner();
         let (mut low, mut high) = (low.max(inputs.0), high.min(inputs.1));
         if let Some([least, most]) = results {
-            // The accumulators whose results lie between `least` and `most`, the smallest and the largest result that
-            // is allowed.
+            // Limits the domain to the accumulators whose results lie between `least` and `most`, the smallest and the
+            // largest result that are allowed.
             (low, high) = (
                 arithmetic.first(low, high, least),
                 arithmetic.first(low, high, most + 1) - 1,
@@ -67,11 +67,12 @@ impl Arithmetic<'_> {
         }
     }
 
-    /// The first accumulator in `low ..= high` whose result is at least `value`. If there is none, `high + 1`.
+    /// Returns the first accumulator in `low ..= high` whose result is at least `value`, or `high + 1` if there is
+    /// none.
     ///
-    /// For integer arithmetic there is a closed form. For float arithmetic, a guess in `f64` is off by a few
-    /// accumulators at most, and a short search from there finds the exact one. The search is exact for every guess,
-    /// because a larger accumulator never gives a smaller result.
+    /// For integer arithmetic, a formula gives this accumulator. For float arithmetic, a guess in `f64` is off by a few
+    /// accumulators at most, and a short search from the guess finds the exact accumulator. The search finds it from
+    /// any guess, because a larger accumulator never gives a smaller result.
     fn first(&self, low: i64, high: i64, value: i64) -> i64 {
         let least = match self {
             Arithmetic::Affine(a) => a.least_reaching(value),
@@ -107,8 +108,8 @@ impl<'a> Channel<'a> {
         self.channel
     }
 
-    /// The accumulators for which no intermediate result overflows. There is at least one. Both ends are larger than
-    /// the smallest i64 and smaller than the largest.
+    /// The accumulators for which no intermediate result overflows. The interval is not empty, and it contains neither
+    /// `i64::MIN` nor `i64::MAX`.
     pub fn domain(&self) -> RangeInclusive<i64> {
         self.domain.0..=self.domain.1
     }
@@ -134,8 +135,8 @@ impl<'a> Channel<'a> {
         self.arithmetic.wide(acc).min(high).max(low) as i32
     }
 
-    /// The smallest accumulator of the domain whose result is at least `value`. If there is none, the integer after the
-    /// end of the domain.
+    /// Returns the smallest accumulator of the domain whose result is at least `value`. If there is none, returns the
+    /// integer after the end of the domain.
     pub fn least_reaching(&self, value: i64) -> i64 {
         let (low, high) = self.domain;
         // Because of saturation, every result is at least the smallest number of the range, and none is above the
@@ -149,8 +150,8 @@ impl<'a> Channel<'a> {
         self.arithmetic.first(low, high, value)
     }
 
-    /// [`Channel::least_reaching`] for each number in `values`. Each of these must be the result of some accumulator in
-    /// the domain. None of them may be reached by all accumulators.
+    /// Calls [`Channel::least_reaching`] for each number in `values`. For each of these numbers, some accumulators in
+    /// the domain must have results that are at least this number, and others must have results below it.
     pub(crate) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         match self.arithmetic {
             Arithmetic::Affine(a) => a.firsts(values),
@@ -176,8 +177,9 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The first `x` in `low ..= high` for which a monotone predicate is true. If there is none, `high + 1`. The search
-/// takes steps of doubling size from `guess`, then bisects. If the guess is near, a few evaluations are enough.
+/// Returns the first `x` in `low ..= high` for which a monotone predicate is true, or `high + 1` if there is none. The
+/// search starts at `guess` with steps that double in size, then bisects. If the guess is near, a few evaluations are
+/// enough.
 fn gallop(low: i64, high: i64, guess: i64, holds: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(low, high);
     // Invariant: the predicate is true at `yes` (or yes = high + 1), and false at `no` (or no = low - 1).

@@ -155,9 +155,9 @@ pub enum FormError {
 }
 
 impl Requantization {
-    /// Checks that the parameters are legal: numbers of channels agree, shifts and exponents are in their ranges,
-    /// factors are not negative, scales are finite and positive, and thresholds are sorted and keep results in the
-    /// range of the type.
+    /// Checks that the parameters are legal: all fields have the same number of channels, shifts and exponents are in
+    /// their ranges, factors are not negative, scales are finite and positive, and thresholds are sorted and keep
+    /// results in the range of the type.
     ///
     /// Each parameter is checked once. If all checks succeed, the domain of each channel is not empty.
     pub fn check(&self) -> Result<(), FormError> {

@@ -26,8 +26,8 @@ pub struct DequantQuant {
 
 impl Form for DequantQuant {
     fn fields(&self) -> Fields<'_> {
-        // A larger operand never gives a smaller result behind the max, so the max can be moved to the end: max(f(x),
-        // f(0)), with f(0) = rint(0 * scale + offset) = offset.
+        // Let f be the operations that follow the max. A larger operand never gives a smaller f, so f(max(x, 0)) =
+        // max(f(x), f(0)), with f(0) = rint(0 * scale + offset) = offset.
         Fields::new(self.out)
             .scaled("deq", &self.deq)
             .zero(self.offset)

@@ -3,7 +3,7 @@ use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
 /// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, where the zero point is added inside the rounding. Conversion,
-/// product and sum are rounded to `f32`. If the zero point is odd, ties go to another neighbour than in
+/// product and sum are rounded to `f32`. If the zero point is odd, a tie is rounded to the other neighbour than in
 /// [`Float`](super::Float).
 ///
 /// This is QLinearMul of ONNX Runtime, applied to the product of the operands' integers after their zero points were

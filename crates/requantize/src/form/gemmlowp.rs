@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// uses the second formula. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).) If the exponent
 /// is not negative, both formulas give the same results wherever both are defined.
 ///
-/// Domain: with two roundings, the number after the left shift must fit into `i32`. In both cases, the result must fit
-/// into `i32` before and after the zero point is added. For other accumulators, the runtimes wrap.
+/// Domain: with two roundings, the number after the left shift must fit into `i32`. With one or two roundings, the
+/// result must fit into `i32` before and after the zero point is added. For other accumulators, the runtimes wrap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gemmlowp {

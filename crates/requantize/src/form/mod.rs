@@ -2,7 +2,8 @@
 //! ([`Requantization::check`]), and the function that a form computes ([`Requantization::eval`], or [`Channel`] for
 //! many accumulators of one channel).
 //!
-//! Each form has a file of its own. A few families of arithmetic compute all forms.
+//! Each form has a file of its own. The module `arithmetic` contains the few families of arithmetic that compute all
+//! forms.
 
 mod arithmetic;
 mod channel;
@@ -102,12 +103,12 @@ impl Roundings {
     }
 }
 
-/// Declares the closed set of forms: the enum, the kinds with their properties, the fields of each form's text, and the
-/// function that finds the implementation of a form.
+/// Declares the closed set of forms. Generates the enum of forms, the enum of their kinds with the properties of each
+/// kind, the fields of each form's text, and the function that finds the implementation of a form.
 macro_rules! forms {
     (($d:tt) $($form:ident $name:literal $formula:literal [$($fields:tt)*],)*) => {
-        /// Calls a macro with all forms. Each form comes with the fields of its text, in their order. The fields behind
-        /// a `+` are those of the narrowing.
+        /// Calls a macro with all forms. Each form comes with the fields that its text consists of, in the order of the
+        /// text. The fields behind a `+` belong to the form's narrowing.
         #[macro_export]
         macro_rules! each_form {
             ($d then:ident) => {
@@ -123,8 +124,8 @@ macro_rules! forms {
         /// ([`Step`](crate::Step)).
         ///
         /// On its [`domain`](Requantization::domain), a form never gives a smaller result for a larger accumulator. The
-        /// documentation of each form states its domain. It is all of `i32`, and more for integer multiplications,
-        /// except where a runtime would overflow.
+        /// documentation of each form states its domain. The domain contains all of `i32`, and is wider for integer
+        /// multiplications, but accumulators that would make a runtime overflow are left out.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {
@@ -231,8 +232,8 @@ trait Form {
     /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
 
-    /// Keeps only the parameters of these channels, in this order. Parameters for all channels stay. `None` if there is no
-    /// such channel.
+    /// Keeps only the parameters of these channels, in this order. A parameter that is shared by all channels does not
+    /// change. Returns `None` if one of the channels does not exist.
     fn select(&mut self, channels: &[usize]) -> Option<()>;
 
     /// Checks the fields that do not depend on the channel, each by itself and in combination.
@@ -258,8 +259,8 @@ struct Fields<'a> {
     /// The integer factor by which hardware multiplies.
     factor: Option<&'a Per<i32>>,
     scale: Option<&'a Per<f32>>,
-    /// For each field that may have one value for each channel: its name, and its number of values. `None` if a single
-    /// value is used for all channels.
+    /// The fields that may have one value for each channel, each with its name and its number of values. The number is
+    /// `None` if a single value is used for all channels.
     lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
 }
 
@@ -397,8 +398,8 @@ fn at<T: Copy>(field: &'static str, values: &Per<T>, channel: usize) -> Result<T
         .ok_or(FormError::NoSuchChannel { field, channel })
 }
 
-/// The error for an accumulator that would make the runtime overflow whose arithmetic the form reproduces, or for a
-/// channel that the form does not have.
+/// The error for an accumulator outside of a form's domain, or for a channel that the form does not have. Such an
+/// accumulator would lead to an overflow in the runtime whose arithmetic the form reproduces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {
@@ -431,8 +432,8 @@ impl Requantization {
         self.form().fields().zero
     }
 
-    /// The number of bits by which a channel shifts to the right. It is negative for a left shift. `None` for forms
-    /// that do not shift.
+    /// Returns the number of bits by which a channel shifts to the right, negative for a left shift. Returns `None` for
+    /// forms that do not shift.
     pub fn right_shift(&self, channel: usize) -> Option<i16> {
         match self.form().fields().shift? {
             Shift::Right(places) => places.get(channel).map(|&places| places.into()),
@@ -455,26 +456,26 @@ impl Requantization {
         self.form().fields().narrowing
     }
 
-    /// The number of channels. `None` if one set of parameters is used for any number of channels. If fields have
-    /// different numbers of channels, for which [`check`](Requantization::check) refuses the form, the result is one of
-    /// these numbers.
+    /// Returns the number of channels, or `None` if one set of parameters is used for any number of channels. If the
+    /// fields disagree about the number of channels, returns one of their numbers. [`check`](Requantization::check)
+    /// refuses such a form.
     pub fn channels(&self) -> Option<usize> {
         self.form().fields().lengths.into_iter().find_map(|(_, length)| length)
     }
 
-    /// The form whose channel `i` is channel `channels[i]` of this form. If the form has one set of parameters for all
-    /// channels, it does not change. `None` if a channel does not exist.
+    /// Makes a form whose channel `i` is channel `channels[i]` of this form. If the form has one set of parameters for
+    /// all channels, returns the same form. If a channel does not exist, returns `None`.
     ///
-    /// This is used if the channel of each position is selected by an index. The resulting form then has one channel
-    /// for each position.
+    /// This is used if an index selects a channel for each position. The resulting form then has one channel for each
+    /// position.
     pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
         let mut form = self.clone();
         form.form_mut().select(channels)?;
         Some(form)
     }
 
-    /// The result for one accumulator of one channel. The computation never wraps and never panics. An accumulator
-    /// outside of the domain is an error.
+    /// Computes the result for one accumulator of one channel. The computation never wraps and never panics. For an
+    /// accumulator outside of the domain, returns an error.
     ///
     /// For many accumulators of a channel, use [`Requantization::channel`].
     pub fn eval(&self, channel: usize, acc: i64) -> Result<i32, OutsideDomain> {
@@ -491,9 +492,9 @@ impl Requantization {
         })
     }
 
-    /// The accumulators for which no intermediate result of a channel overflows. On these, the form is defined, and a
-    /// larger accumulator never gives a smaller result. Empty if the channel does not exist or its parameters are not
-    /// legal.
+    /// The accumulators for which the form is defined: no intermediate result of the channel overflows. Among them, a
+    /// larger accumulator never gives a smaller result. The range is empty if the channel does not exist or its
+    /// parameters are not legal.
     pub fn domain(&self, channel: usize) -> RangeInclusive<i64> {
         self.channel(channel).map_or(EMPTY, |form| form.domain())
     }

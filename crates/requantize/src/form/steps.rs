@@ -3,8 +3,8 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// `lowest + #{t in thresholds[channel] : t <= x}`, which counts the thresholds up to x. This can be any function from
-/// `i32` to eight bits that never gives a smaller result for a larger x.
+/// `lowest + #{t in thresholds[channel] : t <= x}`, which counts the thresholds up to x. In this way, any function from
+/// `i32` to eight bits can be expressed, as long as a larger x never gives a smaller result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {

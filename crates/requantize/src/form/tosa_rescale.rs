@@ -6,15 +6,16 @@ use crate::{IntType, Per, Rounding, words::words};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. `d` is zero with one
-/// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` for `v < 0`.
+/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. With one rounding, or with
+/// a shift of up to 31, `d` is zero. With two roundings and a larger shift, `d` is `2^30` for `v >= 0` and `-2^30` for
+/// `v < 0`.
 ///
 /// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`. `check` refuses parameters that TOSA calls an
 /// error of the graph (ERROR_IF). If TOSA does not define the result for an accumulator (REQUIRE), the accumulator is
 /// outside of the form's domain.
 ///
-/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`. The result must fit into `i32`
-/// before and after the output's zero point is added.
+/// Domain: all `x` of the input type. With `scale32`, `v` must also satisfy `-2^(shift-1) <= v < 2^(shift-1)`. The
+/// result must fit into `i32` before and after the output's zero point is added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TosaRescale {
@@ -144,8 +145,9 @@ impl Form for TosaRescale {
         // (x - z) * m = x * m - z * m. The zero point has at most 16 bits.
         let addend = -i64::from(self.input_zp) * i64::from(factor);
         let zero_point = self.output_zp;
-        // The sign of v is the sign of v * m, and for m = 0 the result is 0 with either sign. So TOSA's double rounding
-        // is the same as gemmlowp's.
+        // TOSA's double rounding depends on the sign of v, and gemmlowp's on the sign of the product v * m, with the
+        // multiplier m >= 0. Both signs are the same, except for m = 0, where both give 0. So both compute the same
+        // results.
         let arithmetic = if self.roundings == Roundings::Two && shift > 31 {
             Arithmetic::Doubling(Doubling {
                 factor,

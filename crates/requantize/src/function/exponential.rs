@@ -1,10 +1,11 @@
-//! e^x in `f64`, computed with operations that IEEE 754 defines, so that the result is the same on every machine. It
-//! replaces the C library function in the definitions of tables that a runtime computes with such a function.
+//! Computes e^x and tanh x in `f64`, only with operations that IEEE 754 defines, so that the results are the same on
+//! every machine. Some runtimes fill tables with e^x or tanh x from a C library. In the definitions of these tables,
+//! the functions of this module take the place of the C library's.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// e^x with a relative error below 1e-15. It uses x = n·ln 2 + r with |r| ≤ ½ ln 2, and the Taylor series of e^r up to
-/// r^14.
+/// Computes e^x with a relative error below 1e-15. With x = n·ln 2 + r for an integer n and |r| ≤ ½ ln 2, e^x is
+/// 2^n·e^r. The Taylor series of e^r is used up to r^14.
 pub(super) fn exp(x: f64) -> f64 {
     /// ln 2 = HIGH + LOW. The product n·HIGH is exact for |n| < 2^20.
     const HIGH: f64 = 6.931_471_803_691_238e-1;
@@ -21,8 +22,8 @@ pub(super) fn exp(x: f64) -> f64 {
     series * 2f64.powi(n as i32)
 }
 
-/// tanh x = (1 − e^(−2|x|)) / (1 + e^(−2|x|)) with the sign of x. Near zero, the numerator would lose precision, so x −
-/// x³/3 + 2x⁵/15 − 17x⁷/315 is used there.
+/// Computes tanh x as (1 − e^(−2|x|)) / (1 + e^(−2|x|)) with the sign of x. Near zero, the numerator would lose
+/// precision, so the Taylor series x − x³/3 + 2x⁵/15 − 17x⁷/315 is used there.
 pub(super) fn tanh(x: f64) -> f64 {
     if x.abs() < 0.02 {
         let square = x * x;

@@ -10,8 +10,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A factor `multiplier * 2^(exponent - 31)`. LiteRT multiplies an `i32` by it with a left shift, a product and a right
-/// shift.
+/// A factor `multiplier * 2^(exponent - 31)`. LiteRT multiplies an `i32` by this factor in three operations: a left
+/// shift, a product and a right shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
@@ -40,8 +40,8 @@ impl Factor {
     }
 }
 
-/// The product of two numbers. It has as many integer bits as both numbers together. The product of -1 and -1
-/// saturates.
+/// Multiplies two fixed-point numbers. The product has as many integer bits as both numbers together. If both are the
+/// smallest `i32`, the product saturates.
 pub(super) fn product(a: i32, b: i32) -> i32 {
     saturated(Rounding::HalfUp.shift_right(i64::from(a) * i64::from(b), 31))
 }
@@ -52,8 +52,8 @@ pub(super) fn divided(x: i32, shift: u8) -> i32 {
     Rounding::HalfAway.shift_right(x.into(), shift) as i32
 }
 
-/// `x * 2^shift`, saturated. With `shift` fewer integer bits, it stands for the same number as x. `shift` is at most
-/// 31.
+/// Computes `x * 2^shift`, saturated. The result stands for the same number as x if it counts as having `shift` fewer
+/// integer bits. `shift` is at most 31.
 pub(super) fn raised(x: i32, shift: u8) -> i32 {
     saturated(i64::from(x) << shift)
 }
@@ -62,10 +62,10 @@ fn saturated(x: i64) -> i32 {
     x.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// e^a for `-32 <= a <= 0`. The argument has 5 integer bits, and the result has none.
+/// Computes e^a for `-32 <= a <= 0`. The raw integer `a` has 5 integer bits, and the result has none.
 ///
-/// Let a = r - k/4, where r is in [-1/4, 0) and k is a whole number. The result is the Taylor series of e^r around
-/// -1/8, times e^(-2^j) for each bit j of k/4 that is set.
+/// The argument is split into r - k/4, where r is in [-1/4, 0) and k is a whole number. The result is the Taylor series
+/// of e^r around -1/8, times e^(-2^j) for each bit j of k/4 that is set.
 pub(super) fn exp_of_negative(a: i32) -> i32 {
     /// e^(-2^j) for each j in -2 ..= 4.
     const POWERS: [i32; 7] = [
@@ -102,8 +102,8 @@ fn exp_near_zero(a: i32) -> i32 {
     EXP_OF_MINUS_EIGHTH + product(EXP_OF_MINUS_EIGHTH, x + tail)
 }
 
-/// 1 / (1 + x) for `0 <= x < 1`, without integer bits. It is computed by three steps of Newton's method for the
-/// reciprocal of d = (1 + x) / 2, starting at 48/17 - 32/17 * d, with two integer bits.
+/// Computes 1 / (1 + x) for `0 <= x < 1`. Neither `x` nor the result has integer bits. Three steps of Newton's method,
+/// with two integer bits, find the reciprocal of d = (1 + x) / 2. They start at 48/17 - 32/17 * d.
 pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
     const FORTY_EIGHT_17THS: i32 = 1_515_870_810;
     const THIRTY_TWO_17THS: i32 = 1_010_580_540;

@@ -3,12 +3,13 @@
 use super::{Definition, FunctionError, Nearest};
 use crate::{IntType, Rounding};
 
-/// A function of one code by a table with an entry for every 2^`step`th code, and one after the last code:
+/// A function of one code that interpolates in a table. The table t has an entry for every 2^`step`th code, and one
+/// entry after the last code. With `least` the smallest code, the result y is
 ///
 /// `y = t[i] + round((t[i + 1] − t[i])·f / 2^step)`, where `code − least = i·2^step + f` and 0 ≤ f < 2^step.
 ///
-/// The result lies between two neighbouring entries, whatever the rounding. So it never leaves the range of the table,
-/// and it does not decrease if the entries of the table do not decrease.
+/// In every rounding mode, the result lies between two neighbouring entries. So it never leaves the range of the table.
+/// If the entries never decrease, the function never decreases either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interpolated {
     /// The type of the operand's codes, with at most 16 bits.
@@ -26,8 +27,8 @@ impl Interpolated {
         (bits <= 16 && (1..=bits).contains(&self.step)).then(|| (1 << (bits - self.step)) + 1)
     }
 
-    /// The result for a code. `None` if the table has a wrong number of entries, or if the code is not in the range of
-    /// the type.
+    /// Returns the result for a code. Returns `None` if the table has a wrong number of entries, or if the code is not
+    /// in the range of the type.
     pub fn value(self, table: &[i64], code: i64) -> Option<i64> {
         let offset = code.checked_sub(self.elements.min().into())?;
         let fits = self.entries() == Some(table.len()) && (0..1 << self.elements.bits()).contains(&offset);
@@ -47,8 +48,8 @@ impl Interpolated {
 }
 
 impl Nearest {
-    /// The entries of an interpolation table: the correctly rounded function at every 2^`step`th code, and at one after
-    /// the last code.
+    /// Computes the entries of an interpolation table: the correctly rounded values of the function at every 2^`step`th
+    /// code, and at the code that would follow the last one.
     ///
     /// # Errors
     /// Errors of [`Pointwise::eval`](super::Pointwise::eval). [`FunctionError::Elements`] if the number of codes is not
@@ -70,8 +71,9 @@ impl Nearest {
     }
 }
 
-/// The result for a code. The table has 512 pieces of 128 codes each. The result is the entry at the beginning of the
-/// code's piece, plus the linear part of the difference to the next entry, rounded half up.
+/// Interpolates between the entries of a table. The entries divide the 65536 codes into 512 pieces of 128 codes each.
+/// The result lies on the straight line from the entry at the beginning of the code's piece to the next entry, rounded
+/// half up.
 ///
 /// With entry i for code 128·i − 32768 and offset o = code mod 128:
 /// `entry[i] + ((entry[i + 1] - entry[i]) * o + 64 >> 7)`.

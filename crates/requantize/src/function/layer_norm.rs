@@ -6,17 +6,17 @@ use crate::{
     scales::{ScaleError, positive},
 };
 
-/// A layer normalization with its parameters (`strait.layer_norm.v1`). For a row of n codes x on a scale s, with a gain
-/// g and a bias b for each position:
+/// A layer normalization with its parameters (`strait.layer_norm.v1`). The function is defined for a row of n codes x
+/// with the scale s, and for codes g of the gain and b of the bias at each position of the row:
 ///
 /// - S = Σx and V = n·Σx² − S², exactly. They are n times the mean and n² times the variance.
-/// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q for which 2⁶² ≤ W' < 2⁶⁴, and m = ⌊2⁶³ / √W'⌋, the reciprocal of
-///   the deviation.
-/// - N = half_up((n·x − S)·m / 2^(33 − q)), with 22 fractional bits. It is 0 if W is 0.
+/// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q for which 2⁶² ≤ W' < 2⁶⁴, and m = ⌊2⁶³ / √W'⌋, which is the
+///   reciprocal of the standard deviation times a power of two.
+/// - N = half_up((n·x − S)·m / 2^(33 − q)), which is the normalized number with 22 fractional bits. It is 0 if W is 0.
 /// - y = sat(half_up((N·g·`multiplier` + b·`bias_multiplier`) / 2^`shift`) + `zero_point`).
 ///
-/// N is within 2⁻²² of the real number, so y is the nearest code except very close to a tie. The operand's zero point
-/// does not matter: it cancels out when the mean is subtracted.
+/// The number for which N stands is within 2⁻²² of the real one, so y is the nearest code except very close to a tie.
+/// The operand's zero point does not matter: it cancels out when the mean is subtracted.
 ///
 /// If `centred` is false, S is 0, and the function is an RMS normalization (`strait.rms_norm.v1`). V is then n² times
 /// the mean square, and the operand's zero point is 0.
@@ -78,16 +78,18 @@ impl LayerNorm {
         definition(self.centred)
     }
 
-    /// The layer normalization of rows of `length` codes with these scales, or the RMS normalization if `centred` is
-    /// false. With s the scale of the operand and s' the scale of the result, the parameters are computed in f64 and
-    /// rounded: `epsilon` = ε·n²·2¹⁶ / s², `multiplier` = gain / s' · 2^(`shift` − 22), and `bias_multiplier` = s·gain
-    /// / s' · 2^`shift`. The shift is chosen so that `multiplier` has 31 bits.
+    /// Derives the parameters of a layer normalization from scales, or those of an RMS normalization if `centred` is
+    /// false. Let n be `length`, the number of codes in a row, ε the argument `epsilon`, and s, g and s' the scales of
+    /// the operand, the gain and the result. The bias has the scale s·g. Each parameter is computed in f64 and rounded:
+    ///
+    /// - `epsilon` = ε·n²·2¹⁶ / s²
+    /// - `multiplier` = g / s' · 2^(`shift` − 22), where the shift is chosen so that `multiplier` has 31 bits
+    /// - `bias_multiplier` = s·g / s' · 2^`shift`
     ///
     /// # Errors
     /// - [`FunctionError::Row`] if the length is not supported
     /// - [`FunctionError::Scale`] if a scale is not finite and positive, or ε is negative or not finite
-    /// - [`FunctionError::Factor`] if s is not in 2⁻²⁸ … 2⁹, if gain / s' is not in 2⁻⁴⁶ … 2⁵¹, or if ε·n²/s² is above
-    ///   2⁴⁶
+    /// - [`FunctionError::Factor`] if s is not in 2⁻²⁸ … 2⁹, if g / s' is not in 2⁻⁴⁶ … 2⁵¹, or if ε·n²/s² is above 2⁴⁶
     pub fn of(centred: bool, length: usize, epsilon: f32, scales: LayerNormScales) -> Result<LayerNorm, FunctionError> {
         let definition = definition(centred);
         row(definition, length)?;
@@ -154,8 +156,8 @@ impl LayerNorm {
         code_of(definition, self.result, self.zero_point)
     }
 
-    /// The results for a row of codes of the type `from`, in the order of the codes. If there are no biases, they count
-    /// as 0.
+    /// Computes the results for a row of codes of the type `from`, in the order of the codes. Without biases, a bias of
+    /// 0 is added.
     ///
     /// # Errors
     /// Errors of [`LayerNorm::check`]; [`FunctionError::Elements`] if the type has more than 16 bits;
@@ -192,8 +194,8 @@ impl LayerNorm {
         Ok(())
     }
 
-    /// The mean and the deviation of a row of `length` codes (1 ..= [`LayerNorm::LONGEST_ROW`]), from the sum of the
-    /// codes and the sum of their squares.
+    /// Computes the mean and the reciprocal of the standard deviation of a row of `length` codes (1 ..=
+    /// [`LayerNorm::LONGEST_ROW`]) from `sum`, the sum of the codes, and `squares`, the sum of their squares.
     pub fn moments(&self, length: usize, sum: i64, squares: i64) -> Moments {
         let n = length as i64;
         let sum = if self.centred { sum } else { 0 };

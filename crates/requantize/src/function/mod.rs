@@ -3,9 +3,9 @@
 //!
 //! Each function has a [`Definition`], which is a name with a version, for example `litert.softmax.int8.v1`. The
 //! meaning of a name never changes. If a function is changed so that it computes other integers, it gets another
-//! version. The parameters are plain data. The beginning of the name, for example `litert`, says whose rule derives
-//! them from scales. With legal parameters, a function has a domain, and evaluating it outside of the domain is an
-//! error.
+//! version. The parameters are plain data. The beginning of the name, for example `litert`, says which program's rule
+//! derives the parameters from scales. A function with legal parameters is defined on a domain, and evaluating it
+//! outside of this domain is an error.
 //!
 //! `docs/functions.md` explains the mathematics. `docs/oracles.md` says which functions were compared with which
 //! programs.
@@ -72,8 +72,8 @@ words! {
     }
 }
 
-/// Why a function has no parameters or no result. The scales of the model may not be supported by the definition, the
-/// parameters in a file may be illegal, or operands may be outside of the domain.
+/// Why a function has no parameters or no result: the definition does not support the scales of the model, the
+/// parameters in a file are illegal, or operands are outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
     /// The definition is another kind of function than the caller needs.

@@ -6,11 +6,14 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'), in real numbers, rounded once.
+/// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'). Here f is the function of real
+/// numbers, s and z are the scale and the zero point of the operand, s' and z' are those of the result, and ⟨ ⟩ rounds
+/// to an integer as `rounding` says. The quotient is a real number, so it is rounded only once.
 ///
-/// The value of the function is compared with the numbers halfway between two codes. The value is exact for functions
-/// that are a quotient or a root. For the others, its distance from 0, from 1 or from the operand is known to about 13
-/// digits. If these digits do not decide the result for a code, that is an error. No such code is known.
+/// To round, the value of f is compared with the numbers halfway between two codes. The value is exact if f is a
+/// quotient or a root. For other functions, the distance of the value from 0, from 1 or from the operand is known to
+/// about 13 digits. If these digits do not decide the result for a code, evaluating that code is an error. No such code
+/// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nearest {
@@ -63,7 +66,7 @@ impl Nearest {
             .function
             .at(f64::from(self.input_scale) * f64::from(code - self.input_zp));
         let scale = f64::from(self.scale);
-        // If the value lies at least two codes beyond the ends of the type, the result saturates, and the exact value
+        // If the value lies more than one code outside of the type's range, the result saturates, and the exact value
         // does not matter.
         let ends = [self.out.min(), self.out.max()].map(|end| f64::from(end - self.zp));
         let below = (value.nearest() / scale).floor().clamp(ends[0] - 2.0, ends[1] + 2.0);
@@ -71,7 +74,7 @@ impl Nearest {
             return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
         }
         // The rounded quotient is off by at most one. To correct it, the exact value is compared with multiples of half
-        // of the scale. These multiples are exact: they are products of 24 bits and 19 bits.
+        // of the scale. These multiples are exact in f64, because they are products of 24 bits and 19 bits.
         let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
         let below = if with(2.0 * below)? == Ordering::Less {
             below - 1.0

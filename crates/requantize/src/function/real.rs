@@ -127,8 +127,8 @@ impl Real {
         }
     }
 
-    /// The value of a function that is neither a quotient nor a root. Its main part is 0, 1 or the operand: the one
-    /// that the function approaches for large operands.
+    /// Computes the value of a function that is neither a quotient nor a root, as the sum of a main part and a rest.
+    /// The main part is 0, 1 or the operand, whichever the function approaches for operands far from 0.
     fn transcendent(self, x: f64) -> Value {
         let small = exp(-x.abs());
         let main = if x > 0.0 { x } else { 0.0 };
@@ -198,7 +198,7 @@ impl Real {
             Real::GeluTanh => {
                 let size = x.abs();
                 // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of
-                // e^exponent.
+                // e^exponent of the same size.
                 let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
                 let power = exp(-exponent);
                 let rest = -size * power / (1.0 + power);

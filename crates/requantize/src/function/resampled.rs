@@ -2,15 +2,15 @@
 
 use crate::Rounding;
 
-/// Where the elements of the result lie in the operand along one axis, in units of 2^-`bits`. The distance between
-/// neighbouring elements of the result is `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the quotient of both extents, rounded
-/// once. Then the position of element `i` is
+/// The positions of the result's elements in the operand along one axis, in units of 2^-`bits`. Along this axis, the
+/// operand has `from` elements and the result has `to`. Neighbouring elements of the result are `s = ⌊(2^bits·from +
+/// ⌊to / 2⌋) / to⌋` apart, which is `from / to`, rounded once. The position of element `i` is
 ///
 /// - `i·s + ⌊s / 2⌋ − 2^(bits − 1)` with `HalfPixel`,
 /// - `i·s` with `Asymmetric`,
 /// - `i·s` with `AlignCorners`, where s is computed from `from − 1` and `to − 1`, if `to > 1`.
 ///
-/// A position outside of the operand reads the operand's first or last element.
+/// For a position outside of the operand, the operand's first or last element is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resampled {
     /// The number of fractional bits of a position, at most 16.
@@ -75,8 +75,9 @@ impl Resampled {
     }
 }
 
-/// The result for a sum of products with weights that have `bits` fractional bits in total: `round(sum / 2^bits)`. It
-/// lies between the smallest and the largest element, because the weights along each axis add up to one.
+/// Divides a sum of weighted elements by the sum of the weights: `round(sum / 2^bits)`. The weights along all axes
+/// together have `bits` fractional bits. The result lies between the smallest and the largest element, because the
+/// weights along each axis add up to one.
 pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
     rounding.shift_right(sum, bits)
 }
@@ -85,8 +86,8 @@ pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
 mod tests {
     use super::*;
 
-    /// LiteRT's rule for RESIZE_BILINEAR on int8 with 10 fraction bits, in LiteRT's order of steps. Positions may lie
-    /// before the operand, and quotients are cut off towards zero.
+    /// LiteRT's rule for RESIZE_BILINEAR on int8, with 10 fractional bits and the operations in LiteRT's order.
+    /// Positions may be negative, and quotients are truncated.
     fn of_litert(position: i64, from: i64, to: i64, align_corners: bool, half_pixel: bool) -> (i64, i64, i64) {
         let scale = match align_corners && to > 1 {
             true => (1024 * (from - 1) + (to - 1) / 2) / (to - 1),
@@ -118,8 +119,8 @@ mod tests {
                     let (lower, upper, at) =
                         of_litert(position as i64, from as i64, to as i64, align_corners, half_pixel);
                     let found = axis.at(position).unwrap();
-                    // If both neighbours are the same element, its two weights add up to 1 whatever they are. So sums are compared,
-                    // not weights.
+                    // If both neighbours are the same element, only the sum of their weights matters. So weighted sums
+                    // are compared, not weights.
                     let weigh = |x: &dyn Fn(i64) -> i64| {
                         x(lower) * (1024 - (at - 1024 * lower)) + x(upper) * (at - 1024 * lower)
                     };

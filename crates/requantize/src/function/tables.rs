@@ -1,12 +1,12 @@
-//! Tables that LiteRT computes with functions of a C library, or contains as constants. The comment of each table
-//! states its formula, and tests compute the table from it. The tests also check a SHA-256 of the entries as
-//! little-endian bytes.
+//! Tables that LiteRT contains as constants, or fills with functions of its C library. The comment of each table states
+//! its formula, and tests compute the table from it. The tests also check a SHA-256 of the entries as little-endian
+//! bytes.
 
-/// e^x on [−10, 0] in 512 pieces of 10/512, with 15 fractional bits. In this table and in `RECIPROCAL`, each entry is
-/// corrected by half of the error that the interpolation has in the middle of the piece after the entry: entry i = r(v)
-/// − r((r((w + r(v)) / 2) − r(m)) / 2), at most 32767. Here v, m and w are 2^15 times the function at the beginning,
-/// the middle and the end of piece i, and r rounds to the nearest, halves away from zero. The last entry is r of 2^15
-/// times the function at the end, at most 32767.
+/// e^x on [−10, 0] in 512 pieces of 10/512, with 15 fractional bits. In this table and in `RECIPROCAL`, each entry
+/// begins a piece and is corrected by half of the error that the interpolation has in the middle of this piece: entry
+/// i = r(v) − r((r((w + r(v)) / 2) − r(m)) / 2), at most 32767. Here v, m and w are 2^15 times the function at the
+/// beginning, the middle and the end of piece i, and r rounds to the nearest, halves away from zero. The last entry is
+/// r of 2^15 times the function at the end, at most 32767.
 pub(super) const EXPONENTIAL: [i16; 513] = [
     2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
     3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7,
@@ -69,8 +69,8 @@ pub(super) const RECIPROCAL: [i16; 513] = [
     16384,
 ];
 
-/// 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Each entry is rounded once, after half of the interpolation's
-/// error in the middle was added. The last entry is 65535.
+/// Entry i is 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Half of the interpolation's error in the middle
+/// between this entry and the next is added before the entry is rounded. The last entry is 65535.
 pub(super) const SIGMOID: [u16; 256] = [
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,

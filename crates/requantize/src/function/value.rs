@@ -1,5 +1,5 @@
-//! Real numbers that are known well enough to decide how they are rounded. A number is an f64 with a bounded error, an
-//! exact quotient or an exact root.
+//! Represents real numbers precisely enough to decide how they are rounded. A number is a sum of f64 with a bounded
+//! error, an exact quotient or an exact root.
 
 use std::cmp::Ordering;
 
@@ -23,8 +23,8 @@ impl Value {
         Value::Quotient { terms, divisor: 1.0 }
     }
 
-    /// A value whose rest has a relative error below 10^-14. The rest must come from a few products and quotients that
-    /// are each rounded once.
+    /// Makes a value from a main part and a rest. The relative error of the rest is below 10^-14 if it was computed
+    /// with a few products and quotients that are each rounded once.
     pub(super) fn near(main: f64, rest: f64) -> Value {
         Value::Near {
             main,
@@ -82,8 +82,8 @@ fn sum(a: f64, b: f64) -> (f64, f64) {
     (high, (a - (high - part)) + (b - part))
 }
 
-/// The sign of the sum of `terms`. The terms are replaced by terms with the same sum that do not overlap: each is
-/// smaller than the last bit of the next one. The sign of the largest of them is then the sign of the sum.
+/// Returns the sign of the sum of `terms`. The terms are replaced by terms with the same sum, each of which is smaller
+/// than the last bit of the next one. The sign of the largest of these terms is then the sign of the sum.
 pub(super) fn sign(terms: [f64; 6]) -> Ordering {
     let mut apart = [0.0; 6];
     for (count, mut rest) in terms.into_iter().enumerate() {

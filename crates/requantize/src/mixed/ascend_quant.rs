@@ -5,8 +5,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `sat(round(x * scale + offset))` in `f32`, with the offset added inside the rounding. This is AscendQuant. With
-/// `sqrt_mode`, it is `sat(round(x * scale * scale + offset))`.
+/// `sat(round(x * scale + offset))` in `f32`, as AscendQuant computes it. The offset is added inside the rounding. With
+/// `sqrt_mode`, the formula is `sat(round(x * scale * scale + offset))`.
 ///
 /// Domain: every `f32` except NaN. Infinities saturate. (A chip that computes in 16-bit floats gives other results.)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

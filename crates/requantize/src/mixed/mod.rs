@@ -1,6 +1,6 @@
-//! Quantized functions that are not requantizations of a single integer: they compute from `f32`, to `f32`, or from two
-//! integers. Each is a small struct that works like a [form](crate::form): `check` decides whether its parameters are
-//! legal, and `eval` returns a typed error outside of its domain.
+//! Quantized functions that are not requantizations of a single integer: they have an `f32` operand, an `f32` result,
+//! or two integer operands. Each is a small struct that works like a [form](crate::form): `check` decides whether its
+//! parameters are legal, and `eval` returns a typed error outside of its domain.
 
 mod ascend_dequant;
 mod ascend_quant;

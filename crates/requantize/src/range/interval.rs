@@ -1,11 +1,11 @@
-//! Interval arithmetic. Both ends belong to an interval. A lower end of `i64::MIN` also stands for every number below
-//! it, and an upper end of `i64::MAX` for every number above it. When a bound has left the range of `i64`, later sums
-//! do not bring it back.
+//! Interval arithmetic. Both ends belong to an interval. A lower end of `i64::MIN` means that the interval may also
+//! contain smaller numbers, and an upper end of `i64::MAX` that it may also contain larger ones. An end that has left
+//! the range of `i64` in this way never returns into it when other intervals are added.
 
 use super::saturate;
 
-/// A number for a bound beyond the range of i64. No sum of i64 numbers brings it back into this range, and the sum of
-/// two such numbers still fits into i128.
+/// Stands for an end beyond the range of i64. It is so large that adding i64 numbers does not bring it back into this
+/// range, but the sum of two such numbers still fits into i128.
 const BEYOND: i128 = 1 << 100;
 
 /// The ends of an interval as i128. `i64::MIN` and `i64::MAX` become numbers far outside the range of i64, because they

@@ -1,10 +1,10 @@
 //! Finds the interval of an accumulator from weights, bias, zero points, padding and the codes of the operand, never
-//! from calibration data. No accumulator can be outside of this interval. For each end, the module also finds operands
-//! that lead to it.
+//! from calibration data. No accumulator can be outside of this interval. For each end of the interval, the module also
+//! finds the codes of an operand for which the accumulator reaches it.
 //!
 //! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one sum in a product of two
-//! activations, and [`Terms`] is a sum of two integers. [`prove`] shows that no sum leaves the range of the
-//! accumulator. Otherwise, its error says which sum does and what would help.
+//! activations, and [`Terms`] is a sum of two integers. [`prove`] proves that no sum leaves the range of the
+//! accumulator. If a sum can leave it, the error says which sum, and what would help.
 
 mod interval;
 mod overflow;
@@ -36,9 +36,9 @@ pub struct Extreme {
     pub value: i128,
     /// The operand that leads to the bound.
     pub pattern: Pattern,
-    /// True if it is known that the pattern can occur, so that the sum really reaches the bound. This is known if the
-    /// operands are inputs of the model. It is not known for results of other layers, for an operand that is used
-    /// twice, or if it is uncertain whether a tap reads padding.
+    /// True if the pattern is known to occur, so that the sum really reaches the bound. This is known if the operands
+    /// are inputs of the model. It is not known if an operand is the result of another layer or is used twice, or if a
+    /// tap may read padding or not.
     pub realised: bool,
 }
 

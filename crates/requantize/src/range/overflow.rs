@@ -6,9 +6,10 @@ pub trait Summands {
     /// The interval of the whole sum.
     fn range(&self) -> Range;
 
-    /// The interval of the sums of all subsets of the terms. The bias counts as a term. Every intermediate result lies
-    /// in this interval, whatever the order, the grouping or the lanes in which the sum is computed. The magnitude of
-    /// its ends is at most |b| + Σ |w| max |x - z|.
+    /// The interval that contains the sum of every subset of the terms, where the bias counts as a term. Every
+    /// intermediate result lies in this interval, in whatever order, groups or SIMD lanes the sum is computed. With the
+    /// bias b, the weights w, the codes x and the zero point z, the magnitude of its ends is at most |b| + Σ |w| max
+    /// |x - z|.
     fn partial_sums(&self) -> Range;
 
     /// A change with which the sum and its intermediate results would lie within `-limit - 1 ..= limit`.
@@ -18,7 +19,7 @@ pub trait Summands {
 /// Which sums have to fit into the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Only the whole sum has to fit: the accumulator wraps, and modulo 2^n the final result is right even if
+    /// Only the whole sum has to fit: the accumulator wraps modulo 2^n, so the final result is right even if
     /// intermediate results wrap.
     Final,
     /// Every intermediate result has to fit, in any order of the additions: the accumulator saturates, or its behaviour
@@ -78,8 +79,8 @@ pub struct Overflow {
     pub channel: usize,
     /// The accumulator that is too small.
     pub accumulator: Accumulator,
-    /// The bound that lies outside of the accumulator. If both bounds are outside, this is the one that is farther
-    /// outside.
+    /// The bound of the sum that does not fit into the accumulator. If both bounds do not fit, this is the one that is
+    /// farther outside.
     pub extreme: Extreme,
     /// A change that would help.
     pub repair: Repair,
@@ -122,7 +123,8 @@ impl fmt::Display for Repair {
 /// Proves that the sum of a channel stays inside the accumulator, and returns the interval of the sum.
 ///
 /// # Errors
-/// The bound that is farthest outside, with the operand that leads to it and a change that would help.
+/// The sum can leave the accumulator. The error contains the bound that is farther outside, the operand that leads to
+/// it, and a change that would help.
 pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> Result<Range, Overflow> {
     let range = sum.range();
     let asked = match accumulator.order {

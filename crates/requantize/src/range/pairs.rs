@@ -12,14 +12,14 @@ pub struct Pairs {
     pub first: ((i64, i64), i64),
     /// The codes of the second operand, and its zero point.
     pub second: ((i64, i64), i64),
-    /// True if the two operands can have any codes, independently of each other. This is so if they are two inputs of
-    /// the model, or one input and a constant.
+    /// True if the two operands can take any codes, independently of each other. This is so if the operands are two
+    /// inputs of the model, or an input and a constant.
     pub any_pattern: bool,
 }
 
 impl Pairs {
-    /// The smallest and the largest product, with the codes that give them. Both are products of ends of the two
-    /// intervals.
+    /// Finds the smallest and the largest product, with the codes that give them. Each of them is the product of an end
+    /// of the first interval and an end of the second.
     fn product(&self) -> [(i128, Pattern); 2] {
         let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
         let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {

@@ -33,16 +33,17 @@ pub struct Input<'a> {
 pub struct Padding<'a> {
     /// The code that a tap outside of the operand reads.
     pub code: i64,
-    /// For each tap of a window, true if the tap can lie outside of the operand at some position. Weight i belongs to
-    /// tap i modulo the number of taps. If this list is empty, all taps can lie outside.
+    /// For each tap of a window, true if the tap lies outside of the operand, in the padding, at some position of the
+    /// window. Weight i belongs to tap i modulo the number of taps. If this list is empty, this counts as true for all
+    /// taps.
     pub taps: &'a [bool],
     /// True if there is a position at which no tap lies outside.
     pub interior: bool,
 }
 
 /// The sum of the positive weights and the sum of the negative weights. The bounds depend only on these two sums, P and
-/// N: if the codes x lie in [low, high], Σ w x lies in [P low + N high, P high + N low]. Each end is reached with one
-/// code for all positive weights and another code for all negative weights.
+/// N: if all codes x lie in [low, high], Σ w x lies in [P low + N high, P high + N low]. The sum reaches an end if all
+/// taps with positive weights read one end of [low, high], and all taps with negative weights read the other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -89,8 +90,8 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// The bounds of the sum if `skip` is false. If it is true, the bounds of all partial sums: a tap is left out if
-    /// leaving it out makes the interval wider.
+    /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums: a
+    /// tap is left out if leaving it out makes the interval wider.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
@@ -127,8 +128,8 @@ impl Summands for Products<'_> {
 
     /// With a scale that is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2. The magnitude of
     /// the bias is at most |b| / 2^k + 1/2, and if a zero point is folded into the bias, the rounding of the weights
-    /// adds the same amount again. So the sum is at most (Σ |w| m + |b|) / 2^k + n m + 1, for n weights and with m the
-    /// largest |x - z|.
+    /// adds the same amount again. So the sum is at most (Σ |w| m + |b|) / 2^k + n m + 1, where w are the weights, n is
+    /// their number, b is the bias, and m is the largest |x - z| of a code x and the zero point z.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());

@@ -63,7 +63,7 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
     })
 }
 
-/// The form for three ops that ATC merges into one AscendRequant: AscendDequant, a ReLU if `relu` is set, and
+/// Makes the form for the ops that ATC merges into one AscendRequant: AscendDequant, a ReLU if `relu` is set, and
 /// AscendQuant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(DequantQuant {
@@ -75,10 +75,10 @@ pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType)
     })
 }
 
-/// The requantization that ATC's fusion makes from a dequantization and a quantization with `clamp` behind them. It has
-/// one factor: the product of both factors in `f32`, truncated to 19 bits if the chip packs it. A clamp from real zero
-/// upwards becomes the form's own ReLU, or is dropped if saturation at `offset` has the same effect. Any other clamp
-/// does not change.
+/// Makes the requantization that ATC's fusion makes from a dequantization and a quantization with `clamp` behind them.
+/// Its factor is the product of both factors in `f32`, truncated to 19 bits if the chip packs it. A clamp that only
+/// cuts off numbers below real zero becomes the form's own ReLU, or is dropped if saturation at `offset` has the same
+/// effect. Any other clamp stays as it is.
 ///
 /// The result is not the same function as before: there is one rounding instead of three, and the offset is no longer
 /// inside the last rounding. [`decide`](crate::decide) finds how much the functions differ on an interval.
@@ -99,8 +99,8 @@ pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Resu
     Ok(Step { form, clamp })
 }
 
-/// The S16 pair with a shift of N: the first form narrows accumulators to 16 bits, and the second requantizes these to
-/// 8 bits by the factor `deq * quant * 2^N`.
+/// Makes the two forms of the S16 pair with a shift of N: the first form narrows accumulators to 16 bits, and the
+/// second requantizes the 16-bit integers to 8 bits by the factor `deq * quant * 2^N`.
 pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[Requantization; 2], ScaleError> {
     let first = checked(AscendDequantS16 {
         shift: shift.into(),

@@ -50,8 +50,8 @@ impl FixedPoint {
         }
         let (fraction, exponent) = frexp(positive("factor", factor)?);
         let top = 1i64 << bits;
-        // The product of a fraction below one and a power of two is exact. The rounded product is at most `top`, the
-        // power of two above the largest mantissa.
+        // The product of the fraction, which is below one, and a power of two is exact. Rounded, it is at most `top`,
+        // which is one more than the largest mantissa.
         match Rounding::HalfAway.round_f64(fraction * top as f64) as i64 {
             mantissa if mantissa == top => Ok(FixedPoint {
                 mantissa: (top / 2) as i32,
@@ -67,9 +67,9 @@ impl FixedPoint {
     }
 }
 
-/// The multiplier of `bits` bits and the right shift for a factor, for forms that round once. If the factor is so small
-/// that the shift would exceed [`MAX_SHIFT`], the shift is [`MAX_SHIFT`] and the multiplier has fewer bits, possibly
-/// none.
+/// Derives a multiplier of `bits` bits and a right shift from a factor, for forms that round once. If the factor is so
+/// small that the shift would exceed [`MAX_SHIFT`], the shift is [`MAX_SHIFT`] and the multiplier has fewer bits, or
+/// is 0.
 fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> {
     let FixedPoint { mantissa, exponent, .. } = FixedPoint::nearest(factor, bits)?;
     match u8::try_from((i32::from(bits) - exponent).min(MAX_SHIFT.into())) {

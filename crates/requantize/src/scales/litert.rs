@@ -1,5 +1,5 @@
-//! The rules by which LiteRT derives integers. It computes every multiplier from the `f32` scales in the file, so a
-//! compiler cannot choose the multipliers freely.
+//! The rules by which LiteRT derives multipliers and shifts. LiteRT computes every multiplier from the `f32` scales in
+//! the file, so a compiler cannot choose the multipliers freely.
 //!
 //! Source: `QuantizeMultiplier`, `PopulateConvolutionQuantizationParams`, `GetQuantizedConvolutionMultipler` and the
 //! `Prepare` functions of ADD and MUL in LiteRT's kernels. The number of roundings of each op was measured with LiteRT
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
-/// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
+/// Splits a factor into a 31-bit mantissa and an exponent: `mantissa * 2^(exponent - 31)`.
 ///
 /// A factor below about 2^-32 becomes zero. A factor of at least 2^30 is refused, because its left shift would overflow
 /// `i32`.
@@ -31,9 +31,9 @@ pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
     }
 }
 
-/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: two roundings, with the factor computed in `f64`. Four-bit weights
-/// use the same rule. If the codes are unsigned, the weights have a single scale, and the product of input scale and
-/// weight scale is rounded to `f32`.
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: the requantization has two roundings, and its factor is computed in
+/// `f64`. The same rule applies to four-bit weights. If the codes are unsigned, the weights have a single scale, and
+/// the product of input scale and weight scale is rounded to `f32`.
 pub fn convolution(
     input: f32,
     weights: &Per<f32>,
@@ -56,8 +56,8 @@ fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per
     weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
 }
 
-/// The form that a LiteRT built with TFLITE_SINGLE_ROUNDING computes: the integers are the same, but there is one
-/// rounding. Forms other than `Gemmlowp` do not change.
+/// Turns a form into the one that a LiteRT built with TFLITE_SINGLE_ROUNDING computes: the multiplier and the exponent
+/// are the same, but the result is rounded once. Forms other than `Gemmlowp` do not change.
 pub fn single_rounding(form: Requantization) -> Requantization {
     match form {
         Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
@@ -70,8 +70,8 @@ pub fn single_rounding(form: Requantization) -> Requantization {
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a 64-bit bias. The factor is that of the
 /// int8 convolution, and its multiplier is reduced to 16 bits when it is applied. A factor that needs a left shift of
-/// more than 7 is refused. FULLY_CONNECTED uses another form, for int16 too ([`fully_connected_in_f64`]). If the file
-/// says that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that of
+/// more than 7 is refused. FULLY_CONNECTED on int16 uses another form ([`fully_connected_in_f64`]). If the file says
+/// that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that of
 /// [`convolution`].
 pub fn sixteen_by_eight(
     input: f32,
@@ -83,8 +83,8 @@ pub fn sixteen_by_eight(
     sixteen_bits(&convolution_factor(input, weights, output)?, zp, out)
 }
 
-/// BATCH_MATMUL of int16 with int16 or int8. It has the 16-bit multiplier of CONV_2D and the factor of the int8
-/// BATCH_MATMUL, for which the product of both scales is rounded to `f32`.
+/// BATCH_MATMUL of int16 with int16 or int8. The multiplier is reduced to 16 bits, as in CONV_2D on int16. The factor
+/// is computed as for BATCH_MATMUL on int8: the product of the operands' scales is rounded to `f32`.
 pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
@@ -102,9 +102,9 @@ pub fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requanti
 
 /// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
 ///
-/// LiteRT 2.3.0 has no multiplier for this op ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes
-/// the product by less than `|result| * 2^-31`. So this form and LiteRT give different results only for accumulators
-/// whose product is this close to a tie.
+/// LiteRT 2.3.0 does not use a multiplier for this op, but an `f64` factor ([`fully_connected_in_f64`]). Keeping only
+/// 31 bits of the factor changes the product by less than `|result| * 2^-31`. So this form and LiteRT give different
+/// results only for accumulators whose product is this close to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -161,8 +161,8 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
     })
 }
 
-/// The form with LiteRT's multiplier and a single rounding. A target's table may use it for fully connected layers,
-/// with any rounding mode.
+/// Makes a form with LiteRT's multiplier and a single rounding in any mode. A target's table may use it for fully
+/// connected layers.
 pub fn one_rounding(
     factor: &Per<f64>,
     zp: i32,
@@ -189,8 +189,8 @@ fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
     Ok(f64::from(a * b) / f64::from(output))
 }
 
-/// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. The
-/// multiplier is divided by the count and truncated. There is one channel for each count.
+/// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. To divide
+/// by the count, LiteRT divides the multiplier by it and truncates. There is one channel for each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -199,8 +199,8 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
     let divided = count.try_map(|&count| {
         positive("number of elements", count.into())?;
-        // The largest power of two that is not above the count, as an exponent, limited so that the right shift stays
-        // in its range.
+        // The exponent of the largest power of two that is not above the count. It is limited so that the right shift
+        // stays in its range.
         let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
         // The product is below 2^63. After the division it is at most the multiplier, because 2^bits <= count.
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
@@ -219,8 +219,8 @@ pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 /// The three requantizations of an ADD or a SUB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addition {
-    /// The number of bits by which an operand's integer is shifted left before its requantization, after its zero point
-    /// was subtracted.
+    /// The number of bits by which an operand of ADD and SUB is shifted left, after its zero point was subtracted and
+    /// before it is requantized.
     pub left_shift: u8,
     /// The requantizations of the operands to the common grid, in `i32` with a zero point of zero.
     pub operands: [Requantization; 2],
@@ -228,8 +228,9 @@ pub struct Addition {
     pub output: Requantization,
 }
 
-/// ADD and SUB: both operands are requantized to a common grid and added there. Its scale is twice the larger scale,
-/// divided by 2^20 (or by 2^15 if the output has 16 bits). Every requantization has two roundings.
+/// ADD and SUB: both operands are requantized to a common grid and added there. The scale of the common grid is twice
+/// the larger of the operands' scales, divided by 2^20 (or by 2^15 if the output has 16 bits). Every requantization has
+/// two roundings.
 pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
     let left_shift = if out.bits() > 8 { 15 } else { 20 };
     let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
@@ -287,8 +288,8 @@ mod tests {
 
     #[test]
     fn the_types_of_the_product_show_in_the_multiplier() {
-        // f32 cannot hold the product of these scales. Layers with weights keep the exact product, and other ops round
-        // it first.
+        // f32 cannot hold the product of these scales. Layers with weights use the exact product, whereas other ops
+        // round it to f32 first.
         let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
         let wide = f64::from(x) * f64::from(w) / f64::from(y);
         let product_rounded = f64::from(x * w) / f64::from(y);

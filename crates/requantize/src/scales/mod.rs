@@ -1,5 +1,5 @@
-//! Derives the integers of a form from scales by the rule of the runtime that reads the scales. The integers are the
-//! same as the runtime's, bit for bit.
+//! Derives the parameters of a form, such as multipliers and shifts, from scales by the rule of the runtime that reads
+//! the scales. The parameters are the same as the runtime's, bit for bit.
 //!
 //! Scales are used as in `real = scale * (q - zero_point)`. The factor of a convolution's requantization is `input *
 //! weight / output`. The rules differ in the types and the order of this computation, in the number of bits of the

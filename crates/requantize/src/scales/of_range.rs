@@ -5,8 +5,8 @@ use super::fixed_point::{frexp, ldexp};
 /// The smallest scale of a grid. Smaller differences are already lost in the f32 computation before the quantization.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
 
-/// The scale and the zero point with which the codes `[first, last]` cover the range `[low, high]`. The range is first
-/// widened to contain zero. `None` if the range is not finite, or if f32 cannot hold the scale.
+/// Computes the scale and the zero point with which the codes `[first, last]` cover the range `[low, high]`. The range
+/// is first widened to contain zero. Returns `None` if the range is not finite, or if f32 cannot hold the scale.
 ///
 /// - Asymmetric: scale = (high − low) / (last − first), zero point = first − low / scale, rounded half away from zero
 ///   and clamped to the type. LiteRT's converter does the same.
@@ -39,8 +39,8 @@ pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool,
     scale.is_finite().then_some((scale, zero_point))
 }
 
-/// The zero point of a grid with scale `scale` whose codes begin at the real number `low`, which is at most 0. It is
-/// the nearest code, halves away from 0.
+/// Computes the zero point of a grid with scale `scale` whose codes begin at the real number `low`, which is at most 0.
+/// The zero point is rounded to the nearest code, with ties away from 0.
 pub fn zero_of(low: f64, scale: f64, [first, last]: [f64; 2]) -> i32 {
     (first - low / scale).round().clamp(first, last) as i32
 }

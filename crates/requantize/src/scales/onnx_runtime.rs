@@ -29,8 +29,9 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
-/// QLinearMul, for the product of the operands' integers with their zero points subtracted. The factor is
-/// `(a * b) / output` in `f32`. The zero point is added inside the rounding.
+/// QLinearMul: the operands' integers are multiplied after their zero points were subtracted, and the product is
+/// requantized. With the operands' scales a and b, the factor is `(a * b) / output` in `f32`. The zero point is added
+/// inside the rounding.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive_all(a, b, output)?;
     checked(form::FloatZeroInside {
@@ -40,8 +41,8 @@ pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
     })
 }
 
-/// QLinearAdd: `ra = a / output`, `rb = b / output` and `k = zp - fma(ra, za, rb * zb)` in `f32`. The operands have the
-/// scales a and b and the zero points za and zb.
+/// QLinearAdd: the operands have the scales a and b and the zero points za and zb. Their factors are `ra = a / output`
+/// and `rb = b / output`, and the offset is `k = zp - fma(ra, za, rb * zb)`, all in `f32`.
 pub fn addition(
     (a, a_zero): (f32, i32),
     (b, b_zero): (f32, i32),

@@ -1,5 +1,6 @@
-//! SiMa splits a factor into a power of two, by which the chip shifts, and a correction in (0.5, 1]. The correction is
-//! folded into the weights, or is a multiplier with few bits.
+//! The rules by which SiMa derives shifts and multipliers. A factor is split into a power of two, which the chip
+//! applies as a shift, and a correction in (0.5, 1]. The correction is folded into the weights, or is a multiplier with
+//! few bits.
 
 use super::{
     ScaleError, checked,
@@ -22,13 +23,14 @@ pub struct Correction {
     pub shift: i32,
 }
 
-/// The largest number of fractional bits of a correction. With these bits, a correction of 1 is 2^bits, which has to
-/// fit into i32.
+/// The largest number of fractional bits of a correction. A correction of 1 is stored as 2^bits, which has to fit into
+/// i32.
 const MOST_BITS: u8 = 30;
 
 impl Correction {
-    /// The map from one grid to another. With R = input scale / output scale, it has n = -ceil(log2 R), factor = R *
-    /// 2^n and offset = (output zero - input zero * R) * 2^n.
+    /// Computes the factor, the offset and the shift n that map one grid to another. With R = input scale / output
+    /// scale, n = -ceil(log2 R), factor = R * 2^n and offset = (output zero - input zero * R) * 2^n, where `zero`
+    /// stands for a zero point.
     ///
     /// The logarithm is exact, because it is taken from the exponent of R. R itself is rounded to `f64`.
     pub fn between((input, input_zero): (f64, i32), (output, output_zero): (f64, i32)) -> Result<Self, ScaleError> {
@@ -36,8 +38,8 @@ impl Correction {
             "ratio of scales",
             positive("input scale", input)? / positive("output scale", output)?,
         )?;
-        // ratio = fraction * 2^exponent with the fraction in [0.5, 1). If the fraction is exactly 0.5, the next smaller
-        // power of two is used.
+        // ratio = fraction * 2^exponent with the fraction in [0.5, 1). If the fraction is exactly 0.5, it is replaced
+        // by 1, and the exponent is one less.
         let (factor, shift) = match frexp(ratio) {
             (0.5, exponent) => (1.0, 1 - exponent),
             (fraction, exponent) => (fraction, -exponent),
@@ -46,9 +48,9 @@ impl Correction {
         Ok(Correction { factor, offset, shift })
     }
 
-    /// The factor and the offset with `bits` fractional bits, ties to even, and the shift that belongs to them. If the
-    /// ratio is so small that the shift would exceed [`MAX_SHIFT`], the shift is [`MAX_SHIFT`] and the factor has fewer
-    /// bits, possibly none.
+    /// Rounds the factor and the offset to `bits` fractional bits, ties to even, and returns them as integers with the
+    /// shift that belongs to them. If the ratio is so small that the shift would exceed [`MAX_SHIFT`], the shift is
+    /// [`MAX_SHIFT`] and the factor has fewer bits, or is 0.
     fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
         if !(1..=MOST_BITS).contains(&bits) {
             return Err(ScaleError::Bits { bits, most: MOST_BITS });
@@ -85,13 +87,14 @@ pub fn fractional_zero(
     })
 }
 
-/// The largest shift with which weights can be quantized so that the requantization is only a shift. This is the
+/// Finds the largest shift with which weights can be quantized so that the requantization is only a shift. This is the
 /// largest n in [`FOLDED_SHIFTS`] for which the weight scale `output / input * 2^-n` is at least `least`. Returns n and
-/// this weight scale. `least` is the smallest scale that the weights need, for example `max|w| / 127`.
+/// this weight scale. `least` is the smallest weight scale with which all weights fit into the codes, for example
+/// `max|w| / 127`.
 ///
-/// The comparison is computed as `output >= least * input * 2^n`. It is exact, because the product of two `f32` is an
-/// `f64`. The scale is rounded to `f64` once. If there is no such shift, the output's grid is too fine, and the error
-/// says by which factor.
+/// The comparison is computed as `output >= least * input * 2^n`. It is exact, because `f64` holds the product of two
+/// `f32`. The weight scale is rounded to `f64` once. If there is no such shift, the output's grid is too fine, and the
+/// error says by which factor.
 pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), ScaleError> {
     let (x, w, y) = (
         positive("input scale", input.into())?,

@@ -14,9 +14,9 @@ pub enum Scale {
     Scale32,
 }
 
-/// The multiplier and the shift for a factor, so that it is about `multiplier * 2^-shift`. The mantissa is the nearest
-/// one, ties away from zero. If the shift would be above 62, it is 62 and the multiplier loses the remaining bits. If
-/// the shift would be below 2, the factor is refused.
+/// Derives the multiplier and the shift from a factor, which is about `multiplier * 2^-shift`. The multiplier is
+/// rounded to the nearest integer, ties away from zero. If the shift would be above 62, it becomes 62, and the
+/// multiplier loses its lowest bits. If the shift would be below 2, the factor is refused.
 pub fn multiplier_and_shift(factor: f64, scale: Scale) -> Result<(i32, u8), ScaleError> {
     let bits = match scale {
         Scale::Scale16 => 15,

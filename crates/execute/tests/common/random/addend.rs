@@ -7,7 +7,7 @@ use strait_core::{Addend, Elem, Fused, Op, ValueId};
 use strait_requantize::{IntType, Rounding};
 
 impl Maker {
-    /// Adds an addend: codes that are added to the accumulators of a convolution or gemm with a bias. The accumulators
+    /// Gives a convolution or gemm with a bias an addend, whose codes are added to its accumulators. The accumulators
     /// must have 32 bits.
     pub(super) fn addend(&mut self, op: &Op, inputs: &mut Vec<ValueId>, fused: &mut Fused) {
         let main = self.builder.module.main();

@@ -1,12 +1,12 @@
 use crate::simd::I32s;
 
-/// The constants of all channels. They are stored as `C` arrays of i32 with one value per channel, so that the values
-/// of neighbouring channels can be loaded as a vector, and the value of one channel can be copied to all lanes of a
-/// vector.
+/// The constants of all channels, `C` for each channel. They are stored as `C` arrays of i32 with one value per
+/// channel. So one constant of neighbouring channels can be loaded as a vector, or that of one channel copied to all
+/// lanes of a vector.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants<const C: usize> {
-    /// The arrays, one after the other. The values of an array are repeated up to `period` elements, and then for at
-    /// least one more vector.
+    /// The arrays, one after the other. Each array begins with `period` elements, in which the values of all channels
+    /// are repeated as often as they fit. After them, the values begin again for at least one vector.
     lines: Vec<Line>,
     /// Number of elements from the start of one array to the start of the next.
     stride: usize,
@@ -25,12 +25,13 @@ pub(super) const WIDEST: usize = 16;
 const LONGEST_PERIOD: usize = 2048;
 
 impl<const C: usize> Constants<C> {
-    /// Stores the constants `values[channel]`. If `tensor` is true, there is a single value, and it serves any number
-    /// of channels.
+    /// Stores the constants `values[channel]`. If `tensor` is true, `values` has a single item, which is used for all
+    /// channels.
     pub(crate) fn new(values: &[[i32; C]], tensor: bool) -> Constants<C> {
         let channels = values.len();
-        // The smallest multiple of the number of channels that the widest vector divides. With this period, consecutive
-        // rows with all channels can be read as one long row whose vectors are aligned.
+        // The smallest multiple of the number of channels that is also a multiple of the widest vector's width. With
+        // this period, consecutive rows with all channels can be read as one long row, and each period begins with a
+        // new vector.
         let repeated = (1..=WIDEST).map(|k| k * channels).find(|p| p.is_multiple_of(WIDEST));
         let period = repeated.filter(|&p| p <= LONGEST_PERIOD).unwrap_or(channels);
         let stride = period.next_multiple_of(WIDEST) + WIDEST;
@@ -59,8 +60,8 @@ impl<const C: usize> Constants<C> {
         self.period.is_multiple_of(WIDEST)
     }
 
-    /// The constants of one channel, each copied to all lanes. If one set of constants serves all channels, `channel`
-    /// does not matter.
+    /// Returns the constants of one channel, each copied to all lanes. If one set of constants is used for all
+    /// channels, `channel` does not matter.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
@@ -80,8 +81,8 @@ impl<const C: usize> Constants<C> {
         }
     }
 
-    /// The constants of consecutive channels, beginning with `first`, one vector after the other. After the last
-    /// channel, the first one follows.
+    /// Reads the constants of consecutive channels, one vector after the other. The first channel is `first`. After the
+    /// last channel, the reader goes on with channel 0.
     #[inline(always)]
     pub(super) fn from(&self, first: usize) -> Run<'_, C> {
         assert!(first < self.period, "a channel that the form does not have");
@@ -124,8 +125,9 @@ impl<const C: usize> Run<'_, C> {
         };
         self.at += V::LANES;
         if self.at >= period {
-            // If several rows are read as one, the period is a multiple of the vector's width. If not, the lanes that
-            // are loaded after the last channel lie beyond the end of the row and are not used.
+            // If several rows are read as one, the period is a multiple of the vector's width, so `at` is 0 again after
+            // a period. Otherwise, lanes that are loaded after the last channel lie beyond the end of the row and are
+            // not used.
             self.at = if self.at - period < period { self.at - period } else { 0 };
         }
         vectors

@@ -6,8 +6,8 @@ use crate::{
 use strait_requantize::form::Channel;
 
 impl FixedPoint {
-    /// The constants that [`shifted`] takes: addend, base and the two corrections as two halves each, then the shift
-    /// and the zero point.
+    /// Returns the constants that [`shifted`] takes: addend, base and the two corrections, each split into two halves
+    /// of 32 bits, then the shift and the zero point.
     pub(super) fn rest(&self) -> [i32; REST] {
         let halves = |x: i64| [x as i32, (x >> 32) as i32];
         let [addend, base] = [self.addend, self.base].map(halves);
@@ -26,9 +26,9 @@ impl FixedPoint {
         ]
     }
 
-    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds to it. (The
-    /// ±2^30 of [`HighHalfTwice`] are not part of this number.) `None` if something has to be added to the low half,
-    /// too, or if the sum of the high half and this number could leave i32.
+    /// Returns the number that [`HighHalf`] or [`HighHalfTwice`] adds to the high half of the product. (It does not
+    /// include the ±2^30 of [`HighHalfTwice`].) Returns `None` if something has to be added to the low half, too, or if
+    /// the sum of the high half and this number could leave i32.
     ///
     /// |x·factor| ≤ 2^62, so the absolute value of the high half, with the carry from the low half, is at most 2^30.
     fn high_addend(&self, twice: bool) -> Option<i32> {
@@ -126,7 +126,7 @@ impl Kernel<3> for HighHalf {
 }
 
 /// Like [`HighHalf`], but adds 2^30 to products that are at least 0, and subtracts 2^30 from the others. The result is
-/// rounded twice: first half up, by 31 bits, and then half away from zero.
+/// that of two roundings: a shift by 31 bits that rounds half up, and then a shift that rounds half away from zero.
 pub(super) struct HighHalfTwice;
 
 impl Kernel<3> for HighHalfTwice {

@@ -8,8 +8,8 @@ pub(super) fn is_i32(whole: f32) -> bool {
     (-LIMIT..LIMIT).contains(&whole)
 }
 
-/// The kernel for all channels. If a product or a result could leave i32, the kernel first clamps accumulators to the
-/// range in which none does.
+/// Makes the kernel for all channels. If a product or a result could leave i32, the kernel first clamps accumulators to
+/// a range in which no product and no result leaves i32.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let values: Vec<[i32; 4]> = channels
         .iter()

@@ -2,10 +2,11 @@
 //! one pass.
 //!
 //! Each family of forms has a lane function, which defines the result for one accumulator
-//! ([`Epilogue::lane`](super::Epilogue::lane)), and one or several [`Kernel`]s here. When the plan is made, the kernel
-//! of a form is chosen by looking at all its channels. Some steps take time for every element (64-bit carries, ties,
-//! saturation of 32-bit results). They are left out if it is *proved* that they change nothing for any `i32`
-//! accumulator. If no kernel can compute the form, or the machine has no vectors, the lane function is used.
+//! ([`Epilogue::lane`](super::Epilogue::lane)), and one or several [`Kernel`]s here. The kernel of a form is chosen
+//! when the plan is made, from the parameters of all channels. Some operations take time for every element (64-bit
+//! carries, ties, saturation of 32-bit results). A kernel without such an operation is chosen only if it is *proved*
+//! that the operation changes nothing for any `i32` accumulator. If no kernel can compute the form, or the machine has
+//! no vectors, the lane function is used.
 
 mod constants;
 mod fixed_point;
@@ -32,9 +33,9 @@ use strait_requantize::{
 pub(crate) use tile::{Tile, TileJob};
 pub(crate) use wide::Wide;
 
-/// The arithmetic of a form on whole vectors, with the constants of its channels. Its results are those that the form
-/// defines. Accumulators outside of the form's domain are first clamped to the domain.
-/// [`InRegisters::with_batch`](super::InRegisters::with_batch) adds it to an epilogue.
+/// A form's batch kernel, which computes on whole vectors, with the constants of all channels. Its results are those
+/// that the form defines. Accumulators outside of the form's domain are first clamped to the domain.
+/// [`InRegisters::with_batch`](super::InRegisters::with_batch) adds a batch kernel to an epilogue.
 #[derive(Clone)]
 pub struct Batch {
     /// The kernel for i32 accumulators. `None` if there is none; results are then computed more slowly.
@@ -60,7 +61,7 @@ fn prepared<K: Kernel<C> + Send + Sync + 'static, const C: usize>(
 
 /// Computes vectors of results from vectors of elements, mostly accumulators. Each lane has `C` constants.
 pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
-    /// The results, not yet saturated to the output type.
+    /// Computes the results of one vector of accumulators. They are not yet saturated to the output type.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
@@ -84,8 +85,7 @@ impl Batch {
                 shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
-            // This form has no kernel, because the compiler vectorises its lane function: no step of it needs more than
-            // f64.
+            // This form needs no kernel: its lane function computes only in f64, and the compiler vectorises it.
             Some(Arithmetic::Double(_)) => None,
             Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
@@ -99,8 +99,8 @@ impl Batch {
         self.out
     }
 
-    /// Requantizes a tile. The bounds are codes that limit the results. If there is no kernel, or the instruction set
-    /// has no vectors, this does nothing and returns false.
+    /// Requantizes a tile. The results are limited to the bounds, which are codes. If there is no kernel, or the
+    /// instruction set has no vectors, this does nothing and returns false.
     pub(super) fn run(
         &self,
         cx: Context,
@@ -132,11 +132,12 @@ fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> O
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 
-/// The range of accumulators, within `all`, whose results have to be computed exactly. It is the channel's whole domain
-/// if `fits` holds at both of its ends. Otherwise it is the smaller range outside of which the form gives its smallest
-/// or its largest result, if `fits` holds at both ends of that range. A larger accumulator never gives a smaller
-/// result, so `fits` holds for everything in between, too, and clamping an accumulator to the range does not change its
-/// result.
+/// Finds the range, within `all`, to which accumulators can be clamped before they are requantized. `fits` says whether
+/// a kernel can compute the result for an accumulator. The range is the channel's whole domain if `fits` is true at
+/// both of its ends. Otherwise it is the smaller range outside of which the form gives its smallest or its largest
+/// result, if `fits` is true at both ends of that range. Otherwise there is none (`None`). A larger accumulator never
+/// gives a smaller result. So `fits` is true inside of the range, too, and clamping an accumulator to the range does
+/// not change its result.
 fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
     let domain = [low.max(all[0]), high.min(all[1])];

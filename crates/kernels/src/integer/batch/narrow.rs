@@ -1,8 +1,8 @@
 use crate::simd::I32s;
 use strait_requantize::IntType;
 
-/// The element type of a kernel's output. It is a value and not a type parameter. So each kernel is compiled only once
-/// for all output types, and narrowing a block of results takes one branch, which is always predicted.
+/// The element type of a kernel's output. It is a value and not a type parameter, so each kernel is compiled only once
+/// for all output types. The price is one branch for each block of results, which the processor always predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
     /// The output elements are integer codes.
@@ -22,8 +22,8 @@ impl Elements {
         }
     }
 
-    /// The bounds of the clamp as vectors, in the form that [`Elements::store`] takes. `bounds` are codes, or the bits
-    /// of two real numbers.
+    /// Converts the bounds of the clamp to the vectors that [`Elements::store`] takes. `bounds` are codes, or the bits
+    /// of two f32.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.

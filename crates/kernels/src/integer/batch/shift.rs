@@ -31,8 +31,8 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
                 .iter()
                 .map(|a| {
                     let [first, one, second] = half_up(a.shift);
-                    // `mask` takes x modulo 2^(s+1). If that is `tie`, x is a tie and the smaller of its two neighbours
-                    // is even. For shift 0, x & 0 is never 1, so there are no ties.
+                    // x & `mask` is x modulo 2^(s+1). If it equals `tie`, x is a tie and the smaller of its two
+                    // neighbours is even. For shift 0, x & 0 is never 1, so there are no ties.
                     let (mask, tie) = match a.shift {
                         0 => (0, 1),
                         s => (((2_i64 << s) - 1) as i32, 1 << (s - 1)),
@@ -92,8 +92,8 @@ impl Kernel<4> for HalfEven {
     }
 }
 
-/// With x = q·2^s + r and 0 ≤ r < 2^s, the result is q + ((r + base + (negative if x < 0) + (even if q is odd)) >> s) +
-/// after.
+/// Shifts and rounds with the corrections of `Correction`. With x = q·2^s + r and 0 ≤ r < 2^s, the result is q + ((r +
+/// base + (negative if x < 0) + (even if q is odd)) >> s) + after.
 pub(super) struct AnyRounding;
 
 impl Kernel<6> for AnyRounding {

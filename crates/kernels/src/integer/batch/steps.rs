@@ -12,17 +12,18 @@ const BLOCK: usize = WIDEST;
 /// Number of blocks of a channel. They hold 255 thresholds, and at least one block is padding.
 const BLOCKS: usize = 17;
 
-/// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. `last` has the last
-/// threshold of each block, except for the block that is only padding.
+/// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. `last` contains the last
+/// threshold of each block. The last block consists only of padding and is not in `last`.
 #[derive(Clone, Debug)]
 struct Thresholds {
     last: Line,
     blocks: [Line; BLOCKS],
 }
 
-/// Computes `lowest + #{t in thresholds : t ≤ x}`. First the blocks are counted in which all thresholds are at most x,
-/// and then the thresholds in the next block that are at most x. Each count is one comparison of x with a sorted block,
-/// without a branch. A bisection would need eight steps, each of which has to wait for the one before.
+/// Computes `lowest + #{t in thresholds : t ≤ x}`. First counts the blocks in which all thresholds are at most x, and
+/// then the thresholds of the next block that are at most x. Each count is one vector comparison of x with sorted
+/// numbers, without a branch. A bisection would need eight steps, each of which depends on the result of the previous
+/// one.
 #[derive(Clone, Debug)]
 pub(super) struct Steps(Box<[Thresholds]>);
 
@@ -62,7 +63,7 @@ impl Thresholds {
         Some(Thresholds { last, blocks })
     }
 
-    /// The number of thresholds that are at most `x`. If `x` is `i32::MAX`, padding is counted, too.
+    /// Counts the thresholds that are at most `x`. If `x` is `i32::MAX`, padding is counted, too.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.

@@ -36,8 +36,8 @@ pub(crate) struct Point {
 }
 
 impl Wide {
-    /// The kernel of a legal form. `None` for forms that compute in f32 or have thresholds, which are defined on i32
-    /// only.
+    /// Makes the kernel of a legal form. Returns `None` for forms that compute in f32 and for forms with thresholds.
+    /// Both are defined only for accumulators of 32 bits.
     pub(crate) fn new(form: &Requantization) -> Option<Wide> {
         if let Ok(doubles) = per_channel(form, Double::of) {
             return Some(Wide::Double(doubles));
@@ -77,8 +77,7 @@ impl Wide {
         let (points, vectors) = match self {
             Wide::FixedPoint { points, vectors } => (points, vectors),
             Wide::Double(doubles) => {
-                // If f64 cannot represent an integer, the integer is outside of the domain, and so is the number that
-                // it is rounded to.
+                // If f64 cannot represent x, both x and the f64 to which it is rounded are outside of the domain.
                 let lane = |double: &Double, x: i64| double.nearest(x as f64);
                 return by_lane(out, bounds, elements, place, doubles, lane);
             }
@@ -97,8 +96,8 @@ impl Wide {
     }
 }
 
-/// The constants of all channels for the vector kernel. `None` if a result that has to be computed exactly (see
-/// `wide_ends`) does not fit in i32.
+/// Returns the constants of all channels for the vector kernel. Returns `None` if `wide_ends` finds no range of
+/// accumulators for which results fit in i32.
 fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Corrections, Constants<CONSTANTS>)> {
     let channels = points.channels();
     let values: Vec<_> = (0..channels.unwrap_or(1))
@@ -119,7 +118,7 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
 }
 
-/// Number of constants: the smallest and the largest accumulator that is computed exactly, in two halves each, the
+/// Number of constants: the two ends of the range to which accumulators are clamped, each in two halves of 32 bits, the
 /// factor, and the constants that [`shifted`] takes.
 const CONSTANTS: usize = 5 + REST;
 

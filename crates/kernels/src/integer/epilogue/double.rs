@@ -6,14 +6,14 @@ use strait_requantize::form::{Arithmetic, Channel, DoubleProduct};
 pub struct Double {
     scale: f64,
     zero_point: i64,
-    /// The smallest and the largest accumulator of the domain, which are whole numbers of up to 54 bits. For
-    /// accumulators in the domain, the result fits in i32 before the zero point is added.
+    /// The smallest and the largest accumulator of the domain. Both are whole numbers of up to 54 bits. For
+    /// accumulators in the domain, the rounded product fits in i32 before the zero point is added.
     domain: [f64; 2],
 }
 
 impl Double {
-    /// The result for an accumulator, which is given as the nearest f64. An accumulator outside of the domain is first
-    /// clamped to the domain.
+    /// Computes the result for an accumulator, which the caller has rounded to f64. An accumulator outside of the
+    /// domain is first clamped to the domain.
     #[inline(always)]
     pub(crate) fn nearest(&self, accumulator: f64) -> i32 {
         let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;

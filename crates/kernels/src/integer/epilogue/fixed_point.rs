@@ -8,9 +8,9 @@ use strait_requantize::{
 ///
 /// ((v + base + (negative if v < 0) + (even if ⌊v / 2^shift⌋ is odd)) >> shift) + zero_point
 ///
-/// If the form rounds once, base, negative and even are those of [`Correction`]. If it rounds twice, 2^(shift−1) + 2^30
-/// is added, and 2^31 is subtracted again for v below zero; `strait-requantize` proves that this is right. If the
-/// form's parameters are legal, no sum leaves i64.
+/// If the form rounds once, base, negative and even are those of [`Correction`]. If it rounds twice, base is
+/// 2^(shift−1) + 2^30, negative is −2^31 and even is 0; the comment of `Doubling` in `strait-requantize` derives this.
+/// If the form's parameters are legal, no sum leaves i64.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedPoint {
     pub(in crate::integer) factor: i32,
@@ -27,8 +27,8 @@ pub(crate) struct FixedPoint {
 pub(in crate::integer) const NEGATIVE_TWICE: i64 = -(1 << 31);
 
 impl FixedPoint {
-    /// The constants of a channel, for accumulators of `bits` bits. `None` if the channel's arithmetic is neither
-    /// `Affine` nor `Doubling`.
+    /// Returns the constants of a channel, for accumulators of `bits` bits. Returns `None` if the channel's arithmetic
+    /// is neither `Affine` nor `Doubling`.
     pub(in crate::integer) fn new(arithmetic: &Arithmetic<'_>, bits: u32) -> Option<FixedPoint> {
         match *arithmetic {
             Arithmetic::Affine(a) => {
@@ -68,8 +68,8 @@ impl FixedPoint {
         }
     }
 
-    /// The result for `x` before saturation. `x` has to be in the domain of the channel. The constant `even` is only
-    /// used if `EVEN` is true.
+    /// Computes the result for `x` before saturation. `x` has to be in the domain of the channel. The constant `even`
+    /// is only used if `EVEN` is true.
     #[inline(always)]
     pub(in crate::integer) fn wide<const EVEN: bool>(&self, x: i64) -> i64 {
         let v = x * i64::from(self.factor) + self.addend;

@@ -27,8 +27,8 @@ impl Family for Float {
     #[inline(always)]
     fn lane(&self, accumulator: i32) -> i32 {
         let accumulator = accumulator.max(self.domain[0]).min(self.domain[1]);
-        // If the product is beyond ±2^33, the result saturates for any zero point. The form's scale is finite, so there
-        // is no NaN.
+        // If the product is beyond ±2^33, the result saturates with any zero point, so the product can be clamped. It
+        // is not NaN, because the form's scale is finite.
         let rounded = (accumulator as f32 * self.scale).round_ties_even().clamp(-LIMIT, LIMIT);
         // SAFETY: the clamp leaves only numbers that fit in i64, and the product is not NaN.
         let whole = unsafe { rounded.to_int_unchecked::<i64>() };

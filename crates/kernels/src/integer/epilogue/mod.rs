@@ -1,5 +1,5 @@
-//! Epilogues. An epilogue is the last step of a loop and requantizes one accumulator. There is one file for each family
-//! of arithmetic.
+//! An epilogue is the last operation of a loop, which requantizes an accumulator. This module has one file for each
+//! family of arithmetic.
 //!
 //! An epilogue computes what the form's `eval` in `strait-requantize` defines, but without saturation to the output
 //! type. The result is an `i32`; if the exact value is wider, it saturates to `i32`. An accumulator outside of the
@@ -25,8 +25,8 @@ pub use steps::Steps;
 use crate::error::KernelError;
 use strait_requantize::{IntType, Requantization, form::Channel};
 
-/// How accumulators become results that are not yet saturated: the constants of each channel, and a function of one
-/// accumulator.
+/// Defines how accumulators become results that are not yet saturated. An epilogue has constants for each channel, and
+/// a function that computes the result of one accumulator.
 ///
 /// Mark `lane` `#[inline(always)]`. The compiler then vectorises it for the instruction set of the loop that calls it.
 /// Additions, products, shifts, comparisons and selections vectorise well; early returns, indexing and calls do not.
@@ -98,8 +98,8 @@ impl<T> PerChannel<T> {
     }
 }
 
-/// Computes constants from the parameters of each channel, or one set of constants for all channels if the form has one
-/// set of parameters.
+/// Computes the constants of each channel from its parameters. If the form has one set of parameters for all channels,
+/// computes one set of constants.
 ///
 /// # Errors
 /// [`KernelError::Requantization`] if the parameters are not legal, or if `constant` returns `None`.
@@ -123,8 +123,8 @@ pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
     [low, high].map(saturate)
 }
 
-/// The smallest and the largest result after saturation and clamp. `clamp(saturate(x))` is `x.min(high).max(low)`,
-/// where `[low, high]` is what this function returns.
+/// Returns `[low, high]`, the smallest and the largest result after saturation and clamp: `clamp(saturate(x))` is
+/// `x.min(high).max(low)`.
 pub(crate) fn bounds(out: IntType, clamp: Option<[i32; 2]>) -> [i32; 2] {
     let [low, high] = clamp.unwrap_or([out.min(), out.max()]);
     [low, high].map(|end| end.clamp(out.min(), out.max()))

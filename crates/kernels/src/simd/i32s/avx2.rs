@@ -90,8 +90,8 @@ impl I32s for __m256i {
             let x = _mm256_set1_epi32(x);
             let (front, back) = (Self::load(sorted.as_ptr()), Self::load(sorted.as_ptr().add(8)));
             let above = |eight| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(eight, x)));
-            // `sorted` ascends, so the numbers above x are at the end. If there are none, the extra bit behind them
-            // gives 16.
+            // `sorted` ascends, so the numbers above x are at the end, and the lowest bit that is set is the index of
+            // the first of them. If there are none, the extra bit gives 16.
             (1 << 16 | above(back) << 8 | above(front)).trailing_zeros() as usize
         }
     }
@@ -119,8 +119,8 @@ impl I32s for __m256i {
     unsafe fn shift_right_wide(self, counts: Self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // AVX2 has no arithmetic shift of 64 bits. Let m be the bit to which the sign bit is shifted. Then (v ^ m)
-            // − m repeats the sign.
+            // AVX2 has no arithmetic shift of 64 bits. Let v be the result of the logical shift, and m a number with
+            // only the bit to which the sign bit was shifted. Then (v ^ m) − m copies the sign to all higher bits.
             let sign = _mm256_srlv_epi64(_mm256_set1_epi64x(i64::MIN), counts);
             _mm256_sub_epi64(_mm256_xor_si256(_mm256_srlv_epi64(self, counts), sign), sign)
         }

@@ -90,8 +90,8 @@ impl I32s for __m512i {
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
         // SAFETY: the caller upholds the safety contract of this method.
         let above = unsafe { _mm512_cmpgt_epi32_mask(Self::load(sorted.as_ptr()), _mm512_set1_epi32(x)) };
-        // `sorted` ascends, so the numbers above x are at the end. If there are none, the extra bit behind them gives
-        // 16.
+        // `sorted` ascends, so the numbers above x are at the end, and the lowest bit that is set is the index of the
+        // first of them. If there are none, the extra bit gives 16.
         (1 << 16 | u32::from(above)).trailing_zeros() as usize
     }
 

@@ -5,8 +5,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-/// A vector of i32. Two neighbouring lanes can also be used as one i64, a "wide" lane, whose low half is the even lane.
-/// Each lane can also be used as the bits of an f32. Sums wrap.
+/// A vector of i32. Two neighbouring lanes can also be used as one i64, called a wide lane, whose low half is the even
+/// lane. Each lane can also be used as the bits of an f32. Integer sums wrap.
 ///
 /// # Safety
 /// All functions require that the machine has the instruction set of the vectors. Loads and stores also require what
@@ -28,8 +28,8 @@ pub(crate) trait I32s: Copy {
     unsafe fn load_i16(from: *const i16) -> Self;
     /// Loads `LANES` elements and widens them. They have to be readable, at any address.
     unsafe fn load_u16(from: *const u16) -> Self;
-    /// Loads `LANES` 64-bit elements as wide lanes: one vector gets the even elements, and the other the odd elements.
-    /// They have to be readable.
+    /// Loads `LANES` 64-bit elements, which have to be readable, as wide lanes. The first vector gets the elements with
+    /// even indices, and the second those with odd indices.
     unsafe fn load_wide(from: *const i64) -> [Self; 2];
     /// Stores the `4·LANES` bytes of the vector, which have to be writable.
     unsafe fn store(self, to: *mut u8);
@@ -48,15 +48,15 @@ pub(crate) trait I32s: Copy {
     /// How many of sixteen sorted numbers are at most `x`.
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize;
 
-    /// Joins the halves of 64-bit numbers: the first vector has those whose halves are in the even lanes, and the
-    /// second those whose halves are in the odd lanes.
+    /// Makes 64-bit numbers from their low and high halves. The first vector gets the numbers whose halves are in the
+    /// even lanes, and the second those whose halves are in the odd lanes.
     #[inline(always)]
     unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe { [Self::low_halves([low, high]), Self::high_halves([low, high])] }
     }
-    /// The exact 64-bit products of lanes and factors: the first vector has the products of the even lanes, and the
-    /// second those of the odd lanes.
+    /// Multiplies lanes and factors, with exact 64-bit products. The first vector gets the products of the even lanes,
+    /// and the second those of the odd lanes.
     unsafe fn products(self, factors: Self) -> [Self; 2];
     unsafe fn add_wide(self, other: Self) -> Self;
     unsafe fn min_wide(self, other: Self) -> Self;
@@ -89,10 +89,10 @@ pub(crate) trait I32s: Copy {
     unsafe fn numbers_f32(self) -> Self;
     /// Rounds f32 lanes towards zero and converts them to i32. They have to be inside of the range of i32.
     unsafe fn truncate_f32(self) -> Self;
-    /// Adds 1 to each lane where `x ≥ up`, and subtracts 1 where `x ≤ down`. `x`, `up` and `down` are f32, and none may
-    /// be NaN.
+    /// Adds 1 to each integer lane for which `x ≥ up`, and subtracts 1 from each lane for which `x ≤ down`. The lanes
+    /// of `x`, `up` and `down` are f32, and none may be NaN.
     unsafe fn nudge_f32(self, x: Self, up: Self, down: Self) -> Self;
-    /// Rounds f32 lanes to the nearest integer, halves to even, and converts them to i32. They have to be inside of the
+    /// Rounds f32 lanes to the nearest integer, halves to even, and converts them to i32. The results have to be in the
     /// range of i32.
     unsafe fn round_f32(self) -> Self;
 

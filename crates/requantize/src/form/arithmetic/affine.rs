@@ -19,8 +19,9 @@ pub struct Affine {
     pub zero_point: i32,
 }
 
-/// A limit for the magnitude of `x * factor + addend`. For every `i32` accumulator, the magnitude is smaller (|x *
-/// factor| <= 2^62 - 2^31). If half of `2^MAX_SHIFT` or a zero point is added, the sum is still inside `i64`.
+/// A limit for the magnitude of `x * factor + addend`. If x is an `i32`, the magnitude never exceeds it, because |x *
+/// factor| is at most 2^62 - 2^31. Within this limit, half of `2^MAX_SHIFT` or a zero point can be added without
+/// leaving `i64`.
 const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
@@ -35,11 +36,12 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
-    /// or `i128::MAX`.
+    /// Returns the smallest integer `x` with `wide(x) >= value`: `i128::MIN` if all integers satisfy this, and
+    /// `i128::MAX` if none does.
     ///
-    /// wide(x) >= v iff round(p / 2^s) >= v - zero_point iff p >= t (the rounding's threshold) iff x >= ceil((t -
-    /// addend) / factor), where p = x * factor + addend.
+    /// With p = x * factor + addend, s the shift and v = `value`: wide(x) >= v iff round(p / 2^s) >= v - zero_point iff
+    /// p >= t iff x >= ceil((t - addend) / factor), where t is the smallest p that is rounded to v - zero_point or
+    /// more.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
@@ -61,8 +63,8 @@ impl Affine {
     }
 }
 
-/// The accumulators with `|x * factor + addend| <= WIDEST`. For these, `i64` arithmetic is exact. A factor of zero is
-/// treated as one.
+/// Returns the accumulators x with `|x * factor + addend| <= WIDEST`, for which `i64` arithmetic is exact. A factor of
+/// zero is treated as one.
 pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
     // |x| <= WIDEST + MAX_ADDEND < 2^63, and this is also a bound for |x * factor|.
     let factor = i64::from(factor.max(1));
@@ -70,8 +72,8 @@ pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
     -(-low).div_euclid(factor)..=high.div_euclid(factor)
 }
 
-/// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers satisfy this, or none, the
-/// result is `i128::MIN` or `i128::MAX`.
+/// Returns the smallest `x` with `x * factor >= product`, where `factor >= 0`: `i128::MIN` if all integers satisfy
+/// this, and `i128::MAX` if none does.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,

@@ -18,8 +18,8 @@ impl DoubleProduct {
     }
 
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
-        // If the product is beyond i64 or infinite, it saturates. With a larger accumulator, no operation here gives a
-        // smaller result.
+        // If the product is beyond i64 or infinite, it saturates. The function stays monotone, because no operation
+        // here gives a smaller result for a larger accumulator.
         let rounded = Rounding::HalfAway.round_f64(x as f64 * self.scale) as i64;
         rounded.saturating_add(i64::from(self.zero_point))
     }

@@ -8,17 +8,17 @@ use std::ops::RangeInclusive;
 /// `half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point`, with two roundings. This is the
 /// arithmetic of `Gemmlowp` with a right shift, and of TOSA's double rounding.
 ///
-/// The first rounding is gemmlowp's saturating rounding doubling high multiply of (a, b), `round(2ab / 2^32)`. It adds
-/// a nudge, `2^30` for `ab >= 0` and `1 - 2^30` for `ab < 0`, and truncates the quotient. Together this rounds to the
-/// nearest with ties towards plus infinity. It saturates only for `a = b = -2^31`, which cannot occur because the
-/// multiplier is not negative. The second rounding is gemmlowp's rounding right shift. It adds one if the remainder
-/// exceeds half of the divisor. For numbers that are not negative, this limit is lowered by one. So ties go away from
-/// zero.
+/// The first rounding is that of gemmlowp's function SaturatingRoundingDoublingHighMul, which computes `round(2ab /
+/// 2^32)` for two numbers a and b. It adds `2^30` to `ab` if `ab >= 0`, and `1 - 2^30` if `ab < 0`, divides by `2^31`
+/// and truncates. Together this rounds to the nearest with ties towards plus infinity. It saturates only for `a = b =
+/// -2^31`, which cannot occur because the multiplier is not negative. The second rounding is gemmlowp's rounding right
+/// shift (RoundingDivideByPOT). It rounds down and adds one if the remainder is above a limit: half of the divisor for
+/// negative numbers, and one less for others. So ties go away from zero.
 ///
 /// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31,
-/// which is at least 1. half_away adds 2^(t-1) before its shift, or one less if h < 0. In units of p, one less is 2^31
-/// less. Therefore result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift, because h < 0 only for p < -2^30, and
-/// for -2^30 <= p < 0 (h = 0) both sums are in [0, 2^shift).
+/// which is at least 1. Before its shift by t, half_away adds 2^(t-1) to h, or 2^(t-1) - 1 if h < 0. One in h is 2^31
+/// in p, and half_up adds 2^30 to p. Therefore result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift, because
+/// h < 0 only for p < -2^30, and for -2^30 <= p < 0 (h = 0) both sums are in [0, 2^shift).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The mantissa with 31 fractional bits, not negative.
@@ -28,7 +28,7 @@ pub struct Doubling {
     /// The sum of the shifts of both roundings, 32 ..= 62. (If it is 31 or less, there is only the first rounding, and
     /// the arithmetic is affine.)
     pub shift: u8,
-    /// The number that is added last. The sum is computed in `i32`, like all other numbers.
+    /// The number that is added last. The runtime computes this sum in `i32`.
     pub zero_point: i32,
 }
 
@@ -43,8 +43,8 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
-    /// or `i128::MAX`. It is found by inverting each operation, the last one first.
+    /// Returns the smallest integer `x` with `wide(x) >= value`: `i128::MIN` if all integers satisfy this, and
+    /// `i128::MAX` if none does. Inverts each operation, the last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))

@@ -12,8 +12,8 @@ pub struct FloatAffine {
 
 impl FloatAffine {
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
-        // With a larger accumulator, no operation gives a smaller result, and none gives NaN. If the result is beyond
-        // i64 or infinite, it saturates.
+        // No operation gives a smaller result for a larger accumulator, and none gives NaN. If the sum is beyond i64 or
+        // infinite, it saturates.
         (x as f32 * self.factor * self.scale + self.offset).round_ties_even() as i64
     }
 
@@ -23,8 +23,8 @@ impl FloatAffine {
         ((value as f64 - 0.5 - f64::from(self.offset)) / product).ceil() as i64
     }
 
-    /// True if both factors are one and the offset is 0. Integers up to 2^24 then do not change, which is enough for
-    /// types of at most 16 bits.
+    /// True if both factors are one, the offset is 0, and the output type has at most 16 bits. The arithmetic then does
+    /// not change integers up to 2^24, which includes all integers of the type.
     pub(in crate::form) fn is_identity(&self, bits: u8) -> bool {
         self.factor == 1.0 && self.scale == 1.0 && self.offset == 0.0 && bits <= 16
     }

@@ -11,20 +11,20 @@ pub struct FloatProduct {
 
 impl FloatProduct {
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
-        // If the product is beyond i64 or infinite, it saturates. With a larger accumulator, neither conversion gives a
-        // smaller result.
+        // If the product is beyond i64 or infinite, it saturates. The function stays monotone, because no operation
+        // here gives a smaller result for a larger accumulator.
         let rounded = (x as f32 * self.scale).round_ties_even() as i64;
         rounded.saturating_add(i64::from(self.zero_point))
     }
 
-    /// An accumulator near the first one that reaches `value`. It is inexact only because of the two roundings in
-    /// `wide`.
+    /// Returns an accumulator near the first one whose result is at least `value`. It can miss this accumulator only
+    /// because `wide` rounds to `f32` twice, which is ignored here.
     pub(in crate::form) fn guess(&self, value: i64) -> i64 {
         ((value as f64 - f64::from(self.zero_point) - 0.5) / f64::from(self.scale)).ceil() as i64
     }
 
-    /// True if the scale is one and the zero point is 0. Integers up to 2^24 then do not change, which is enough for
-    /// types of at most 16 bits.
+    /// True if the scale is one, the zero point is 0, and the output type has at most 16 bits. The arithmetic then does
+    /// not change integers up to 2^24, which includes all integers of the type.
     pub(in crate::form) fn is_identity(&self, bits: u8) -> bool {
         self.scale == 1.0 && self.zero_point == 0 && bits <= 16
     }

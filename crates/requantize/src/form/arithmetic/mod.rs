@@ -1,5 +1,5 @@
-//! The families of arithmetic. A few families compute all forms. Kernels implement these families, and the decision
-//! procedures invert them.
+//! The families of arithmetic. Each form is computed by one of a few families, with its own parameters. Kernels
+//! implement these families, and the decision procedures invert them.
 
 mod affine;
 mod double_product;

@@ -15,8 +15,8 @@ impl StepCount<'_> {
         i64::from(self.lowest) + passed as i64
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is `i128::MIN`
-    /// or `i128::MAX`.
+    /// Returns the smallest integer `x` with `wide(x) >= value`: `i128::MIN` if all integers satisfy this, and
+    /// `i128::MAX` if none does.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,

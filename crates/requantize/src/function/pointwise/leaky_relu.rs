@@ -5,11 +5,13 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's LEAKY_RELU on int8 and int16 (`litert.leaky_relu.v1`). With d = x − z:
+/// LiteRT's LEAKY_RELU on int8 and int16 (`litert.leaky_relu.v1`). With d = x − z for the operand's zero point z, and
+/// z' the result's zero point:
 ///
 /// y = sat(d·positive + z') for d ≥ 0, and sat(±(d·negative) + z') for d < 0, with the sign of the slope.
 ///
-/// Each product rounds twice, as gemmlowp's does. The factors are computed in f32: s / s' and (s·α) / s'.
+/// Each product rounds twice, as gemmlowp's does. The factors `positive` = s / s' and `negative` = (s·α) / s' are
+/// computed in f32, from the operand's scale s, the result's scale s' and the slope α.
 ///
 /// Source: `LeakyReluPrepare` and the reference kernel of LEAKY_RELU in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +57,8 @@ impl LeakyRelu {
 
     pub(super) fn check(&self) -> Result<(), FunctionError> {
         let definition = Definition::LitertLeakyRelu;
-        // With these limits, a difference of two 8-bit codes, or a 16-bit code, still fits into i32 after the left
-        // shift.
+        // These limits ensure that a difference of two 8-bit codes, or a 16-bit code, still fits into i32 after the
+        // left shift.
         let (zero_points, most) = match self.elements {
             IntType::I8 => (-128..=127, 23),
             IntType::I16 => (0..=0, 16),

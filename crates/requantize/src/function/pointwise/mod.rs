@@ -51,8 +51,8 @@ pub struct PointwiseFacts {
 }
 
 impl Definition {
-    /// The properties of this definition as a function of one code. `None` for other kinds of functions, and for the
-    /// correctly rounded function, which supports any grids of any types.
+    /// Returns which types and grids this definition supports, if it defines a function of one code. Returns `None` for
+    /// other kinds of functions, and for the correctly rounded function, which supports any grids of any types.
     pub fn pointwise(self) -> Option<PointwiseFacts> {
         const BYTES: &[IntType] = &[IntType::I8];
         const WORDS: &[IntType] = &[IntType::I16];
@@ -72,8 +72,8 @@ impl Definition {
 }
 
 impl Pointwise {
-    /// The function of a definition, with the function of real numbers, the types and the grids of `nearest`. The
-    /// parameters are derived by the rule of the runtime that the definition is named after.
+    /// Makes the function that `definition` defines for the function of real numbers, the types and the grids of
+    /// `nearest`. The parameters are derived by the rule of the runtime that the definition is named after.
     ///
     /// # Errors
     /// - [`FunctionError::Kind`] if the definition does not belong to the function of real numbers in `nearest`

@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 /// table of the logistic function, because tanh t = 2·logistic(2t) − 1.
 ///
 /// v = ⌊(x·multiplier + 2^(shift − 1)) / 2^shift⌋ is the operand in steps of 1/12288 (without the addend if the shift
-/// is 0). n is 9 for the logistic function and 8 for tanh. With i = ⌊|v| / 2ⁿ⌋ and o = |v| mod 2ⁿ:
+/// is 0). The exponent n is 9 for the logistic function and 8 for tanh. The table's entries are 2ⁿ steps apart. With
+/// the index i = ⌊|v| / 2ⁿ⌋ and the offset o = |v| mod 2ⁿ:
 ///
-/// - u = a·2ⁿ + (b − a)·o with the table's entries a for i and b for i + 1, if i < 255. Otherwise 0x7FFF·2¹⁰ for the
-///   logistic function and 0xFFFF·2⁸ for tanh.
+/// - If i < 255, u = a·2ⁿ + (b − a)·o with the entries a and b at the indices i and i + 1 of the table. Otherwise u is
+///   0x7FFF·2¹⁰ for the logistic function and 0xFFFF·2⁸ for tanh.
 /// - logistic: y = ⌊(u + 2⁹) / 2¹⁰⌋ for v ≥ 0, ⌊(2²⁵ − u + 2⁹ − 1) / 2¹⁰⌋ for v < 0.
 /// - tanh: y = ⌊(u − 2²³ + 2⁷) / 2⁸⌋ for v ≥ 0, ⌊(2²³ − u + 2⁷ − 1) / 2⁸⌋ for v < 0.
 ///
 /// Zero points are 0, and the result's scale is 2^-15.
 ///
-/// Source: the reference kernels of both in LiteRT, `SigmoidPrepare` and `TanhPrepare`.
+/// Source: `SigmoidPrepare`, `TanhPrepare` and the reference kernels of LOGISTIC and TANH in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SigmoidInt16 {
@@ -25,9 +26,9 @@ pub struct SigmoidInt16 {
     pub shift: u8,
 }
 
-/// The bit patterns of the first and the last f32 that LiteRT treats as 2^-12, and of those that it treats as 2^-11.
-/// These are the scales whose binary logarithm, computed in f32, is within 0.001 of a whole number. The ends of both
-/// ranges were found by bisection.
+/// The scales that LiteRT treats as 2^-12 and those that it treats as 2^-11, each as the bit patterns of the first and
+/// the last f32. LiteRT treats a scale as a power of two if its binary logarithm, computed in f32, is within 0.001 of a
+/// whole number. The first and the last f32 were found by bisection.
 const NEAR_TWO_TO_MINUS_12: [u32; 2] = [0x397f_d29c, 0x3980_16b5];
 const NEAR_TWO_TO_MINUS_11: [u32; 2] = [0x39ff_d298, 0x3a00_16b7];
 
@@ -41,8 +42,9 @@ impl SigmoidInt16 {
         Self::from_scale(Definition::LitertTanhInt16, input_scale, &powers)
     }
 
-    /// The parameters for a scale. For a power of two, the multiplier is three times the quotient of the scale and
-    /// 2^-12. Otherwise it is 12288·scale, doubled until it is about 2^14, and then truncated.
+    /// Derives the parameters from a scale. If the scale counts as one of the powers of two in `powers`, the multiplier
+    /// is 3·2^12·scale. Otherwise the multiplier is 12288·scale, doubled until it exceeds about 2^14, and then
+    /// truncated.
     fn from_scale(
         definition: Definition,
         input_scale: f32,
@@ -113,8 +115,8 @@ impl SigmoidInt16 {
     }
 }
 
-/// The table, interpolated at |steps| / 2^bits. The result has `bits` additional fractional bits. `None` beyond the end
-/// of the table.
+/// Interpolates in the table at |steps| / 2^bits. The result has `bits` more fractional bits than the table's entries.
+/// Returns `None` beyond the end of the table.
 fn interpolated(steps: i32, bits: u8) -> Option<i32> {
     let size = steps.unsigned_abs();
     let index = (size >> bits) as usize;

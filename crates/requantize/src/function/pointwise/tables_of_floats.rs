@@ -5,12 +5,13 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's LOGISTIC on int8 (`litert.logistic.int8.v1`). With each operation rounded to f32:
+/// LiteRT's LOGISTIC on int8 (`litert.logistic.int8.v1`). With the operand's scale s and zero point z, the result's
+/// zero point z', and each operation rounded to f32:
 ///
 /// y = sat(half_away(256 / (1 + exp(−s·(x − z)))) + z').
 ///
-/// LiteRT fills a table of all codes with the `expf` of its C library. Here e^x is correctly rounded to f32, unless it
-/// lies within 10⁻⁷ ulp of the middle between two f32. The result's scale is 1/256.
+/// LiteRT fills a table of all codes with the `expf` of its C library. Here e^x is correctly rounded to f32, unless its
+/// real value lies within 10⁻⁷ ulp of the middle between two f32. The result's scale is 1/256.
 ///
 /// Source: `LUTPopulate` and `SigmoidPrepare` in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,12 +25,13 @@ pub struct LogisticInt8 {
     pub zp: i32,
 }
 
-/// LiteRT's TANH on int8 (`litert.tanh.int8.v1`). With each operation rounded to f32:
+/// LiteRT's TANH on int8 (`litert.tanh.int8.v1`). With the operand's scale s and zero point z, the result's scale s'
+/// and zero point z', and each operation rounded to f32:
 ///
 /// y = sat(half_away(tanh(s·(x − z)) · (1 / s')) + z').
 ///
-/// Like [`LogisticInt8`], this is a table that LiteRT fills with a function of a C library. Here tanh is rounded to f32
-/// once.
+/// As for [`LogisticInt8`], LiteRT fills a table of all codes with a function of its C library. Here tanh is rounded to
+/// f32 once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TanhInt8 {

@@ -13,14 +13,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// With d = x − max x, which is negative or zero, and with 15 fractional bits, so that 2¹⁵ stands for 1:
 ///
-/// - e = EXPONENTIAL(max(factor·d + 32767, −32768)). Its argument is a code for [−10, 0], in steps of 10/65535.
+/// - e = EXPONENTIAL(max(factor·d + 32767, −32768)), the exponential from the first table. The int16 argument covers
+///   [−10, 0] in steps of 10/65535.
 /// - Σ is the sum of all e. h is the number of leading zero bits of Σ as an `i32`, so Σ·2^(h − 1) lies in [2³⁰, 2³¹).
-/// - r = RECIPROCAL(min(half_up(Σ·2^(h − 1) / 2¹⁴) − 2¹⁵ − 2¹⁶, 32767)), the reciprocal of Σ·2^(h − 31), which lies in
-///   [1, 2).
+/// - r = RECIPROCAL(min(half_up(Σ·2^(h − 1) / 2¹⁴) − 2¹⁵ − 2¹⁶, 32767)), from the second table: the reciprocal of
+///   Σ·2^(h − 31), which is in [1, 2).
 /// - y = half_up(e·r / 2^(31 − h)) in 0 ..= 32767.
 ///
-/// The product with the factor rounds twice, as gemmlowp's does. Domain: rows of 1 ..= 65,538 codes, so that the sum
-/// fits `i32`.
+/// The product factor·d is rounded twice, as gemmlowp does. Domain: rows of 1 ..= 65,538 codes, so that Σ fits into
+/// `i32`.
 ///
 /// Source: the reference kernel of SOFTMAX in LiteRT, and `SoftmaxPrepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,8 +69,8 @@ impl SoftmaxInt16 {
         self.factor.check(Definition::LitertSoftmaxInt16, MOST_EXPONENT)
     }
 
-    /// e^−distance, where `distance` counts codes below the largest code, at most 65,535. The result has 15 fractional
-    /// bits.
+    /// Computes the exponential of a code that is `distance` below the largest code of its row. The distance is at most
+    /// 65,535. The result has 15 fractional bits.
     pub(super) fn exponential(&self, distance: i32) -> i32 {
         interpolated(&EXPONENTIAL, saturated(self.factor.times(-distance) + 32767))
     }

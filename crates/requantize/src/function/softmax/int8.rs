@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// With d = x − max x, which is negative or zero:
 ///
-/// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits. Its argument has 26 fractional bits. e is
-///   0 if d·2^shift is below −31·2²⁶, which means that d is below −31 / (scale·beta).
+/// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits. The argument of exp has 26 fractional
+///   bits. e is 0 if d·2^shift is below −31·2²⁶, which means that d is below −31 / (scale·beta).
 /// - Σ is the sum of all half_away(e / 2¹²), with 19 fractional bits. h is its number of leading zero bits, so Σ·2^h
 ///   lies in [2³¹, 2³²).
 /// - y = sat(half_away(half_up(e · r / 2³¹) / 2^(35 − h)) − 128), where r = 2³¹ / (Σ·2^h / 2³¹) is the reciprocal.
@@ -43,8 +43,8 @@ impl SoftmaxInt8 {
     pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt8, FunctionError> {
         let definition = Definition::LitertSoftmaxInt8;
         let factor = super::factor(definition, input_scale, beta)?;
-        // The product of two f32 is exact in f64. A factor of more than 31 bits gives the same results as the largest
-        // factor, because the exponential of every difference is then 0.
+        // The product of two f32 is exact in f64. A factor of more than 31 bits can be replaced by the largest factor,
+        // because with both, the exponential of every difference other than 0 is 0.
         let factor = (factor * f64::from(1 << FRACTION)).min(f64::from(i32::MAX));
         if factor <= 1.0 {
             return Err(FunctionError::Factor {

@@ -51,7 +51,7 @@ impl Definition {
 }
 
 impl Softmax {
-    /// The softmax of a definition, for codes with the scale `input_scale`.
+    /// Makes the softmax of a definition for codes with the scale `input_scale`.
     ///
     /// # Errors
     /// [`FunctionError::Kind`] if the definition is not a softmax, or an error of the definition.
@@ -63,7 +63,7 @@ impl Softmax {
         }
     }
 
-    /// The softmax of a definition, with the factor `multiplier * 2^(exponent - 31)` for differences of codes.
+    /// Makes the softmax of a definition that multiplies the differences of codes by `multiplier * 2^(exponent - 31)`.
     ///
     /// # Errors
     /// [`FunctionError::Kind`] if the definition is not a softmax; [`FunctionError::Parameter`] if the definition does
@@ -87,8 +87,8 @@ impl Softmax {
         Ok(softmax)
     }
 
-    /// The multiplier and the exponent of the factor for differences of codes. [`Softmax::with_factor`] makes the same
-    /// softmax from these numbers.
+    /// Returns the multiplier and the exponent of the factor by which differences of codes are multiplied.
+    /// [`Softmax::with_factor`] makes the same softmax from these numbers.
     pub fn factor(&self) -> (i32, i32) {
         match self {
             Softmax::LitertInt8(softmax) => (softmax.multiplier, softmax.shift.into()),
@@ -194,9 +194,10 @@ pub struct Divisor {
 }
 
 impl SoftmaxRows {
-    /// The probabilities of one row, in the order of its codes. This computes the [`exponential`](Self::exponential) of
-    /// the distance between each code and the largest code, adds up the [`addend`](Self::addend)s of all exponentials,
-    /// and turns each exponential into its [`share`](Self::share) of the sum.
+    /// Computes the probabilities of one row, in the order of its codes. Computes the
+    /// [`exponential`](Self::exponential) of the distance between each code and the largest code, adds up the
+    /// [`addend`](Self::addend)s of all exponentials, and turns each exponential into its [`share`](Self::share) of the
+    /// sum.
     ///
     /// # Errors
     /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. In these cases, nothing is written
@@ -253,7 +254,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// The divisor for a row in which the sum of all addends is `sum`. The sum must include the addend of the largest
+    /// Prepares the division by `sum`, the sum of all addends of a row. The sum must include the addend of the largest
     /// code, and must not have more addends than the longest row has codes.
     pub fn divisor(&self, sum: i32) -> Divisor {
         match &self.softmax {
