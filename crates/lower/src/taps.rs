@@ -26,7 +26,7 @@ pub(crate) struct Taps {
 
 impl Taps {
     /// Finds the taps of a window that can lie outside of the operand. Along an axis, tap k at position p reads the
-    /// element p · stride + k · dilation − begin.
+    /// element p · stride + k · dilation − begin, where begin is the padding before the axis.
     pub(crate) fn of(window: &Window<'_>) -> Taps {
         let mut taps = Taps {
             outside: vec![false],
