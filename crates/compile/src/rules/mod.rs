@@ -2,7 +2,7 @@
 //! target's graph.
 //!
 //! - [`select`] finds what each [`Rule`] applies to, in the canonical graph, which is the same for every target.
-//! - [`Selection::carried`] translates the result to the graph of one target.
+//! - [`Selection::carried`] finds the same nodes and values in the graph of one target.
 //! - [`settings`] combines the rules for each layer, where later rules win, checks them against the target's table, and
 //!   makes [`Settings`](crate::Settings).
 //!
