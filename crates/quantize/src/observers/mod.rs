@@ -1,8 +1,8 @@
 //! Observers: an observer finds the range that a grid covers, from the statistics of a value.
 //!
 //! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
-//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and for each
-//! what it can be used for. What an observer computes is documented in its file in this module.
+//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and says for
+//! what each of them can be used. The file of an observer in this module documents what it computes.
 
 mod arq;
 mod constant;
@@ -138,8 +138,8 @@ impl From<Word> for ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The statistics that the observer needs besides those of the elements, for a value of rank `rank`. `None` if the
-    /// value does not have the axis that the settings name.
+    /// Returns the kinds of statistics that the observer needs besides the statistics of the elements, for a value of
+    /// rank `rank`. Returns `None` if the value does not have the axis that the settings name.
     pub fn needs(&self, rank: usize) -> Option<Vec<Kind>> {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
@@ -224,8 +224,8 @@ fn least_error<T: Copy>(
     best.1
 }
 
-/// Ranges inside [`min`, `max`], the widest first. Each end takes all shares of itself, in steps of 1 / `candidates`. On
-/// a symmetric grid, both ends are as far from zero.
+/// Returns ranges inside [`min`, `max`], the widest first. Each end takes the fractions i / `candidates` of itself,
+/// with i from 1 to `candidates`. On a symmetric grid, both ends are equally far from zero.
 fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
     let whole = candidates..=candidates;
     let shares = |is_whole: bool| if is_whole { whole.clone() } else { 1..=candidates };

@@ -36,8 +36,8 @@ pub(crate) struct GraphAnalyses {
 }
 
 impl GraphAnalyses {
-    /// Returns the scope that consists of the regions of `touched`. The nodes have bound their values again before.
-    /// After a revision, nodes may bind further values to these; the scope then includes those values too.
+    /// Finds the regions of `touched` again, and returns the scope that consists of them. After a revision, nodes may
+    /// bind further values to the values of these regions. The scope then includes those values too.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
         loop {

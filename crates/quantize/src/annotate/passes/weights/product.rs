@@ -185,8 +185,9 @@ impl Product<'_> {
         })
     }
 
-    /// Checks that not every sum becomes 0. On the grid with the scale s_x·s_w, a sum of less than half a step becomes
-    /// 0. If this happens in every channel, even for the largest number in the samples, the layer computes nothing.
+    /// Checks that at least one sum can differ from 0. On the grid with the scale s_x·s_w, a sum of less than half a
+    /// step is rounded to 0. If this happens in every channel, even for the largest number in the samples, the layer
+    /// computes nothing.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
