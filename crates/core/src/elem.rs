@@ -88,9 +88,9 @@ impl Elem {
         })
     }
 
-    /// The number that has to be added to codes and zero points to convert them from this type to the type of the same
-    /// width and opposite signedness. The real numbers that the codes stand for do not change: q − z = (q − 128) − (z −
-    /// 128).
+    /// Returns the number that has to be added to codes and zero points to convert them from this type to the type
+    /// `other` of the same width and opposite signedness. The real numbers that the codes stand for do not change: for
+    /// example, q − z = (q − 128) − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)

@@ -33,10 +33,10 @@ pub struct Divisors {
 }
 
 impl AveragePool {
-    /// The divisors for an operand with these spatial extents, and a result with this number of positions along each
-    /// axis. A divisor is the number of elements in a window. Padding elements are included if `count_include_pad` says
-    /// so. If a window reaches beyond the padding because the number of windows was rounded up, the part beyond the
-    /// padding is not counted.
+    /// Computes the divisors for an operand with these spatial extents, and a result with this number of positions
+    /// along each axis. A divisor is the number of elements in a window. Padding elements are included if
+    /// `count_include_pad` is set. If a window reaches beyond the padding because the number of windows was rounded up,
+    /// the part beyond the padding is not counted.
     ///
     /// # Errors
     /// A window has no elements that count, so it has no mean; or there are too many positions.
