@@ -1,5 +1,4 @@
-//! Sets of configs that read the same grid. They are stored as a union-find forest with path compression and union by
-//! size.
+//! Sets of configs that share one grid. They are stored as a union-find forest with path compression and union by size.
 
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
