@@ -41,7 +41,8 @@ pub struct Refusal {
 impl Failure {
     /// Turns the failure into the refusal of `node`.
     ///
-    /// # Errors The failure is a bug in Strait and not a refusal. The error is its text.
+    /// # Errors
+    /// The failure is a bug in Strait and not a refusal. The error is its text.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),

@@ -106,8 +106,9 @@ impl TensorData {
 
     /// Makes a tensor of an integer type with these numbers.
     ///
-    /// # Errors [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not
-    /// an integer type, and otherwise the errors of [`TensorData::new`].
+    /// # Errors
+    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
+    /// integer type, and otherwise the errors of [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
             let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
@@ -136,8 +137,8 @@ impl TensorData {
     /// Makes a tensor from elements as they are stored at run time. It does the same as [`TensorData::new`], except
     /// that each 4-bit element in `bytes` has a byte of its own, and is packed here.
     ///
-    /// # Errors [`TensorError::Range`] if a byte is not a 4-bit element, and otherwise the errors of
-    /// [`TensorData::new`].
+    /// # Errors
+    /// [`TensorError::Range`] if a byte is not a 4-bit element, and otherwise the errors of [`TensorData::new`].
     pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let value = |byte: u8| match elem {
             Elem::I4 => i64::from(byte.cast_signed()),

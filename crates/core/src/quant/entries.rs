@@ -75,7 +75,8 @@ impl QuantTable {
     /// Returns all configs as plain data: first the configs of the graph's inputs, then those of the nodes in the order
     /// of `nodes` (operands before results), then those of the graph's outputs.
     ///
-    /// # Errors A node that is not in `nodes` has a config. The error is the node's id.
+    /// # Errors
+    /// A node that is not in `nodes` has a config. The error is the node's id.
     pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
         let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
         let mut ranks = vec![usize::MAX; bound];
@@ -131,7 +132,8 @@ impl QuantTable {
     /// Makes the table with these entries. It is built only with [`QuantTable::transition`], which checks every step.
     /// The caller has to check that the nodes and ports exist.
     ///
-    /// # Errors An entry is not allowed. The error has its position and the reason.
+    /// # Errors
+    /// An entry is not allowed. The error has its position and the reason.
     pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
         let mut table = QuantTable::default();
         for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {
