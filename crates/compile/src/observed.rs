@@ -179,8 +179,8 @@ impl Observed {
         })
     }
 
-    /// The float graph after the rules of a target's table, and its statistics. They are made once for all tables with
-    /// the same rules.
+    /// Returns the float graph after the rules of a target's table, and its statistics. They are made once for all
+    /// tables with the same rules.
     fn of_target(
         &self,
         spec: &TargetSpec,

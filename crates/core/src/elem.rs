@@ -55,8 +55,8 @@ impl Elem {
         self as u8
     }
 
-    /// The type in which elements are stored at run time. A 4-bit code is then stored in a byte of its own; elements of
-    /// every other type are stored as they are.
+    /// Returns the type in which elements are stored at run time. Elements of 4 bits are stored in a type of 8 bits,
+    /// each in a byte of its own. Elements of every other type are stored as they are.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,

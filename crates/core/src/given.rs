@@ -57,7 +57,8 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers that the codes stand for on this grid. `None` if the grid's blocks do not fill their axis.
+    /// Returns the real numbers that the codes stand for on this grid. Returns `None` if the grid's blocks do not fill
+    /// their axis.
     ///
     /// # Errors
     /// The tensor does not have an integer type.

@@ -205,8 +205,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         walk
     }
 
-    /// Like [`Walk::new`], but for a graph that will be thrown away. Its new names may be the same as names of the
-    /// model.
+    /// Starts a walk like [`Walk::new`], but for a new graph that will be thrown away. Names that the walk makes may
+    /// therefore be the same as names of the model.
     pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);

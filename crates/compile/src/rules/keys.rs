@@ -114,8 +114,8 @@ impl RuleKey {
     }
 }
 
-/// The path of a key in a configuration. If `rule` is given, the key is in the rule at this index, otherwise in
-/// `[quantize]`.
+/// Returns the path of a key in a configuration. If `rule` is given, the key is in the rule at this index. Otherwise it
+/// is in `[quantize]`.
 pub(super) fn place(rule: Option<usize>, name: &str) -> KeyPath {
     let quantize = KeyPath::of(&["quantize"]);
     let table = rule.map_or(quantize.clone(), |index| quantize.key("rule").index(index));

@@ -32,8 +32,8 @@ pub fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
         .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))
 }
 
-/// The words by which rules can choose a node by its operator. A convolution also has a second word: `depthwise_conv`
-/// if it has several channels and computes each by itself, otherwise `dense_conv`.
+/// Returns the words by which rules can choose a node by its operator. A convolution has two words: `conv`, and
+/// `depthwise_conv` if it has several channels and computes each by itself, otherwise `dense_conv`.
 fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
     let weight = || graph.value(node.inputs.get(1).copied().flatten()?);
     let kind = match &node.op {

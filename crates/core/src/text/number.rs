@@ -128,8 +128,8 @@ impl Number {
     }
 }
 
-/// The text, if the text form allows it as a number. Spellings that only Rust accepts (`infinity`, `NaN`, `+1`) are
-/// refused.
+/// Returns the text if the text form allows it as a number. Spellings that only Rust accepts (`infinity`, `NaN`, `+1`)
+/// are refused.
 fn decimal(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (digits == "inf" || digits.starts_with(|c: char| c.is_ascii_digit())).then_some(text)

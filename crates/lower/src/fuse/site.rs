@@ -111,9 +111,9 @@ impl<'a> RequantizationSite<'a> {
         self.bounds.borrow_mut().of(value)
     }
 
-    /// The intervals of the accumulators that can occur. If a step is already fused into the producer, these are the
-    /// accumulators before this step. There is one interval for each channel, unless a step has its channels along
-    /// another axis.
+    /// Returns the intervals of the accumulators that can occur. If a step is already fused into the producer, these
+    /// are the accumulators before this step. There is one interval for each channel. If the channels of a step run
+    /// along another axis, there is a single interval.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {

@@ -277,8 +277,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The bounds of a node's sums, before the step that is fused into the node. Codes that are added to the sums are
-    /// included.
+    /// Returns the bounds of a node's sums before the step that is fused into the node. Codes that the node adds to its
+    /// sums are included.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -406,8 +406,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The bounds of the sums of a product, one interval for each output channel. The channels lie along `axis`, or
-    /// along the last axis if `axis` is `None`.
+    /// Returns the bounds of the sums of a product, one interval for each output channel. The channels lie along
+    /// `axis`, or along the last axis if `axis` is `None`.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;

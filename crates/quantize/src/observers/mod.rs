@@ -68,8 +68,8 @@ pub struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The format with `bits` bits in total. The number of exponent bits is limited to 1 to 8, and the number of
-    /// fraction bits to 10.
+    /// Makes the format with `bits` bits in total. If there would be more than 8 exponent bits or 10 fraction bits, or
+    /// no exponent bit, the nearest allowed number is taken.
     pub fn new(bits: u8, exponent_bits: u8) -> SmallFloat {
         let exponent_bits = exponent_bits.clamp(1, 8);
         let fraction_bits = bits.saturating_sub(1 + exponent_bits).min(10);

@@ -198,8 +198,8 @@ fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
     hull(Some(a?), Some(b?))
 }
 
-/// The smallest interval that contains f(x, y) for each end x of `a` and each end y of `b`. Unbounded if one of these
-/// results is NaN.
+/// Returns the smallest interval that contains f(x, y) for each end x of `a` and each end y of `b`. If one of these
+/// results is NaN, the interval is unbounded.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();
