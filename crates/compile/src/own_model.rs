@@ -53,8 +53,8 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     Ok(held)
 }
 
-/// Compares one requantization with the target's own model. Nothing is compared if the model does not cover the
-/// requantization.
+/// Compares one requantization with the target's own model. If the model does not cover the requantization, nothing is
+/// compared.
 fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
     let own = target.own_loops(form, clamp).map_err(|error| error.to_string())?;
     let Some(own) = own else { return Ok(()) };

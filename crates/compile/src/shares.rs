@@ -27,7 +27,7 @@ impl fmt::Display for Shares {
     }
 }
 
-/// Counts the layers of the main graph. `None` if the target has no model of its own.
+/// Counts the layers of the main graph. Returns `None` if the target has no model of its own.
 ///
 /// # Errors
 /// An error of the target's model, with the layer in which it happened.

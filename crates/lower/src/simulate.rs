@@ -26,10 +26,10 @@ use strait_target::TargetSpec;
 /// How a simulation contains baked parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
-    /// As codes that a `dequantize` reads, so that other runtimes can read them. Codes of 64 bits are the exception:
-    /// they become real numbers, because no runtime dequantizes them.
+    /// Parameters are codes that a `dequantize` reads, so that other runtimes can read them. Codes of 64 bits are the
+    /// exception: they become real numbers, because no runtime dequantizes them.
     Codes(Signs),
-    /// As the real numbers that the codes stand for. A run of the simulation then needs no conversion.
+    /// Parameters are the real numbers that the codes stand for. A run of the simulation then needs no conversion.
     Reals,
 }
 

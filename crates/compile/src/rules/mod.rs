@@ -45,8 +45,8 @@ pub use strait_quantize::annotate::Unfit;
 pub struct Rules {
     /// The settings for all layers, and rules for single layers.
     pub quantize: Quantize,
-    /// The observer that finds ranges, unless a rule names another one. If it is absent, the observer of the target's
-    /// table is used.
+    /// The observer that finds ranges, unless a rule names another one. If this field is absent, the observer of the
+    /// target's table is used.
     pub observer: Option<Observer>,
     /// Settings of the observer. A rule may set others.
     pub observer_options: ObserverOptions,

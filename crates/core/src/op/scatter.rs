@@ -6,7 +6,7 @@ words! {
     /// What an index of [`Scatter`] refers to.
     ScatterBy {
         /// An index refers to one element. The element has the same coordinates as the index, except along one axis,
-        /// where the value of the index is the coordinate.
+        /// where its coordinate is the value of the index.
         Element = "element",
         /// A list of indices refers to a slice. The list has the coordinates of the slice, and runs along the last axis
         /// of the indices.

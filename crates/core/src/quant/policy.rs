@@ -137,7 +137,7 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// Rounds a real number to the grid s·f, where s is the scale and f are the numbers of the format, as
+    /// Rounds a real number to one of the numbers s·f, where s is the scale and f is any number of the format, as
     /// [`strait_requantize::small_float::round`] does.
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);

@@ -30,8 +30,8 @@ impl Sets {
     }
 
     fn alone(&mut self, root: ConfigId) -> u32 {
-        // A config is added once, and each transition makes it leave a set at most once, so 32 bits are enough to
-        // number all members.
+        // 32 bits are enough to number all members: a config is added once, and each transition makes it leave a set at
+        // most once.
         let above = self.members.len() as u32;
         self.members.push(Member { above, size: 1, root });
         above

@@ -192,8 +192,8 @@ impl QuantTable {
         self.sets.root(id)
     }
 
-    /// The state of a config. A passive config has a grid only if the configs that it is derived from have grids, so
-    /// whether it is `Passive` or `PassiveInitial` is computed here and not stored.
+    /// Returns the state of a config. Whether a passive config is `Passive` or `PassiveInitial` is computed here and
+    /// not stored, because it has a grid only if the configs that it is derived from have grids.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();

@@ -227,8 +227,8 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
     })
 }
 
-/// Turns a clamp of the accumulators before a form into a clamp of codes after the form. `None` if the clamp changes
-/// nothing.
+/// Turns a clamp of the accumulators before a form into a clamp of codes after the form. Returns `None` if the clamp
+/// changes nothing.
 fn moved(
     site: &RequantizationSite<'_>,
     [low, high]: [i32; 2],

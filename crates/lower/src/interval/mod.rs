@@ -36,8 +36,8 @@ pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) ->
     }
 }
 
-/// Finds which taps of a convolution can read padding, from the extents of its weights, operand and result. `None` if
-/// there is no padding.
+/// Finds which taps of a convolution can read padding, from the extents of its weights, operand and result. Returns
+/// `None` if there is no padding.
 pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[u64]) -> Option<Taps> {
     if conv.pad.iter().all(|&p| p == 0) {
         return None;

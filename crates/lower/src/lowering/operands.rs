@@ -257,8 +257,8 @@ impl Lowering<'_> {
         let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
         let mut port = Port::Operand(index);
         let mut behind = self.behind.borrow_mut();
-        // The results of the ops that only move data and that were passed on the way. The answer is the same for all of
-        // them.
+        // The values that were passed on the way so far. They are results of ops that only move data, so they come from
+        // the same input as the operand.
         let mut passed = Vec::new();
         let found = loop {
             let made = self.graph().producer(value);

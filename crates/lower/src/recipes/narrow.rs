@@ -283,8 +283,8 @@ fn emit(
     lowering.emit(site.node, Requantize { form, axis }, &operands, Some(grid), suffix)
 }
 
-/// Appends a node that computes acc − zero. For an accumulator this is an addition. For codes that are requantized
-/// directly, it is a shift by 0 bits.
+/// Appends a node that computes acc − zero. For an accumulator, this is an addition. For codes that are requantized
+/// directly, it is a left shift by 0 bits, which subtracts the zero point.
 fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));

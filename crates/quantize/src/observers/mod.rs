@@ -79,9 +79,9 @@ impl SmallFloat {
         }
     }
 
-    /// The largest finite number, as the Open Compute Project defines the small formats. In formats with fewer than 8
-    /// bits, every code is a number. With 4 bits of exponent and 3 of fraction, the last code is NaN. In all other
-    /// formats, codes with the last exponent are NaN and ∞, as in IEEE 754.
+    /// Returns the largest finite number of the format, as the Open Compute Project defines the small formats. In
+    /// formats with fewer than 8 bits, every code is a number. With 4 bits of exponent and 3 of fraction, the last code
+    /// is NaN. In all other formats, codes with the last exponent are NaN and ∞, as in IEEE 754.
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);

@@ -22,7 +22,7 @@ impl Coverage {
 
     /// Splits data with `of` samples into `parts` parts of nearly equal size and returns the part with the number
     /// `part`, counted from 1. It covers the positions from ⌊(part − 1)·of/parts⌋ up to, but not including,
-    /// ⌊part·of/parts⌋. `None` if there is no such part.
+    /// ⌊part·of/parts⌋. Returns `None` if there is no such part.
     pub fn share(part: NonZeroU64, parts: NonZeroU64, of: u64) -> Option<Coverage> {
         let end = |part: u64| (u128::from(part) * u128::from(of) / u128::from(parts.get())) as u64;
         let range = end(part.get() - 1)..end(part.get());

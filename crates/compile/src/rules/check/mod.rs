@@ -72,8 +72,8 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// One of the two types in a pair, and the table of a rule that sets it: `activations` or `weights`. The order is that
-/// of the types in a pair.
+/// One side of a pair of types, and also the table in which a rule sets the type of this side: `activations` or
+/// `weights`. The variants are in the order that the types have in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,

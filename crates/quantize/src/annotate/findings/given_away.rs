@@ -22,8 +22,8 @@ pub struct GivenAway {
     pub node: NodeId,
     /// The node that the grid belongs to. It makes or reads the value.
     pub(crate) reader: NodeId,
-    /// For weights: the channels whose grids are given away, or all channels if they share one grid. For other values,
-    /// the list is empty.
+    /// For weights, these are the channels whose grids are given away, or all channels if they share one grid. For
+    /// other values, the list is empty.
     pub(crate) channels: Vec<usize>,
     /// The value whose grid is given away.
     pub value: ValueId,

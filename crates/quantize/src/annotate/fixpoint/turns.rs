@@ -27,8 +27,8 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// Analyses of the graph that stay valid from turn to turn. The interval of a value that matters does not depend on
-/// where nodes run.
+/// Analyses of the graph that stay valid from turn to turn. For example, which numbers of a value matter to its readers
+/// does not depend on where nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
