@@ -237,8 +237,8 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    /// Returns the codes of a parameter. They were made by baking, or were given and are not baked yet. If the config
-    /// is in the state float, returns the codes that it would have after it is restored.
+    /// Returns the codes of a parameter, whether the parameter is baked, or its codes were given and it is not baked
+    /// yet. If the config is in the state float, returns the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }

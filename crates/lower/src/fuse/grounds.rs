@@ -91,8 +91,8 @@ const PICKS: usize = 1;
 /// - JSON with the argument, the chains, the interval, and the facts from which the interval follows
 /// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
 ///   and the bytes
-/// - the constant that selects the channels of the requantizations, if there is one, with its index among the operands of
-///   these requantizations
+/// - the constant that selects the channels of the requantizations, if there is one, with its index among the operands
+///   of these requantizations
 ///
 /// Numbers take 8 bytes and are little-endian.
 pub(super) fn digest(
