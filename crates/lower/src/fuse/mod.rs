@@ -251,8 +251,8 @@ struct Fires {
     is_constant: bool,
     /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// The name of the first value after the fused node that a separate node still requantizes. `None` if no part of
-    /// the chain remains after the fused node.
+    /// The name of the first value in the rest of the chain that a node of its own still requantizes. `None` if no
+    /// requantization remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,

@@ -181,8 +181,8 @@ impl<'a> RequantizationSite<'a> {
         Some(self.name_of(first.result))
     }
 
-    /// Returns the constant that selects the channels of the parameters in the chain. If the chain has none, returns
-    /// the one that selects the channels of the producer's own parameters.
+    /// Returns the constant that selects the channels of the producer's own parameters. If the producer has no such
+    /// constant, returns the one that selects the channels of parameters in the chain, if there is one.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
