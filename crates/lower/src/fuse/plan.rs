@@ -91,7 +91,7 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// Returns the steps that the row may fuse instead of `step`: `step` itself, or a step that computes the same by a less
+/// Returns the steps that the row can fuse for `step`: `step` itself, or a step that computes the same by a less
 /// general form of the table. If the row has the verb that merges scales, there is also a step with merged scales. If
 /// `step` was composed from two steps, the table has no form for it, so a step that computes the same is searched for
 /// among the row's forms.

@@ -260,7 +260,7 @@ impl Draft {
             }
         }
         // The configs of inputs and outputs are removed too, because they follow from the nodes that read and make
-        // them. Only inputs for which rules set a config keep it.
+        // them. Only an input outside of the scope for which a rule sets a config keeps it.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
