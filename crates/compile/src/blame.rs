@@ -1,6 +1,5 @@
-//! Finds out why a fused layer gives other results than the lowered graph. If the layer is right with the host's own
-//! kernels and wrong with the target's, the target's kernels are at fault. If it is also wrong with the host's kernels,
-//! the compiler is at fault.
+//! Finds out why a fused layer gives other results than the lowered graph. The layer is also run with the host's own
+//! kernels: if its results are then right, the target's kernels are at fault, and otherwise the compiler.
 
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
@@ -44,8 +43,8 @@ pub(crate) fn error(
     })
 }
 
-/// Describes a layer for which a kernel of the target gives a wrong result: its form, an accumulator, and the expected
-/// and the actual code. `None` if the finding is not about a layer.
+/// Describes a layer for which a kernel of the target gives a wrong result: the layer's form, an accumulator, and the
+/// expected and the actual code for it. Returns `None` if the finding is not about a layer.
 fn layer(
     spec: &TargetSpec,
     module: &Module,
@@ -119,8 +118,8 @@ fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, 
     Some((id, graph.producer(id)?.1))
 }
 
-/// Walks back from `value` through requantizations and clamps to the value that they start from. `None` if `value` is
-/// not the result of a requantization or clamp.
+/// Walks back from `value` through requantizations and clamps, and returns the value with which they start. Returns
+/// `None` if `value` is not the result of a requantization or clamp.
 fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let mut at = value;
     while let Some((_, node)) = graph.producer(at)

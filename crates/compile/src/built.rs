@@ -38,8 +38,8 @@ pub struct Built {
     /// The certificates of the fusions, with the claim of each.
     pub certificates: Vec<CertificateRecord>,
     /// The number of layers whose requantizations were compared with the target's own model of its arithmetic, and the
-    /// number of layers that this model does not cover. `None` if the target has no such model, or before
-    /// [`hold`](crate::hold) has run.
+    /// number of layers that this model does not cover. `None` if the target has no such model, or if
+    /// [`hold`](crate::hold) has not run yet.
     pub own_model: Option<Shares>,
     /// If this model was revised from another model: which part of it was made anew.
     pub revision: Option<Revision>,

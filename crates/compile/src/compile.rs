@@ -41,7 +41,8 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
     Ok(())
 }
 
-/// Places, annotates, bakes and lowers the nodes, and repeats this until no node is refused any more. Then fuses.
+/// Places, annotates, bakes and lowers the nodes, and repeats this until no node is refused any more. Then fuses the
+/// lowered graph.
 ///
 /// # Errors
 /// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
@@ -84,8 +85,9 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
     })
 }
 
-/// Compares the fused graph, run with the target's kernels, with the lowered graph. The comparing code is independent
-/// of the compiler. A difference is a defect of the compiler or of the target's code (`blame.rs`).
+/// Runs the fused graph with the target's kernels, and compares its results with those of the lowered graph. The code
+/// that compares is independent of the compiler. A difference is a defect of the compiler or of the target's code
+/// (`blame.rs`).
 ///
 /// # Errors
 /// The layers that differ, or a run that fails.

@@ -1,9 +1,9 @@
 //! Checks the limits of later runs before the samples are observed.
 //!
 //! Verification compares the fused graph with the lowered graph and holds all integers of both graphs in memory at
-//! once. This can take far more memory than a run of the float model. A lower limit for this memory can be computed
-//! from the shapes and the target's table. So if a model's integers do not fit into the limits, the user learns this
-//! before the samples are run.
+//! once. This can take far more memory than a run of the float model. A lower bound for this memory can be computed
+//! from the shapes and the target's table. If even this amount exceeds the limits, the user learns it before the
+//! samples are run.
 
 use std::num::NonZeroUsize;
 
@@ -17,15 +17,16 @@ use strait_target::spec::TargetSpec;
 
 use crate::CompileError;
 
-/// Ops that may be fused into the op that makes their operand. After fusion, the operand is no longer stored as a
-/// tensor.
+/// The ops that may be fused into the node that makes their operand. After fusion, that operand is no longer stored as
+/// a tensor.
 const ABSORBING: &[Term] = &[Term::Relu, Term::Clip, Term::LeakyRelu, Term::Add, Term::Sub];
 
-/// Checks a lower limit for the memory that verifying the integer model takes: one byte for each element that the
-/// target computes. When the integer model exists, the exact amount is checked against the same limits.
+/// Computes a lower bound for the memory that verifying the integer model takes, and checks it against the limits. The
+/// bound is one byte for each element that the target computes. When the integer model exists, the exact amount is
+/// checked against the same limits.
 ///
 /// # Errors
-/// The amount is beyond the limits, or the model cannot be run.
+/// The amount exceeds the limits, or the model cannot be run.
 pub fn foresee(
     (module, bodies): (&Module, &Bodies),
     (spec, settings): (&TargetSpec, &Settings),

@@ -11,8 +11,8 @@ use strait_target::{Target, TargetError};
 #[derive(Clone)]
 pub struct TargetLoops(pub Arc<dyn Target>);
 
-/// The loops of the target's own model of its arithmetic. A form that this model does not cover runs on the target's
-/// other loops.
+/// The target's own model of its arithmetic, as loops for the kernels. If this model does not cover a form, the
+/// target's other loops run instead.
 #[derive(Clone)]
 pub struct OwnLoops(pub Arc<dyn Target>);
 

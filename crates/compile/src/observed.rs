@@ -42,8 +42,8 @@ pub struct Observed {
     of_targets: Mutex<Vec<OfRules>>,
 }
 
-/// The rules that a target's table switches on, and the float graph and the statistics that result from them. `None` if
-/// the rules change nothing.
+/// The rules that a target's table switches on, and what results from them: the float graph with its statistics, or
+/// `None` if the rules change nothing.
 type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {
@@ -179,8 +179,8 @@ impl Observed {
         })
     }
 
-    /// The float graph after the rules of a target's table, and its statistics. They are made once for all tables with
-    /// the same rules.
+    /// Returns the float graph after the rules of a target's table, and its statistics. They are made once for all
+    /// tables with the same rules.
     fn of_target(
         &self,
         spec: &TargetSpec,
@@ -201,7 +201,7 @@ impl Observed {
         Ok(made)
     }
 
-    /// The observation with all statistics that are requested. If some are missing, the samples are run again to
+    /// Returns the observation with all statistics that are requested. If some are missing, runs the samples again to
     /// collect them.
     fn more<'o>(
         &self,

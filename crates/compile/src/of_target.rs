@@ -13,8 +13,7 @@ use crate::{CompileError, Watch, check_invariants};
 /// target's table switches on.
 #[derive(Clone, Debug)]
 pub struct OfTarget<'a> {
-    /// The module with this graph. If the canonical graph has a node or value with the same id, it is the same node or
-    /// value.
+    /// The module with this graph. An id that is also in the canonical graph stands for the same node or value there.
     pub module: Cow<'a, Module>,
     /// The statistics of the graph's values.
     pub observation: Cow<'a, Observation>,
@@ -23,8 +22,8 @@ pub struct OfTarget<'a> {
 }
 
 impl<'a> OfTarget<'a> {
-    /// Applies the rules of a target's table. `observe` is asked only for the statistics of the values that the rules
-    /// have created.
+    /// Applies the rules of a target's table. `observe` is called to collect the statistics of those values that the
+    /// rules have created.
     ///
     /// # Errors
     /// The module is broken, or `observe` fails.

@@ -27,7 +27,8 @@ const SOME_CODES: i64 = 1 << 10;
 const AT_A_TIME: usize = 1 << 20;
 
 /// Compares every requantization of the main graph that the target's own model covers. Returns the number of layers
-/// that the model covers and the number that it does not cover. `None` if the target has no model of its own.
+/// that the model covers and the number of layers that it does not cover. Returns `None` if the target has no such
+/// model.
 ///
 /// # Errors
 /// The first accumulator at which model and form give different codes, with its layer, or an error of the target's
@@ -52,8 +53,8 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     Ok(held)
 }
 
-/// Compares one requantization with the target's own model. Nothing is compared if the model does not cover the
-/// requantization.
+/// Compares one requantization with the target's own model. If the model does not cover the requantization, nothing is
+/// compared.
 fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
     let own = target.own_loops(form, clamp).map_err(|error| error.to_string())?;
     let Some(own) = own else { return Ok(()) };
@@ -128,9 +129,9 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// The accumulators that are compared. For each channel, these are the ends of its domain. For each code, there are
-    /// also the smallest accumulator that gives this code, and its two neighbours. They are ordered by channel, and all
-    /// channels have the same number of them.
+    /// Returns the accumulators that are compared, channel by channel, the same number for each channel. For a channel,
+    /// they are the two ends of the form's domain and, for each code in `codes`, the smallest accumulator that gives
+    /// this code and the two neighbours of that accumulator.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };

@@ -30,8 +30,8 @@ pub struct Quantized {
     pub findings: Findings,
     /// The grids that the model came with, and which of them could not be kept.
     pub own_grids: OwnGrids,
-    /// The number of nodes that were annotated in the first turn. In a revision, these are only the nodes that it
-    /// affects.
+    /// The number of nodes that were annotated in the first turn. In a revision, only the nodes that the revision
+    /// affects are annotated.
     pub(crate) visited: usize,
     /// True if nothing was taken over from an earlier compilation.
     pub(crate) is_anew: bool,
@@ -98,8 +98,8 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
     }
 }
 
-/// Annotates and lowers, with another turn after each refusal. An observer computes the range of a value only in the
-/// first turn that needs it. `None` if the work cannot continue from `before`.
+/// Annotates and lowers, with another turn after each refusal. If several turns need the range of a value, an observer
+/// computes it only once. Returns `None` if the work cannot continue from `before`.
 fn attempt(
     task: &Task<'_>,
     freed: &UnfittingGrids,
@@ -204,9 +204,9 @@ enum Turn<T> {
     Refused(Vec<Refusal>),
 }
 
-/// Repeats a turn until it refuses no node. All nodes that are refused in one turn are handled together: each gets a
-/// coarser grid, or moves to the host and stays there. A grid can become coarser only a limited number of times, so the
-/// number of turns is limited too.
+/// Repeats a turn until it refuses no node. All nodes that are refused in one turn are handled together: either the
+/// grid of a node's result becomes coarser, or the node moves to the host and stays there. A grid can become coarser
+/// only a limited number of times, so the number of turns is limited too.
 fn turned<T>(
     module: &mut Module,
     fixpoint: &mut Fixpoint,

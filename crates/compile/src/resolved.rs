@@ -90,8 +90,8 @@ impl Resolved {
     }
 }
 
-/// How much fusions may change results. `accept` is the kind of difference that is allowed, and `most` the largest
-/// difference in LSB. If one of them is absent, the default of the target's table is used.
+/// Returns how much fusions may change results. `accept` is the kind of difference that is allowed, and `most` the
+/// largest difference in LSB. If one of them is absent, the default of the target's table is used.
 pub fn fusion_policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
     let default = &spec.fusion_default;
     match accept.unwrap_or(default.accept) {

@@ -27,15 +27,15 @@ impl fmt::Display for Shares {
     }
 }
 
-/// Counts the layers of the main graph. `None` if the target has no model of its own.
+/// Counts the layers of the main graph. Returns `None` if the target has no model of its own.
 ///
 /// # Errors
 /// An error of the target's model, with the layer in which it happened.
 pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
-    // Layers without weights often have the same requantization, so the answers for forms that the target's model
-    // covers are stored. If the target's model does not cover a form, it answers quickly, and the answer is not stored:
-    // most targets have no such model, and a large network has as many forms as layers.
+    // Layers without weights often have the same requantization, so each answer of the target's model is stored. If the
+    // target has no model, as most targets, nothing is stored: the answer is then given quickly, and a large network
+    // has as many forms as layers.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;

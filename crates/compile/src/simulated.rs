@@ -115,8 +115,8 @@ impl Built {
         })
     }
 
-    /// The part of the graph whose values differ from those of the last simulation. The whole graph if there was no
-    /// simulation.
+    /// Returns the part of the graph whose values differ from those of the last simulation. If there was no simulation,
+    /// this is the whole graph.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
         let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
         match last {
@@ -133,8 +133,8 @@ impl Built {
         }
     }
 
-    /// The results of nodes that are kept. The smallest results are kept, as many as fit into the memory for this
-    /// number of samples.
+    /// Chooses the results of nodes that are kept: the smallest ones, as many as fit into the memory for this number of
+    /// samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
         let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);

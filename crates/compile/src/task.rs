@@ -21,8 +21,8 @@ pub struct Task<'a> {
     pub target: &'a Arc<dyn Target>,
     /// The user's rules, resolved to nodes and values of `float`.
     pub resolved: &'a Resolved,
-    /// For each integer input, the range of its numbers in the samples. Verification draws random inputs from this
-    /// range.
+    /// For each integer input, the range of its numbers in the samples. The random inputs for verification are drawn
+    /// from this range.
     pub ranges: &'a Ranges,
     /// The number of random inputs on which the fused graph is compared with the lowered graph.
     pub random_inputs: usize,

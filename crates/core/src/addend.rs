@@ -7,14 +7,15 @@ use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
-/// Codes of another tensor that are requantized to the grid of an accumulator: `form(code − zero)`, in 32 bits, is
-/// added to the accumulator before the accumulator itself is requantized. A residual sum is thus rounded only once.
+/// Codes of another tensor that a node adds inside its accumulator. They are requantized to the grid of the
+/// accumulator: `form(code − zero)`, in 32 bits, is added to the accumulator before the accumulator itself is
+/// requantized. A residual sum is thus rounded only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {
     /// The code that stands for real zero. It is subtracted from each code first.
     pub zero: i32,
-    /// Requantizes the codes to the grid of the accumulator. It has the same channels as the node that does the
-    /// addition.
+    /// Requantizes the codes to the grid of the accumulator. If the form has channels, they are those of the node that
+    /// does the addition.
     pub form: Requantization,
 }
 

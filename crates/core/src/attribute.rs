@@ -98,8 +98,8 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// The value of the field if the attribute is absent. A field with this value is not written either. `None` if the
-    /// attribute is required.
+    /// Returns the value that the field has if the attribute is absent. A field with this value is not written either.
+    /// Returns `None` if the attribute is required.
     fn implied() -> Option<Self> {
         None
     }
@@ -107,8 +107,8 @@ pub trait Field: Sized {
 
 /// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables. It is the term that is usual for this op in the field, in
-    /// snake case.
+    /// The op's name in the text form, IR bytes and tables. It is the usual name for this op among compilers, in snake
+    /// case.
     const NAME: &'static str;
     /// The version of the attributes. It is raised when a field is added or its meaning changes.
     const VERSION: u16;
@@ -250,7 +250,8 @@ macro_rules! words {
 pub(crate) use words;
 
 /// Implements attributes for enums whose members have names. The first argument is the text that says what is allowed.
-/// The words that limits may name and the value for an absent attribute follow, if there are any.
+/// It may be followed by the words that limits may name, and by the value that the field has if the attribute is
+/// absent.
 macro_rules! named_fields {
     ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {

@@ -1,10 +1,10 @@
 //! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
-//! Passes work on a single graph. A body (a graph that an `if` or `loop` node runs) becomes a part of that graph if all
-//! its extents are fixed: its inputs and outputs are then added after the graph's own. Parts share nothing but
-//! constants, so a pass treats each part like a separate model. A node belongs to the part whose outputs depend on the
-//! node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from
-//! the parts.
+//! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all its extents are fixed, it
+//! is inlined and becomes a part of the single graph: its inputs and outputs are added after the graph's own. Parts
+//! share nothing but constants, so a pass treats each part like a separate model. A node belongs to the part whose
+//! outputs depend on the node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`]
+//! makes new bodies from the parts.
 
 use crate::failure::Failure;
 use crate::graph::{Def, Graph, Node, Value};
@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The largest number of nodes that may be inlined into a graph. If each body runs another graph twice, the number of
-/// nodes grows exponentially with the depth.
+/// The largest number of nodes that may be inlined into a graph. The limit is needed because bodies can run other
+/// graphs: if each body runs the next one twice, the number of nodes grows exponentially with the depth.
 const MOST_NODES: usize = 1 << 20;
 
 /// The parts of a graph into which bodies were inlined.
@@ -190,8 +190,8 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// Like [`Bodies::closed`], but in the copy, each value is rounded to the grid that the model gives for it. So the
-    /// copy computes what the quantized model computes.
+    /// Does the same as [`Bodies::closed`], and also rounds each value in the copy to the grid that the model gives for
+    /// it. So the copy computes what the quantized model computes.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -276,8 +276,8 @@ impl Bodies {
         Ok(())
     }
 
-    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` has the position of each node in topological
-    /// order.
+    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` gives the position of each node in
+    /// topological order.
     fn part(
         &self,
         module: &Module,

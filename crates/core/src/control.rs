@@ -60,7 +60,7 @@ impl Graph {
 }
 
 impl Module {
-    /// The types of the results of an op that runs graphs; `None` for every other op.
+    /// If the op runs graphs, returns the types of its results. Returns `None` for every other op.
     ///
     /// # Errors
     /// A graph does not exist, or the operands do not fit the inputs of the graph.

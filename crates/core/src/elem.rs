@@ -55,8 +55,8 @@ impl Elem {
         self as u8
     }
 
-    /// The type in which elements are stored at run time. A 4-bit code is then stored in a byte of its own; elements of
-    /// every other type are stored as they are.
+    /// Returns the type in which elements are stored at run time. Elements of 4 bits are stored in a type of 8 bits,
+    /// each in a byte of its own. Elements of every other type are stored as they are.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,
@@ -88,9 +88,9 @@ impl Elem {
         })
     }
 
-    /// The number that has to be added to codes and zero points to convert them from this type to the type of the same
-    /// width and opposite signedness. The real numbers that the codes stand for do not change: q − z = (q − 128) − (z −
-    /// 128).
+    /// Returns the number that has to be added to codes and zero points to convert them from this type to the type
+    /// `other` of the same width and opposite signedness. The real numbers that the codes stand for do not change: for
+    /// example, q − z = (q − 128) − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)

@@ -11,8 +11,8 @@ pub enum Failure {
     /// The target, the model or the data do not allow the step, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// The scale of the node's first result is 2^`doublings` times too small. With a larger scale, the step would
-    /// succeed.
+    /// The scale of the node's first result is too small. The step would succeed with a scale that is 2^`doublings`
+    /// times as large.
     #[error("{reason}")]
     TooFine {
         /// Why the node goes to the host if the scale of its result must not change.
@@ -33,8 +33,8 @@ pub struct Refusal {
     pub node: NodeId,
     /// Why the step could not be done.
     pub reason: Reason,
-    /// How many times the scale of the node's first result would have to double for the step to succeed; 0 if no scale
-    /// would help.
+    /// How many times the scale of the node's first result would have to double for the step to succeed. 0 if the step
+    /// would fail with every scale.
     pub doublings: u32,
 }
 
@@ -42,7 +42,7 @@ impl Failure {
     /// Turns the failure into the refusal of `node`.
     ///
     /// # Errors
-    /// The text of the failure, if it is a bug in Strait.
+    /// The failure is a bug in Strait and not a refusal. The error is its text.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),

@@ -1,5 +1,5 @@
-//! A requantization form as its kind and a list of (key, attribute). The text form, IR bytes and JSON are made from
-//! that list. A parameter is either one value for the tensor, or a list with one value per channel.
+//! Represents a requantization form as its kind and a list of (key, attribute). The text form, IR bytes and JSON are
+//! made from that list. A parameter is either one value for the tensor, or a list with one value per channel.
 
 use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;

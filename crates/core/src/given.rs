@@ -1,10 +1,10 @@
 //! Grids that a quantized model gives for its values, and the rounding of real numbers to these grids.
 //!
-//! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`]). The model rounds such a value to its grid, and saturates it at the smallest and the
-//! largest code. No node represents this rounding, so that rules find their usual patterns. If the target has codes on
-//! that grid, the value is rounded anyway. If the value is computed in real numbers, the rounding has to be added.
-//! [`Module::round_to_grids`] adds the rounding to a float graph that is run, and lowering adds it to what the host
+//! A quantized model has codes between its layers. Strait reads it as a graph of real numbers in which values have
+//! grids ([`QuantParams::codes`]). The model rounds such a value to its grid, and saturates it at the smallest and the
+//! largest code. No node represents this rounding, so that the patterns of rules still match. If the target stores the
+//! value as codes on that grid, the value is rounded anyway. If the value is computed in real numbers, the rounding has
+//! to be added: [`Module::round_to_grids`] adds it to a float graph that is run, and lowering adds it to what the host
 //! computes.
 
 use crate::elem::Elem;
@@ -28,8 +28,9 @@ use strait_requantize::quantize::{dequantize, quantize};
 const WIDEST: u32 = 16;
 
 impl QuantParams {
-    /// The scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded to even,
-    /// and all codes of the type are used. `None` if the grid has no code type, or is the grid of accumulators.
+    /// Returns the scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded
+    /// to even, and all codes of the type are used. Returns `None` if the grid has no code type, or is the grid of
+    /// accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;
@@ -41,8 +42,8 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
-    /// True if codes of type `elem` on `grid` can stand for exactly the numbers that codes on this grid stand for. If
-    /// `elem` has the opposite signedness, the zero point is shifted accordingly.
+    /// True if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. If `elem` has the
+    /// opposite signedness, this requires that the zero points differ accordingly.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
@@ -56,7 +57,8 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers that the codes stand for on this grid. `None` if the grid's blocks do not fill their axis.
+    /// Returns the real numbers that the codes stand for on this grid. Returns `None` if the grid's blocks do not fill
+    /// their axis.
     ///
     /// # Errors
     /// The tensor does not have an integer type.
@@ -72,8 +74,8 @@ impl QuantParams {
         Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
-    /// The smallest and the largest number that the codes of each part (the tensor, a channel or a block) stand for.
-    /// `None` unless the grid is given by a model.
+    /// For each part of the tensor (the whole tensor, a channel or a block), returns the smallest and the largest
+    /// number that its codes stand for. Returns `None` unless the grid is given by a model.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;
         let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
@@ -84,8 +86,8 @@ impl QuantParams {
         (0..parts).map(ends).collect()
     }
 
-    /// The numbers of a constant, rounded to the grid as the model rounds them. `None` if a number belongs to no part
-    /// of the grid.
+    /// Rounds the numbers of a constant to the grid in the way of the model. Returns `None` if a number belongs to no
+    /// part of the grid.
     pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
         let (scheme, shape) = (self.given_scheme()?, tensor.shape());
         let [least, most] = scheme.range()?.map(|code| code as i32);
@@ -103,9 +105,9 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// The grid to which a value has to be rounded if it is computed in real numbers, because the model gives that grid
-    /// for the value. `None` for a constant, whose numbers are already on their grid, and for the result of a node that
-    /// only moves elements between values of the same grid.
+    /// If a value is computed in real numbers and has to be rounded to a grid, because the model gives this grid for
+    /// it, returns the grid. Returns `None` for a constant, whose numbers are already on their grid, and for the result
+    /// of a node that only moves elements between values of the same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
         let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;

@@ -47,8 +47,8 @@ impl Value {
     }
 }
 
-/// The steps that are fused into a node: clamp(requantize(acc)), or clamp(requantize(acc + addend)), where acc is the
-/// accumulator. A node without fused steps has no `Fused`, rather than an identity requantization to i32.
+/// The steps that are fused into a node. The node computes clamp(requantize(acc)), or clamp(requantize(acc + addend)),
+/// where acc is the accumulator. If nothing is fused into a node, it has no `Fused`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
     /// A tensor that is added to the accumulator before the requantization. It is the node's last operand.
@@ -191,8 +191,8 @@ impl Graph {
         &self.outputs
     }
 
-    /// The value at a port of a node or of the graph. `None` if there is no such port, or an optional operand is
-    /// absent.
+    /// Returns the value at a port of a node or of the graph. Returns `None` if there is no such port, or if an
+    /// optional operand is absent.
     pub fn value_at(&self, node: NodeId, port: Port) -> Option<ValueId> {
         match port {
             Port::Operand(index) => self.node(node)?.inputs.get(index).copied().flatten(),

@@ -3,11 +3,11 @@
 /// The kind of computation that an op does. A pass uses it for ops that it does not know by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The op computes sums or products. On integers, its result is an i32 or i64 accumulator, unless a requantization
-    /// is fused.
+    /// The op computes sums or products. If its operands are integers, its result is an i32 or i64 accumulator, unless
+    /// a requantization is fused.
     Accumulates,
-    /// The op picks one of several elements by their order. It can therefore be swapped with every non-decreasing
-    /// function.
+    /// The op picks one of several elements by their order. So it can be swapped with a non-decreasing function:
+    /// applying the function before or after the op gives the same result.
     Selects,
     /// The op is a mean, which divides and rounds by itself.
     Divides,

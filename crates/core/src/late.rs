@@ -21,8 +21,8 @@ impl Op {
         .then_some(1)
     }
 
-    /// The same op with attributes instead of the operands from [`Op::first_late`] on. `late` has the elements of these
-    /// operands. `None` if they do not fit the op.
+    /// Returns the same op with attributes instead of the operands from [`Op::first_late`] on. `late` has the elements
+    /// of these operands. Returns `None` if they do not fit the op.
     pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
         let mut known = self.clone();
         match (&mut known, late) {

@@ -1,8 +1,8 @@
 //! The intermediate representation of Strait, and the basis of all passes.
 //!
 //! A [`Module`] holds graphs and one pool of constants. A [`Graph`] is an arena of nodes and values. Only
-//! [`Module::apply`] changes a graph. It applies a [`Patch`], and takes time proportional to the patch. There is one
-//! graph type for every [`Stage`]: a stage is a property that the verifier checks, not a separate data structure.
+//! [`Module::apply`] changes a graph. It applies a [`Patch`], and takes time proportional to the patch. Graphs of
+//! every [`Stage`] have this same type: a stage is a property that the verifier checks, not a separate data structure.
 //!
 //! This crate does not depend on any target, model format or dynamic library.
 

@@ -92,9 +92,9 @@ impl Module {
         &self.data
     }
 
-    /// The numbers that a rule rounded to get this constant. They are kept as long as rules run and something reads the
-    /// constant. Another rule that computes on the constant uses the unrounded numbers, so that several rules together
-    /// round only once.
+    /// Returns the exact numbers from which a rule made this constant by rounding. They are kept as long as rules run
+    /// and something reads the constant. Another rule that computes on the constant uses these exact numbers, so that
+    /// several rules together round only once.
     pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
         self.unrounded.get(&id).map(AsRef::as_ref)
     }

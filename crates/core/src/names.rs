@@ -86,8 +86,8 @@ impl Names {
         Some(self.add(free, text, true))
     }
 
-    /// A new generated name: `base` itself, or `base_1`, `base_2`, … For each base, the last number is remembered, so
-    /// the hundred-thousandth name takes no longer to find than the first.
+    /// Returns a new generated name: `base` itself, or `base_1`, `base_2`, … For each base, the last number is
+    /// remembered, so that finding the hundred-thousandth name takes no longer than finding the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let base_symbol = match self.place(base) {
             Ok(symbol) => symbol,

@@ -28,7 +28,7 @@ impl Node {
         self.outputs.first().copied()
     }
 
-    /// The requantization that the node computes: the one that is fused into the node, or the node's own op if it is
+    /// Returns the requantization that the node computes. It is fused into the node, or the node's own op is
     /// `requantize`.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
@@ -56,8 +56,8 @@ impl Node {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }
 
-    /// Which channel each element of the first result belongs to. That result has `rank` axes. `None` if all elements
-    /// have the same parameters.
+    /// Returns how the channel of each element of the first result is determined. That result has `rank` axes. Returns
+    /// `None` if all elements have the same parameters.
     pub fn channels(&self, rank: usize) -> Option<Channels> {
         match self.picked_channels() {
             Some(operand) => Some(Channels::Picked(operand)),

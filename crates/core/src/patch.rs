@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub enum Source {
     /// A value of the graph.
     Old(ValueId),
-    /// A result of a new node: the node's position in the patch, and the position of the result among the node's
-    /// results.
+    /// A result of a new node. The first field is the node's position in the patch, the second is the position of the
+    /// result among the node's results.
     New(u16, u8),
     /// The constant at this position in the patch.
     Data(u16),
@@ -35,9 +35,9 @@ pub struct NewNode {
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
     /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
-    /// on the host if one of them does. It takes over the name of the first of them if the patch removes that node. If
-    /// several new nodes have the same first origin, one of them takes over the name: the first one that computes, or
-    /// else the first one that moves elements.
+    /// on the host if one of them does. If the patch removes the first of them, the new node takes over the name of
+    /// that node. If several new nodes have the same first origin, only one of them takes over the name: the first one
+    /// that computes, or, if none computes, the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -63,15 +63,16 @@ impl NewNode {
 pub struct Patch {
     /// Constants to add to the pool. Each has a base from which its name is made.
     pub data: Vec<(String, TensorData)>,
-    /// The numbers that were rounded to get a constant of `data`, for constants that a rule has rounded; see
-    /// [`Module::unrounded`]. The first field is the constant's position in `data`, in ascending order.
+    /// For each constant of `data` that a rule has rounded: the constant's position in `data`, in ascending order, and
+    /// the exact numbers before rounding; see [`Module::unrounded`].
     pub unrounded: Vec<(u16, Vec<f64>)>,
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
-    /// unless one of the two is an input or a constant, or the replacement is an output, or the replacement has a name
-    /// from the model and the replaced value does not. The replacement also takes over the grid, if it has no grid yet.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value, with
+    /// three exceptions: one of the two is an input or a constant; the replacement is an output; or the replacement has
+    /// a name from the model and the replaced value does not. If the replacement has no grid yet, it takes over the
+    /// grid of the replaced value.
     pub replace: Vec<(ValueId, Source)>,
     /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
@@ -125,7 +126,7 @@ pub enum PatchError {
 }
 
 impl Module {
-    /// Applies a patch, or fails without changing anything. The time depends on the size of the patch, including all
+    /// Applies a patch. If this fails, nothing is changed. The time depends on the size of the patch, including all
     /// uses of the replaced values.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
         let mut types = self.check(graph, &patch)?;
@@ -305,8 +306,8 @@ impl Module {
         Ok(types)
     }
 
-    /// The types of a node's results. Inference on the op gives them; for an op that runs graphs, the outputs of the
-    /// graphs give them. If a requantization is fused into the node, it determines the element type.
+    /// Returns the types of a node's results. They are inferred from the op; if the op runs graphs, they are the types
+    /// of the graphs' outputs. If a requantization is fused into the node, it determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -331,8 +332,8 @@ impl Module {
     }
 }
 
-/// For each removed node, the position of the new node that takes over its name: the first new node that computes, or
-/// else the first one that moves elements.
+/// Returns, for each removed node, the position of the new node that takes over its name. This is the first new node
+/// that computes, or, if none computes, the first one that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();
@@ -357,8 +358,8 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// True if a value of type `from` may be replaced by a value of type `to`. If so, the placeholders in `to` get the
-/// names that `from` has at the same axes.
+/// True if a value of type `from` may be replaced by a value of type `to`. In that case, `known` also gets, for each
+/// placeholder among the extents of `to`, the name that `from` has at the same axis.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()
@@ -425,8 +426,8 @@ impl Graph {
     /// operands changed.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
-        // The list of uses starts with the latest one. Uses are moved in reverse, so that the list of `new` keeps this
-        // order.
+        // The list of uses starts with the latest one. Uses are moved in reverse, so that they have the same order in
+        // the list of `new`.
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }

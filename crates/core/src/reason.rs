@@ -3,8 +3,8 @@
 use crate::reason_code::ReasonCode;
 use serde::{Deserialize, Serialize};
 
-/// Why a rule refused, a node stayed on the host, or an input was rejected: a stable code for programs, and a sentence
-/// for people. The code is chosen where the decision is made, not where the reason is printed.
+/// The reason why a rule refused, a node stayed on the host, or an input was rejected. It has a stable code for
+/// programs, and a sentence for people. The code is chosen where the decision is made, not where the reason is printed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{text} [{code}]")]
 pub struct Reason {

@@ -227,8 +227,8 @@ reason_codes! {
         BiasNotConstant = "bias-not-constant",
         /// The bias does not have exactly one number for each output.
         BiasShape = "bias-shape",
-        /// The node clips real numbers that the host computes. If they were quantized first, codes would be spent on numbers
-        /// that are clipped away.
+        /// The node clips real numbers from the host, and stays on the host too. If the numbers were quantized before
+        /// they are clipped, codes would be spent on numbers that are clipped away.
         ClipsReals = "clips-reals",
         /// The configuration runs this layer in float.
         Configuration = "configuration",
@@ -238,8 +238,8 @@ reason_codes! {
         FewBits = "few-bits",
         /// Ops in float read the result, so the node stays in float, too.
         FloatIsRead = "float-is-read",
-        /// The node computes a function, comparison or mean of real numbers that the host computes. Quantizing these numbers
-        /// first would cost accuracy.
+        /// The node computes a function, a comparison or a mean, and its operands are real numbers from the host. It
+        /// stays on the host too, because quantizing its operands would cost accuracy.
         FunctionOfReals = "function-of-reals",
         /// A `gemm` is not a·bᵀ + bias with a constant b.
         GemmForm = "gemm-form",
@@ -279,8 +279,8 @@ reason_codes! {
         TargetOverflow = "target-overflow",
         /// A quantity that the table limits is symbolic.
         TargetSymbolic = "target-symbolic",
-        /// The operands of a concatenation have very different ranges and only the host reads the result, so each keeps its own
-        /// grid.
+        /// The operands of a concatenation have very different ranges, and only the host reads the result. So each
+        /// operand keeps its own grid.
         UnlikeParts = "unlike-parts",
         /// An operand is needed on another grid than the one on which it was computed, and the target cannot requantize codes.
         TwoGrids = "two-grids",
@@ -365,8 +365,8 @@ reason_codes! {
         NoRow = "no-row",
         /// The fused operation does not give the same integers as the operations that it would replace.
         NotEqual = "not-equal",
-        /// The fused operation has to give the same integers as the operations that it would replace, and only comes close to
-        /// them.
+        /// The fused operation has to give the same integers as the operations that it would replace, but some of its
+        /// integers differ from theirs.
         NotExact = "not-exact",
         /// An option does not have the value that the row requires.
         Option = "option",

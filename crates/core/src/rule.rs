@@ -37,8 +37,8 @@ pub trait Rule: Send + Sync {
     fn anchors(&self) -> Vec<Term>;
 
     /// How far up the rule looks, as the number of nodes on the longest path that starts at the anchor and includes it.
-    /// If a node changes, the rule is asked again about nodes below it, up to this distance. The rule may also use the
-    /// readers of the nodes on the path, but only their ops and their number. A rule that looks farther has to return
+    /// If a node changes, the rule is asked again about nodes below it, up to this distance. For a node on the path,
+    /// the rule may also use the number of its readers and their ops. A rule that looks farther has to return
     /// [`EVERYWHERE`].
     fn depth(&self) -> usize;
 
@@ -57,7 +57,7 @@ pub struct Rewritten {
     /// For each patch that was applied, the rule, and the name of the node that the rule looked at.
     pub applied: Vec<(&'static str, String)>,
     /// For each refusal, the rule, the node's name and the reason. If a rule refuses the same node several times, only
-    /// the last refusal is listed.
+    /// its last refusal is listed.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
@@ -124,10 +124,10 @@ struct Anchored {
 /// keeps rewriting its own results is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
-/// Detects a patch that loses a rounding of the model: it removes a value for which the model gives a grid, although
-/// other values are computed from that value. Returns the reason to refuse the patch. Nodes that only move elements do
-/// not round. The grid is not lost if the value is replaced by another one, or if a new node in its place has the same
-/// grid.
+/// Detects a patch that loses a rounding of the model. Such a patch removes a value for which the model gives a grid,
+/// although other values are computed from that value. Returns the reason to refuse the patch. Nodes that only move
+/// elements do not round. The grid is not lost if the value is replaced by another one, or if a new node in its place
+/// has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
@@ -237,8 +237,8 @@ impl RuleSet {
         }
     }
 
-    /// The nodes below changed nodes at which some rule looks up far enough to see a changed node. They are ordered by
-    /// their distance below the changed nodes.
+    /// Finds the nodes below changed nodes for which some rule looks up far enough to see a changed node. They are
+    /// ordered by their distance from the changed nodes.
     fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
         let depth = |id: NodeId| {
             let anchored = graph.node(id).and_then(|node| self.by_anchor.get(&node.op.term()));

@@ -9,9 +9,9 @@ use std::fmt;
 /// that a malicious file cannot make code for shapes take quadratic time.
 pub const MAX_RANK: usize = 16;
 
-/// The largest number of elements that a tensor may have: 2^40. It is compared with the product of all extents that are
-/// not 0. Larger tensors are refused before anything is allocated. Tensors with an extent of 0 have no elements, but
-/// their other extents have to stay within the limit, too, because code may loop over these axes.
+/// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
+/// allocated. A tensor with an extent of 0 has no elements, but code may loop over its other axes. So the product of
+/// all extents that are not 0 is compared with this limit.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
@@ -46,8 +46,8 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// An extent that depends on data, as inference returns it. The code that adds the node has to give the extent a
-    /// name ([`crate::Module::name_extents`]).
+    /// The extent that inference returns if an extent depends on data. The code that adds the node has to give the
+    /// extent a name ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
     /// False if both dimensions are numbers that differ. Otherwise they may turn out to be equal.
@@ -98,8 +98,8 @@ impl TensorType {
         fixed_dims(&self.shape)
     }
 
-    /// True if a value whose inferred type is this one may have the type `stated`: the two types are the same, except
-    /// that `stated` has named extents where this type has [`Dim::OPEN`].
+    /// True if `stated` may be the type of a value whose inferred type is this one. The two types must be the same,
+    /// except that `stated` has named extents where this type has [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem

@@ -104,11 +104,11 @@ impl TensorData {
         })
     }
 
-    /// A tensor of an integer type with these numbers.
+    /// Makes a tensor of an integer type with these numbers.
     ///
     /// # Errors
     /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
-    /// integer type; otherwise as [`TensorData::new`].
+    /// integer type, and otherwise the errors of [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
             let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
@@ -134,11 +134,11 @@ impl TensorData {
         TensorData::from_unpacked(elem, shape, bytes)
     }
 
-    /// A tensor from elements as they are stored at run time. Like [`TensorData::new`], except that each 4-bit element
-    /// is in a byte of its own and is packed here.
+    /// Makes a tensor from elements as they are stored at run time. It does the same as [`TensorData::new`], except
+    /// that each 4-bit element in `bytes` has a byte of its own, and is packed here.
     ///
     /// # Errors
-    /// [`TensorError::Range`] if a byte is not a 4-bit element; otherwise as [`TensorData::new`].
+    /// [`TensorError::Range`] if a byte is not a 4-bit element, and otherwise the errors of [`TensorData::new`].
     pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let value = |byte: u8| match elem {
             Elem::I4 => i64::from(byte.cast_signed()),
@@ -229,8 +229,8 @@ impl TensorData {
         bytes.into()
     }
 
-    /// The elements. If the bytes are aligned, they are borrowed. If they are not aligned (as protobuf does not align
-    /// anything) or are packed, they are copied. Elements of 4 bits are read as `i8` or `u8`.
+    /// Returns the elements. If the bytes are aligned and not packed, the elements are borrowed, and otherwise copied.
+    /// Bytes may be unaligned because protobuf does not align anything. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -260,8 +260,8 @@ impl TensorData {
         }
     }
 
-    /// The smallest and the largest element of an integer tensor. `None` for any other type, and for a tensor without
-    /// elements.
+    /// Returns the smallest and the largest element of an integer tensor. Returns `None` for any other type, and for a
+    /// tensor without elements.
     pub fn extremes(&self) -> Option<(i64, i64)> {
         fn of<T: Element + Ord + Into<i64>>(bytes: &[u8]) -> Option<(i64, i64)> {
             let elements = || {

@@ -20,8 +20,8 @@ impl Term {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
-    /// True if the op has two operands, and its result stays the same if they are swapped, bit for bit except for the
-    /// payload of a NaN.
+    /// True if the op has two operands, and its result stays the same, bit for bit, if they are swapped. Only the
+    /// payload of a NaN may differ.
     pub const fn commutes(self) -> bool {
         matches!(
             self,
@@ -29,8 +29,8 @@ impl Term {
         )
     }
 
-    /// True if the op computes nothing, and only gives its operand the shape or layout that another op needs. `resize`
-    /// does not count, because it is a layer of its own.
+    /// True if the op computes nothing, and only gives its operand the shape or layout that another op needs. False for
+    /// `resize`, which is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
         is_moved || matches!(self.kind(), Kind::Converts | Kind::Boundary)

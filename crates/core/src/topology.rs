@@ -4,8 +4,8 @@ use crate::graph::Graph;
 use crate::ids::NodeId;
 
 impl Graph {
-    /// The nodes, sorted so that each node comes after the producers of its operands. Takes O(nodes + operands) time.
-    /// The order depends only on ids. If there is a cycle, the error is a node on the cycle.
+    /// Sorts the nodes so that each node comes after the producers of its operands. Takes O(nodes + operands) time. The
+    /// order depends only on ids. If there is a cycle, the error is a node on the cycle.
     pub fn topological_order(&self) -> Result<Vec<NodeId>, NodeId> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

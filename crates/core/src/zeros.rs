@@ -34,8 +34,8 @@ impl Zero {
     }
 }
 
-/// Zero points of the constant weights of a convolution or Gemm: one for all, or one for each output channel. In float
-/// they are 0.
+/// Zero points of the constant weights of a convolution or Gemm: one for all outputs, or one for each output channel.
+/// In float, they are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightZero(pub Per<i32>);
 

@@ -1,15 +1,16 @@
 //! Bake, the last pass over the annotated graph: it rounds parameters to codes. Later passes read these codes.
 //!
 //! **Effect.** Each constant operand with a grid (weights, a bias, or a constant that an op reads as an activation) is
-//! rounded to its grid, and its config becomes baked. The codes go into the module's pool of tensors. The codes are
+//! rounded to codes on its grid, and its config becomes baked. The codes go into the module's pool of tensors. They are
 //! made once for each combination of value, grid and type: configs that agree in all three share one tensor. The float
 //! values stay in the pool.
 //!
 //! **Preconditions.** The graph is annotated. Every config that the grid of a parameter depends on has a grid itself.
 //!
-//! **Why last.** After this pass, the grids that codes depend on can no longer change
-//! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are used without a change.
-//! The code of a bias is round(b / (s_x·s_w)). If a target folds more into the bias, lowering adds it.
+//! **Why last.** Once codes exist, the grids that they depend on can no longer change
+//! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are used unchanged. The
+//! code of a bias b is round(b / (s_x·s_w)), with the scales s_x of the operand and s_w of the weights. If a target
+//! folds more into the bias, lowering adds it.
 
 use crate::codes::{How, codes};
 use crate::error::LowerError;
@@ -22,8 +23,8 @@ use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
-/// The codes that were made so far, each with everything that it depends on. If several passes over one module get the
-/// same `Baked`, no codes are made twice.
+/// The codes that were made so far, each with everything that it depends on. If several passes over a module use the
+/// same `Baked`, they do not make the same codes again.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
@@ -65,8 +66,8 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// The way of rounding, as a number: 0 for `How::Once`, 1 for `How::Twice`. For `How::Product`, the bits of the
-    /// operand's scale plus 2.
+    /// How the numbers are rounded, as a number: 0 for `How::Once`, and 1 for `How::Twice`. For `How::Product`, it is
+    /// the bits of the operand's scale, as an integer, plus 2.
     how: u64,
 }
 
@@ -146,8 +147,8 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             done.map_err(|refused| Failure::Defect(refused.to_string()))
         };
         if state == Some(State::Overlapped) {
-            // If the config shares a grid with other configs, it is changed so that it derives its grid from theirs. It
-            // can then have codes of its own.
+            // If the config shares a grid with other configs, it leaves their set, and its grid is derived from theirs
+            // instead. It can then have codes of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
         let codes = match module.main().quant.codes(id) {

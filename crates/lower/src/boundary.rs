@@ -1,8 +1,9 @@
 //! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
 //!
-//! For a code q, the dequantize gives x = (q − z)·s in f32. The quotient x / s differs from q − z only by rounding
-//! errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at inputs and outputs that have codes in
-//! the model: the accelerator would quantize again what the model has dequantized.
+//! For a code q on a grid with scale s and zero point z, the dequantize gives x = (q − z)·s in f32. The quotient x / s
+//! differs from q − z only by rounding errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at
+//! inputs and outputs that have codes in the model: the model dequantizes them, and the accelerator would quantize them
+//! again.
 
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};
@@ -34,8 +35,8 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
     Ok(())
 }
 
-/// Finds the quantize nodes that can be removed. For each, the node, its result, and the operand of the dequantize,
-/// which has the same codes as the result.
+/// Finds the quantize nodes that can be removed. Returns for each of them the node, its result, and the operand of the
+/// dequantize before it. This operand has the same codes as the result, and so can replace it.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

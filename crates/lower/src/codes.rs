@@ -10,13 +10,13 @@ use strait_requantize::{Per, Rounding};
 pub(crate) enum How {
     /// q = rint(x / s) + z, with the quotient in f32.
     Once,
-    /// For weights that are rounded twice. The first codes are w = rint(W / s), where s is the finest scale whose grid
-    /// holds the weights. The final codes are w' = rint(w·s / s'), half to even, where s' is the scale of the weights'
-    /// own grid. If the model has a grid for these weights, s is the scale of that grid, and w are the model's own
-    /// codes.
+    /// For weights W that are rounded twice. They are first rounded to the codes w = rint(W / s), where s is the finest
+    /// scale with which the weights fit into the range of codes. The final codes are w' = rint(w·s / s'), half to even,
+    /// where s' is the scale of the weights' own grid. If the field is present, it is the grid that the model has for
+    /// these weights: then s is the scale of that grid, and w are the model's own codes.
     Twice(Option<QuantParams>),
-    /// q = rint(x / (s_x·s_w)), with product and quotient in f64. This is for biases on the grid of an accumulator. s_w
-    /// has one entry for each channel.
+    /// q = rint(x / (s_x·s_w)), with product and quotient in f64, for biases on the grid of an accumulator. The fields
+    /// are s_x, the operand's scale, and s_w, the weights' scale, which may differ by channel.
     Product(f32, Per<f32>),
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn codes(
     Ok(values.iter().enumerate().map(code).collect())
 }
 
-/// The smallest scales with which the tensor's codes fit into the range, one for each scale of `like`. If all elements
-/// of a part are zero, the scale of this part is taken from `like`.
+/// For each part of the tensor that has its own scale, finds the smallest scale with which the codes of this part fit
+/// into `range`. If all elements of a part are zero, its scale is taken from `like`.
 fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
     let mut least = vec![0f64; like.channels().unwrap_or(1)];
     for (index, &w) in values.iter().enumerate() {
@@ -88,8 +88,8 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The parts of a tensor, each of which has its own scale. The IR verifier has already checked that the grid fits the
-/// shape.
+/// Divides a tensor into the parts that have a scale of their own. The IR verifier has already checked that the grid
+/// fits the shape.
 fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)

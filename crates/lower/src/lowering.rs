@@ -31,8 +31,9 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near requantizations are to the ideal function, for those for which this is known. The key is the name of
-    /// the requantization's node. After fusion, this name is still among the sources of the fused node.
+    /// How near requantizations are to the ideal function. Requantizations for which this is not known are left out.
+    /// The key is the name of the requantization's node. After fusion, this name is still among the sources of the
+    /// fused node.
     pub nearness: BTreeMap<String, Nearness>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
@@ -43,11 +44,11 @@ pub(crate) struct Lowering<'a> {
     pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The results that stay sums, because their nodes do not narrow them, by value. Each reader narrows the sum to its
-    /// own grid.
+    /// The results that stay sums because their nodes do not narrow them. The key is the value in the source. Each
+    /// reader narrows the sum to its own grid.
     pub(crate) sums: BTreeMap<ValueId, Wide>,
-    /// A cache for [`Lowering::input_behind`]: for results of ops that only move data, the input of the model from
-    /// which the data comes, if there is one.
+    /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it holds the input of the
+    /// model from which the data comes, or `None` if the data does not come from an input.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
     pub(crate) nearness: BTreeMap<ValueId, Nearness>,
@@ -180,8 +181,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The grid that the model gives for a result that the host computes, in a type of codes that the target supports.
-    /// This is the model's own type, or the same type with the other signedness.
+    /// Finds the grid for a result that the host computes and that the model rounds to the grid `given`. Its codes have
+    /// a type that the target supports: the model's own type, or the same type with the other signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -200,7 +201,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts the operands of a node that are sums to real numbers. A sum that was already converted for another
+    /// Converts those operands of a node that are sums to real numbers. A sum that was already converted for another
     /// reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
@@ -313,8 +314,8 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` for the operand x, in the type of the sums. If the operand is a constant, the result is
-    /// computed at compile time, so that a requantize that reads it still reads a constant.
+    /// Computes `(x - zero) 2^bits` for the operand x, in the type of the sums. If the operand is a constant, this is
+    /// done at compile time, so that a requantize that reads the result still reads a constant.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,
@@ -340,7 +341,6 @@ impl<'a> Lowering<'a> {
         Ok(self.walk.data(&base, made, quant))
     }
 
-    /// Adds a tensor of integers to the new module.
     /// Converts `acc`, the accumulators of a node whose result is `value`, to real numbers.
     pub(crate) fn dequantize_accumulator(
         &mut self,
@@ -361,7 +361,6 @@ impl<'a> Lowering<'a> {
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
 
-    /// Records how near the requantization that makes `value` is to the ideal one.
     /// The shape of a value of the new module. All extents are fixed at this point.
     pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
         let value = self.walk.out.main().value(value);

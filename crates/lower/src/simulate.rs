@@ -7,9 +7,9 @@
 //! the float parameters are rounded in each run of the simulation. Other runtimes have no ops for small floats, or for
 //! ranges that are computed in each run (dynamic ranges). Values with such codes are rounded by a `round_to`.
 //!
-//! The simulation differs from the integer graph in one way: sums and functions are computed on real numbers and
-//! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.
-//! Q/DQ files contain the simulation.
+//! The simulation differs from the integer graph in one way: it computes sums and functions on real numbers and rounds
+//! each result once, at the end. Where the target's own arithmetic is not exact, results can differ by one step of
+//! their grid. Q/DQ files contain the simulation.
 
 use crate::error::LowerError;
 use crate::part::Part;
@@ -26,15 +26,15 @@ use strait_target::TargetSpec;
 /// How a simulation contains baked parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
-    /// As codes that a `dequantize` reads, so that other runtimes can read them. Codes of 64 bits are the exception:
-    /// they become real numbers, because no runtime dequantizes them.
+    /// Parameters are codes that a `dequantize` reads, so that other runtimes can read them. Codes of 64 bits are the
+    /// exception: they become real numbers, because no runtime dequantizes them.
     Codes(Signs),
-    /// As the real numbers that the codes stand for. A run of the simulation then needs no conversion.
+    /// Parameters are the real numbers that the codes stand for. A run of the simulation then needs no conversion.
     Reals,
 }
 
-/// The signedness of 8-bit codes of activations, because other runtimes may support only one. The zero point changes by
-/// 128 together with the codes, so the codes stand for the same numbers.
+/// The signedness of 8-bit codes of activations. It can be changed, because other runtimes may support only one. The
+/// zero point then changes by 128 together with the codes, so the codes stand for the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
     /// The codes of activations have the target's signedness.
@@ -68,9 +68,9 @@ pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Param
 /// The part of a simulation that changes if configs change.
 #[derive(Debug)]
 pub struct Resimulated {
-    /// The simulation of the affected part. As in [`simulate`], nodes and values keep their names of the model. Its
-    /// inputs are the values that it reads from the unchanged part. They have the same numbers and names as in the
-    /// previous simulation.
+    /// The simulation of the affected part. As in [`simulate`], nodes and values keep the names that they have in the
+    /// model. The inputs of this graph are the values that the part reads from the unchanged rest. They have the same
+    /// numbers and names as in the previous simulation.
     pub module: Module,
     /// The values of the model that are the inputs of the part, in the order of these inputs.
     pub inputs: Vec<ValueId>,
@@ -80,9 +80,9 @@ pub struct Resimulated {
     pub outputs: Vec<usize>,
 }
 
-/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph with the annotation
-/// `before`. It contains the nodes that have other configs or parameters, and all nodes that depend on their results.
-/// If these nodes read a value of the old simulation that was not stored, the part computes this value again.
+/// Makes only the part of `simulate(annotated, …)` that differs from the simulation with the annotation `before`. It
+/// contains the nodes that have other configs or parameters, and all nodes that depend on their results. If these nodes
+/// read a value of the old simulation that was not stored, the part computes this value again.
 ///
 /// # Errors
 /// Errors of [`simulate`].
@@ -166,8 +166,8 @@ impl Simulation<'_> {
         rounds.then(|| Config::of(scheme, grid, self.signs(id, port)))
     }
 
-    /// The signedness of the codes of an operand or a result. Weights keep the target's signedness, because runtimes
-    /// have kernels for unsigned activations with signed weights.
+    /// Returns the signedness of the codes of an operand or a result. Weights keep the target's signedness, because
+    /// runtimes have kernels for unsigned activations with signed weights.
     fn signs(&self, id: NodeId, port: Port) -> Signs {
         let graph = self.walk.graph;
         let weighs = |node: &Node| {

@@ -26,7 +26,7 @@ pub(crate) struct Taps {
 
 impl Taps {
     /// Finds the taps of a window that can lie outside of the operand. Along an axis, tap k at position p reads the
-    /// element p · stride + k · dilation − begin.
+    /// element p · stride + k · dilation − begin, where begin is the padding before the axis.
     pub(crate) fn of(window: &Window<'_>) -> Taps {
         let mut taps = Taps {
             outside: vec![false],
@@ -44,8 +44,8 @@ impl Taps {
             taps.outside = (taps.outside.iter())
                 .flat_map(|&outside| along.iter().map(move |&a| outside || a))
                 .collect();
-            // The first position at which the window starts inside the operand. If the window reaches beyond the
-            // operand's end at this position, it does so at all later positions too.
+            // The first position at which the window does not start before the operand. If the window reaches beyond
+            // the operand's end at this position, it does so at all later positions too.
             let first = (begin + stride - 1) / stride;
             let reaches = first * stride + (i128::from(size) - 1) * dilation - begin;
             taps.interior &= first <= last && reaches < operand;

@@ -56,8 +56,7 @@ impl<C> Default for Counterparts<C> {
 pub(crate) enum Basis<C> {
     /// The codes of a parameter: a tensor of the source.
     Codes(DataId),
-    /// The value as its producer stores it, with the config of the producer, which differs from the config of the
-    /// reader.
+    /// The value as its producer stores it, with the config of the producer. The reader has another config.
     Left(C, ValueId),
     /// Real numbers.
     Real(ValueId),
@@ -83,8 +82,8 @@ pub(crate) trait Build<'a>: Sized {
     /// Converts a value to real numbers. `left` is the new value that its producer has stored.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// Converts a grid that the model gives for a value to the config with which readers read it. `None` if there is no
-    /// suitable type.
+    /// Returns the config with which readers read a value that has the grid `grid` in the model. Returns `None` if
+    /// there is no suitable type.
     fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
 
     /// Walks over a part of the graph. The inputs of the part become the inputs of the new graph.
@@ -136,7 +135,7 @@ pub(crate) trait Build<'a>: Sized {
         }
     }
 
-    /// The value in real numbers, made from the value that its producer has stored. If the producer makes real numbers
+    /// Returns the value in real numbers, made from what its producer has stored. If the producer makes real numbers
     /// and the model gives a grid for the value, they are rounded to that grid.
     fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().counterparts(value)?.real {
@@ -206,8 +205,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         walk
     }
 
-    /// Like [`Walk::new`], but for a graph that will be thrown away. Its new names may be the same as names of the
-    /// model.
+    /// Starts a walk like [`Walk::new`], but for a new graph that will be thrown away. Names that the walk makes may
+    /// therefore be the same as names of the model.
     pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);
@@ -321,8 +320,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(id)
     }
 
-    /// Appends a node that converts real numbers to codes or back. Its name is derived from the value of the source
-    /// that it converts.
+    /// Appends a node that converts real numbers to codes or back. The name of the node is derived from the name of the
+    /// value in the source that it converts.
     pub(crate) fn boundary(
         &mut self,
         value: ValueId,
@@ -351,8 +350,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
-    /// The value in real numbers, rounded on the host to a grid that the model gives. The target has no codes for this
-    /// grid.
+    /// Rounds the value, given in real numbers, to a grid that the model gives. The rounding runs on the host, because
+    /// the target has no codes for this grid.
     fn rounded(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
         let scheme = grid.given_scheme();
         let scheme = scheme.ok_or_else(|| Failure::defect("a grid has no codes"))?;
@@ -426,8 +425,8 @@ fn outside(position: usize) -> Use {
     }
 }
 
-/// The grid of a value. A grid that the model gives for real numbers is left out, because the copies of the value that
-/// readers read are rounded instead.
+/// Returns the grid of a value, except if it is a grid that the model gives for real numbers. The copies of the value
+/// that readers read are rounded to such a grid, and not the value itself.
 fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
     value.quant.clone().filter(|grid| grid.codes.is_none())
 }

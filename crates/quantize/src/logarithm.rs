@@ -2,8 +2,9 @@
 
 use strait_requantize::scales::fixed_point::frexp;
 
-/// ln x of a positive number: e·ln 2 + 2·(t + t³/3 + t⁵/5 + …) with x = m·2^e, m in [√½, √2) and t = (m − 1)/(m + 1).
-/// This only uses operations that give the same result on every machine. The logarithm functions of C libraries differ.
+/// Returns ln x for a positive number x. With x = m·2^e, m in [√½, √2) and t = (m − 1)/(m + 1), it is e·ln 2 + 2·(t +
+/// t³/3 + t⁵/5 + …). This computation only uses operations that give the same result on every machine. The logarithm
+/// functions of C libraries differ.
 pub(crate) fn ln(x: f64) -> f64 {
     let (mut m, mut exponent) = frexp(x);
     if m < std::f64::consts::FRAC_1_SQRT_2 {

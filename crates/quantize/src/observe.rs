@@ -17,12 +17,12 @@ pub trait Samples: Send + Sync {
     /// The number of samples.
     fn count(&self) -> usize;
 
-    /// The values of the graph's inputs for the sample at position `index` of the data, in the order of the inputs. The
-    /// text of an error says what is wrong with the data.
+    /// Returns the values of the graph's inputs for the sample at position `index` of the data, in the order of the
+    /// inputs. If the sample cannot be used, the text of the error says what is wrong with it.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// A SHA-256 that identifies the samples. An artifact contains it to say which samples it was made from. `None` if
-    /// it is not known.
+    /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains it to say from which
+    /// samples the artifact was made.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
@@ -205,8 +205,8 @@ fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: 
     }
 }
 
-/// The largest number of bytes that the statistics of [`observe`] can take for these requests and this number of
-/// samples.
+/// Returns an upper bound, in bytes, for the size of the statistics that [`observe`] collects for these requests and
+/// this number of samples.
 pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples: u64) -> u64 {
     let axes = softmax_axes(module, graph);
     let value = |id: ValueId| module.graph(graph).and_then(|graph: &Graph| graph.value(id));

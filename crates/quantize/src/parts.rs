@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use strait_core::{Elem, Graph, Kind, Op, ValueId};
 
-/// The values that one or several nested concatenations join in `value`, in their order. Ops that only rearrange
-/// elements may come between two concatenations or after the last one. A value that is joined several times is listed
-/// once. If `value` is not the result of a concatenation, it is the only part.
+/// Returns the values that one or several nested concatenations join in `value`, in their order. Ops that only
+/// rearrange elements may come between two concatenations or after the last one. A value that is joined several times
+/// is listed once. If `value` is not the result of a concatenation, returns only `value`.
 pub fn parts(graph: &Graph, value: ValueId) -> Vec<ValueId> {
     let (mut open, mut seen, mut found) = (vec![value], BTreeSet::new(), Vec::new());
     while let Some(value) = open.pop() {
@@ -19,8 +19,8 @@ pub fn parts(graph: &Graph, value: ValueId) -> Vec<ValueId> {
     found
 }
 
-/// The operands of the concatenation that makes a value. Nodes between the concatenation and the value that only
-/// rearrange elements are skipped.
+/// Returns the operands of the concatenation that makes a value. Nodes between the concatenation and the value that
+/// only rearrange elements are skipped.
 fn joined(graph: &Graph, mut value: ValueId) -> Option<Vec<ValueId>> {
     loop {
         let (_, node) = graph.producer(value)?;

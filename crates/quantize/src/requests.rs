@@ -10,9 +10,9 @@ use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 pub struct Requests(BTreeSet<(ValueId, Kind)>);
 
 impl Requests {
-    /// The statistics that placing and annotating always need: the elements of every float value, the peaks of each
-    /// value that a softmax reads, and the channels of each product that is an output of the model, even if its
-    /// elements are rearranged on the way.
+    /// Requests the statistics that placing and annotating always need: those of the elements of every float value,
+    /// those of the largest elements (peaks) in each value that a softmax reads, and those of the channels of each
+    /// product that is an output of the model, even if its elements are rearranged before the output.
     pub fn all(module: &Module, graph: GraphId) -> Requests {
         let mut requests = Requests::default();
         let Some(g) = module.graph(graph) else { return requests };
@@ -75,8 +75,8 @@ impl Requests {
     }
 }
 
-/// The product with constant weights that makes an output of the model, and the axis of its channels. Ops that only
-/// rearrange elements may lie in between.
+/// Returns the product with constant weights that makes an output of the model, and the axis of its channels. Ops that
+/// only rearrange elements may lie between the product and the output.
 pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(ValueId, u32)> {
     loop {
         let (_, node) = graph.producer(value)?;

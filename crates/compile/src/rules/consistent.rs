@@ -37,8 +37,8 @@ pub fn consistent(rules: &Rules) -> Result<(), RuleErrors> {
     found.or(())
 }
 
-/// Errors for settings that belong to another observer than the given one. If no observer is given, every setting is
-/// accepted, because the observer may come from the target or from an earlier rule.
+/// Returns an error for each setting that belongs to another observer than the given one. If no observer is given,
+/// every setting is accepted, because the observer may come from the target or from an earlier rule.
 fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
     let others = |readers: &[Observer]| observer.is_some_and(|observer| !readers.contains(&observer));
     let unread = options.given().filter(|(_, readers)| others(readers));

@@ -61,9 +61,9 @@ impl Layers {
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if the operands or the result (`part`) of the layer `source` still exist as the operands or the result of
-    /// `node`. A layer may consist of several nodes, for example one node between two transposes: then the first node
-    /// reads the layer's operand, and the last node makes its result.
+    /// True if `part` of the layer `source` (its operands or its result) is also that part of `node`. A layer may have
+    /// become several nodes, for example a node between two transposes. Then only the first node reads the layer's
+    /// operand, and only the last node makes its result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {
@@ -81,8 +81,8 @@ impl Layers {
     }
 
     /// Filters the nodes that a rule chooses: keeps a node if it still has the given part of a layer that the rule
-    /// names. If the rule names no layers, all nodes are kept. Also returns an error if, for some named layer, no node
-    /// has this part.
+    /// names. If the rule names no layers, keeps all nodes. If no node has this part of some named layer, also returns
+    /// an error.
     pub(super) fn left(
         &self,
         part: Part,
@@ -157,8 +157,8 @@ fn help(part: Part, module: &Module, node: &Node, error: RuleError) -> RuleError
     error.help("`optional = true` leaves such layers out")
 }
 
-/// Walks back from `node` through nodes of the same layer that only move data, to the node that computes the result of
-/// the layer.
+/// Walks back from `node` through nodes of the same layer that only move data. Returns the node that computes the
+/// result of the layer.
 fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a Node {
     while node.op.term().kind() == Kind::Rearranges
         && let Some(&Some(x)) = node.inputs.first()

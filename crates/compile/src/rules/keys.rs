@@ -42,8 +42,8 @@ pub(super) enum Need {
     Types,
     /// The layer must compute on activations that are quantized to codes.
     Codes,
-    /// The layer must compute on codes, or a layer that reads its result or makes its operand must compute on codes.
-    /// Then some of its values have a grid.
+    /// The key is for a layer that has a value with a grid. This is the case if the layer computes on codes, or if a
+    /// layer that makes its operand or reads its result does.
     Grid,
 }
 
@@ -114,8 +114,8 @@ impl RuleKey {
     }
 }
 
-/// The path of a key in a configuration. If `rule` is given, the key is in the rule at this index, otherwise in
-/// `[quantize]`.
+/// Returns the path of a key in a configuration. If `rule` is given, the key is in the rule at this index. Otherwise it
+/// is in `[quantize]`.
 pub(super) fn place(rule: Option<usize>, name: &str) -> KeyPath {
     let quantize = KeyPath::of(&["quantize"]);
     let table = rule.map_or(quantize.clone(), |index| quantize.key("rule").index(index));
@@ -177,23 +177,23 @@ impl Quantize {
         matched.iter().copied().rfind(sets)
     }
 
-    /// The rule that makes a layer run in float. This is the last rule in `matched` that says where the layer runs, if
-    /// it says `float`.
+    /// Returns the rule that makes a layer run in float. Of the rules in `matched`, the last one that says where the
+    /// layer runs decides. Returns `None` if it does not say `float`.
     pub fn in_float(&self, matched: &[usize]) -> Option<usize> {
         let says = |index: &usize| Some((*index, self.rule.get(*index)?.run?));
         let (index, run) = matched.iter().rev().find_map(says)?;
         (run == Run::Float).then_some(index)
     }
 
-    /// The path of a key: in the last rule of `matched` that sets the key, or in `[quantize]` if none sets it. The
-    /// indices in `matched` are in ascending order.
+    /// Returns the path of the key `name` in the last rule of `matched` that sets the key. If none of them sets it,
+    /// returns its path in `[quantize]`. The indices in `matched` are in ascending order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)
     }
 
-    /// The type of a layer's weights. If a rule makes the layer run in float, only this rule and later ones are
-    /// considered, because earlier rules chose the type for a layer that computes in integers.
+    /// Returns the type that rules choose for a layer's weights. If a rule makes the layer run in float, only this rule
+    /// and later ones are considered, because earlier rules chose the type for a layer that computes in integers.
     pub(super) fn weight_type(&self, matched: &[usize]) -> Option<Integer> {
         let first = self.in_float(matched).unwrap_or(0);
         let meant = matched.iter().filter(|&&index| index >= first);

@@ -2,7 +2,7 @@
 //! target's graph.
 //!
 //! - [`select`] finds what each [`Rule`] applies to, in the canonical graph, which is the same for every target.
-//! - [`Selection::carried`] translates the result to the graph of one target.
+//! - [`Selection::carried`] finds the same nodes and values in the graph of one target.
 //! - [`settings`] combines the rules for each layer, where later rules win, checks them against the target's table, and
 //!   makes [`Settings`](crate::Settings).
 //!
@@ -45,8 +45,8 @@ pub use strait_quantize::annotate::Unfit;
 pub struct Rules {
     /// The settings for all layers, and rules for single layers.
     pub quantize: Quantize,
-    /// The observer that finds ranges, unless a rule names another one. If it is absent, the observer of the target's
-    /// table is used.
+    /// The observer that finds ranges, unless a rule names another one. If this field is absent, the observer of the
+    /// target's table is used.
     pub observer: Option<Observer>,
     /// Settings of the observer. A rule may set others.
     pub observer_options: ObserverOptions,

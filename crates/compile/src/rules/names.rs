@@ -1,6 +1,6 @@
-//! Matches the patterns of rules with the names in a model, and suggests similar names if a pattern matches nothing.
-//! Layers are chosen by their source names. If a layer was folded into another layer, its name chooses that other
-//! layer. Patterns for operators are compared with the terms of the canonical graph. They ignore letter case and
+//! Matches the patterns of rules with the names in a model, and suggests similar names if a pattern matches nothing. A
+//! pattern for layers is compared with their source names. If a layer was folded into another layer, its name chooses
+//! that other layer. A pattern for operators is compared with the terms of the canonical graph, without letter case and
 //! underscores, so that `GlobalAveragePool` matches `global_average_pool`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ const MOST_NAMES: usize = 3;
 /// many errors.
 pub(super) const MOST_NEAR: usize = 20;
 
-/// One error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list at
-/// `key`. `what` is a phrase for the message, such as `layer is called`.
+/// Returns an error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list
+/// at `key`. `what` is a phrase for the message, such as `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
     let names = Names::of(module);
     let unknown = unmatched(key.clone(), patterns, &names.layers, what, true);
@@ -32,8 +32,8 @@ pub fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
         .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))
 }
 
-/// The words by which rules can choose a node by its operator. A convolution also has a second word: `depthwise_conv`
-/// if it has several channels and computes each by itself, otherwise `dense_conv`.
+/// Returns the words by which rules can choose a node by its operator. A convolution has two words: `conv`, and
+/// `depthwise_conv` if it has several channels and computes each by itself, otherwise `dense_conv`.
 fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
     let weight = || graph.value(node.inputs.get(1).copied().flatten()?);
     let kind = match &node.op {
@@ -99,8 +99,8 @@ impl<'a> Names<'a> {
         matching(&self.tensors, patterns)
     }
 
-    /// Every node on a path from a node that `from` matches to a node that `to` matches. The first and the last node of
-    /// the path are included.
+    /// Returns every node on a path from a node that `from` matches to a node that `to` matches, including the first
+    /// and the last node of the path.
     fn between(&self, between: &Between) -> BTreeSet<NodeId> {
         let graph = self.graph;
         let start = |patterns: &[Pattern]| matching(&self.layers, patterns).into_iter().collect();
@@ -196,8 +196,8 @@ fn unmatched<'r, T: Copy>(
     })
 }
 
-/// One error for each pattern in a list of patterns that match nothing. The list is at `key`. If `near` is set, the
-/// errors suggest similar names.
+/// Makes an error for each of the patterns in the list at `key` that match nothing. If `near` is set, the errors
+/// suggest similar names.
 fn without_match<'r>(
     key: KeyPath,
     patterns: &'r [Pattern],

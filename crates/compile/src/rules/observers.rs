@@ -10,8 +10,7 @@ use strait_target::spec::{CodeKind, Observed, Observer};
 
 use super::{Quantize, RuleError, RuleErrors, Rules, Selection, keys::rule_place};
 
-/// Requests for the statistics that annotation always needs, and for those that the observers in rules need in
-/// addition.
+/// Requests the statistics that annotation always needs, and those that the observers in rules need in addition.
 ///
 /// # Errors
 /// An observer cannot make an integer range for a value for which it is chosen, or a value does not have the axis that

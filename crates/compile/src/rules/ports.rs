@@ -17,8 +17,8 @@ pub(super) struct Ports {
 }
 
 /// Finds the operands and results that a rule chooses. Operands are searched for in the first list of layers, results
-/// in the second. If the rule matches several layers, it is enough that one of them has an operand or result at a
-/// position.
+/// in the second. If there are several layers, it is enough that one of them has an operand or a result at a position
+/// that the rule names.
 pub(super) fn ports(
     module: &Module,
     (index, rule): (usize, &Rule),

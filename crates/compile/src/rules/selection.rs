@@ -39,8 +39,8 @@ impl Selection {
         )
     }
 
-    /// The value of an operand, and the rules that may set the operand's range: those for the value and those for the
-    /// operand.
+    /// Returns the value of an operand, and the rules that may set the operand's range. These are the rules for the
+    /// value and the rules for the operand.
     pub fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
         let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
         let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
@@ -52,8 +52,8 @@ impl Selection {
         united(self.nodes.get(&id), self.operands.get(&(id, index)))
     }
 
-    /// For each node, the rules that choose the type on which it computes. These are the rules for the node and for its
-    /// operands. If operands and results share a grid, the rules for the node's results are included too.
+    /// Returns, for each node, the rules that choose the type on which it computes. These are the rules for the node
+    /// and for its operands. If operands and results share a grid, the rules for the node's results are included too.
     pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
         let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
         let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
@@ -69,10 +69,10 @@ impl Selection {
         computing
     }
 
-    /// Translates the selection from the canonical graph to the graph that a target's rules have made from it. A rule
-    /// applies to a new node if it applies to one of the nodes that the new node stands for. It applies to a new value
-    /// if it applies to the old value with the same name. An id that is in both modules stands for the same node or
-    /// value.
+    /// Converts the selection for the canonical graph to one for the graph that a target's rules have made from it. A
+    /// rule applies to a new node if it applies to one of the nodes that the new node stands for. It applies to a new
+    /// value if it applies to the old value with the same name. An id that is in both modules stands for the same node
+    /// or value.
     #[must_use]
     pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
         if std::ptr::eq(canonical, module) {
@@ -138,7 +138,7 @@ pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     row.and_then(|row| row.recipe).is_some_and(Recipe::keeps_grid)
 }
 
-/// True if a node has weights that rules can set.
+/// True if a node has weights whose quantization rules can configure.
 pub fn weighs(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }

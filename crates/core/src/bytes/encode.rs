@@ -75,8 +75,8 @@ pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
     /// The strings of the file, in the order of their first use.
     strings: Names,
-    /// For each symbol of the module, the number of its string in the table `strings`; [`ABSENT`] as long as the string
-    /// has no number.
+    /// For each symbol of the module, the number of its string in the table `strings`. It is [`ABSENT`] as long as the
+    /// string has no number.
     symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
@@ -105,8 +105,8 @@ impl<'a> Encoder<'a> {
         count(self.strings.intern(text).index())
     }
 
-    /// The position of a constant in the list of constants. At its first use, the constant is appended, unless an equal
-    /// one is already in the list.
+    /// Returns the position of a constant in the list of constants. If the constant is used for the first time, it is
+    /// appended to the list, unless an equal one is already there.
     pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);
@@ -173,7 +173,7 @@ impl<'a> Encoder<'a> {
                 }
             }
             // A value of real numbers can have a grid that the model gives. Only passes use such a grid, so it is not
-            // written.
+            // stored in IR bytes.
             let grid = value.quant.as_deref().filter(|grid| grid.codes.is_none());
             w.optional(grid, write_grid);
             Ok(())
@@ -261,8 +261,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// The numbers by which operands are written. Inputs have the first numbers, then constants in the order of their first
-/// use, then the results of nodes.
+/// The numbers that stand for values where operands are written. Inputs have the first numbers, then constants in the
+/// order of their first use, then the results of nodes.
 struct Numbers<'a> {
     /// The number of each value, by the index of its id; [`ABSENT`] if nothing refers to the value.
     of: Vec<u32>,

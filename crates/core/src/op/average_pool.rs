@@ -27,16 +27,16 @@ op! {
 pub struct Divisors {
     /// The different divisors, in ascending order; none is 0.
     pub numbers: Vec<u64>,
-    /// For each position of the result, in row-major order, the index of its divisor in `numbers`. Empty if there is
-    /// only one divisor.
+    /// The index in `numbers` of the divisor of each position of the result, in row-major order. Empty if there is only
+    /// one divisor.
     pub picks: Vec<u32>,
 }
 
 impl AveragePool {
-    /// The divisors for an operand with these spatial extents, and a result with this number of positions along each
-    /// axis. A divisor is the number of elements in a window. Padding elements are included if `count_include_pad` says
-    /// so. If a window reaches beyond the padding because the number of windows was rounded up, the part beyond the
-    /// padding is not counted.
+    /// Computes the divisors for an operand with these spatial extents, and a result with this number of positions
+    /// along each axis. A divisor is the number of elements in a window. Padding elements are included if
+    /// `count_include_pad` is set. If a window reaches beyond the padding because the number of windows was rounded up,
+    /// the part beyond the padding is not counted.
     ///
     /// # Errors
     /// A window has no elements that count, so it has no mean; or there are too many positions.

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The operand's bits, read as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are not
+    /// Reads the operand's bits as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are not
     /// allowed.
     BitCast = "bit_cast" v 1: Converts, 1 {
         /// The element type of the result.

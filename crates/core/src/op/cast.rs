@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The same numbers in another element type. Between integer types, the low bits are kept. From a float to an
+    /// Converts the numbers to another element type. Between integer types, the low bits are kept. From a float to an
     /// integer type, numbers are truncated towards zero and saturate, and NaN becomes 0. To booleans, any number other
     /// than 0 becomes true.
     Cast = "cast" v 2: Converts, 1 {

@@ -16,8 +16,8 @@ words! {
 }
 
 op! {
-    /// A boolean for each pair of elements: true if the relation holds. Both operands have the same type: floats, i64,
-    /// booleans, or codes on one grid.
+    /// Tests a relation for each pair of elements. The result is a boolean, which is true if the relation holds. Both
+    /// operands have the same type: floats, i64, booleans, or codes on one grid.
     ///
     /// Operands broadcast as in NumPy.
     Compare = "compare" v 1: 2 {

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The operands joined one after the other along `axis`. Along every other axis, all operands have the same extent.
+    /// Joins the operands one after the other along `axis`. Along every other axis, all operands have the same extent.
     /// On integers, all operands and the result have the same grid.
     Concat = "concat" v 1: Moves, 1 to 65_536 {
         /// The axis; a negative one counts from the end.

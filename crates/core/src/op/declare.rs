@@ -45,8 +45,9 @@ macro_rules! ops {
             }
         })*
 
-        /// The word that tables, rules and reports use for an op. It is the op's name, or the function of a `unary`
-        /// (`sigmoid`), or the reduction of a `reduce` (`reduce_mean`). A misspelled term does not compile:
+        /// The word that tables, rules and reports use for an op. It is the op's name, except for two families of ops:
+        /// for a `unary`, it is the function (`sigmoid`), and for a `reduce`, the reduction (`reduce_mean`). A
+        /// misspelled term does not compile:
         ///
         /// ```compile_fail,E0599
         /// let anchor = strait_core::Term::BatchNormalisation;
@@ -126,8 +127,8 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
 
-            /// The words that the attribute `key` of the op called `name` can have, if its type is a closed set of
-            /// words; otherwise empty.
+            /// Returns the words that the attribute `key` of the op called `name` can have, if the attribute's type is
+            /// a closed set of words. Otherwise returns an empty list.
             pub fn words(name: &str, key: &str) -> Vec<&'static str> {
                 $(if name == <$variant as Attributes>::NAME {
                     return <$variant as Attributes>::words(key);
@@ -194,8 +195,9 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.real()),* }
             }
 
-            /// The types of the results; see [`OpFacts::infer`]. This function checks the number of operands, and that
-            /// no required operand is absent. So the `infer` of an op may index all operands that the op requires.
+            /// Infers the types of the results; see [`OpFacts::infer`]. This function checks the number of operands,
+            /// and that no required operand is absent. So the `infer` of an op may index all operands that the op
+            /// requires.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

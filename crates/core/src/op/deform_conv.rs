@@ -3,7 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// Convolution over two spatial axes, whose taps are moved by `offset` and weighted by `mask`.
+    /// Convolution over two spatial axes. Each tap is moved by an offset from `offset`, and multiplied by a weight from
+    /// `mask`.
     ///
     /// Operands: `x` `[N, C, H, W]`; `weight` `[O, C/groups, h, w]`; `offset` `[N, offset_groups·h·w·2, rows,
     /// columns]`, with a vertical and a horizontal offset for each tap and position; optionally `bias` `[O]` and `mask`

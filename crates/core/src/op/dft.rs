@@ -11,8 +11,8 @@ words! {
         ForwardHalf = "forward_half",
         /// x_n = (1/L)·Σ X_k·e^(2πi·kn/L).
         Inverse = "inverse",
-        /// As `inverse`, computed only from X_0 to X_(L/2). The other X_k are taken to be the conjugates of these, so x
-        /// is real.
+        /// The inverse transform, computed only from X_0 to X_(L/2), where L is the length of the transform. The other
+        /// X_k are taken to be the conjugates of these, so x is real.
         InverseHalf = "inverse_half",
     }
 }

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). The result has
-    /// the shape of `x`, with `axis` replaced by the shape of `indices`.
+    /// Takes slices of `x` along `axis`, at the positions in `indices` (i64; negative ones count from the end). The
+    /// result has the shape of `x`, with `axis` replaced by the shape of `indices`.
     Gather = "gather" v 1: Moves, 2 {
         /// The axis; a negative one counts from the end.
         axis: i64,

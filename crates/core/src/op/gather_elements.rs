@@ -3,10 +3,10 @@
 use super::prelude::*;
 
 op! {
-    /// For each index in `indices` (i64; negative ones count from the end), one element of `x`. The element has the
-    /// same coordinates as the index, except along `axis`, where the value of the index is the coordinate. The result
-    /// has the shape of `indices`. `indices` has the rank of `x`, and is not longer than `x` along any axis except
-    /// `axis`.
+    /// Takes one element of `x` for each index in `indices` (i64; negative ones count from the end). The element has
+    /// the same coordinates as the index, except along `axis`, where its coordinate is the value of the index. The
+    /// result has the shape of `indices`. `indices` has the rank of `x`, and is not longer than `x` along any axis
+    /// except `axis`.
     GatherElements = "gather_elements" v 1: Moves, 2 {
         /// The axis; a negative one counts from the end.
         axis: i64,

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// Slices of `x` at the coordinates in `indices` (i64; negative ones count from the end).
+    /// Takes slices of `x` at the coordinates in `indices` (i64; negative ones count from the end).
     ///
     /// The first `batch` axes of both operands are the same, and slices are picked separately for each batch entry. The
     /// last axis of `indices` has the coordinates for the following axes of `x`. The result has the shape of `indices`

@@ -27,7 +27,7 @@ words! {
 }
 
 op! {
-    /// Elements of `x` at the positions in `grid`.
+    /// Reads `x` at the positions in `grid`, which may lie between elements.
     ///
     /// Operands: `x` `[N, C, spatial…]` with S spatial axes, and `grid` `[N, out…, S]`, which has as many axes as `x`.
     /// The last axis of `grid` has a coordinate for each spatial axis, beginning with the innermost. A coordinate goes

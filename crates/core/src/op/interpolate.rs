@@ -19,8 +19,8 @@ op! {
 }
 
 impl Interpolate {
-    /// The function on codes of type `x`. `None` if the type has more than 16 bits, or if `step` is 0 or exceeds the
-    /// number of bits of the type.
+    /// Returns the function on codes of type `x`. Returns `None` if the type has more than 16 bits, or if `step` is 0
+    /// or exceeds the number of bits of the type.
     pub fn on(&self, x: Elem) -> Option<Interpolated> {
         let lines = Interpolated {
             elements: x.int_type()?,

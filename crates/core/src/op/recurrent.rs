@@ -107,12 +107,12 @@ impl Field for Activations {
 op! {
     /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
     ///
-    /// Operands, all float except the lengths: `x` `[T, N, D·G·H]`, the pre-activations, which are the product of the
-    /// layer's input and its weights, plus the biases; `weight` `[D, G·H, H]`, the recurrent weights; optionally
-    /// `lengths` `[N]` (i64), the number of steps of each sequence; the state `h` before the first step, `[D, N, H]`;
-    /// the cell state `c` before the first step, with the same shape; the peepholes of i, o and f, `[D, 3·H]`; and
-    /// `bias` `[D, H]`. Only an `lstm` has a cell state and peepholes, and only a `gru_linear` has the bias. A state
-    /// that is absent is 0.
+    /// Required operands: `x` `[T, N, D·G·H]`, float, the pre-activations, which are the product of the layer's input
+    /// and its weights, plus the biases; and `weight` `[D, G·H, H]`, float, the recurrent weights. Optional operands,
+    /// float except for `lengths`: `lengths` `[N]` (i64), the number of steps of each sequence; the state `h` before
+    /// the first step, `[D, N, H]`; the cell state `c` before the first step, with the same shape; the peepholes of i,
+    /// o and f, `[D, 3·H]`; and `bias` `[D, H]`. Only an `lstm` has a cell state and peepholes, and only a `gru_linear`
+    /// has the bias. A state that is absent is 0.
     ///
     /// Results: the states after each step, `[T, D, N, H]`, with 0 after the end of a sequence; the last state, `[D, N,
     /// H]`; and for an `lstm` also the last cell state, `[D, N, H]`.

@@ -4,8 +4,8 @@ use super::prelude::*;
 use crate::shape::element_count;
 
 op! {
-    /// The same elements in row-major order with another shape. A second operand (i64, one number for each axis) can
-    /// give the shape at run time. The attribute then has the extents that are already known.
+    /// Gives the elements another shape, in the same row-major order. A second operand (i64, one number for each axis)
+    /// can give the shape at run time. The attribute then has the extents that are already known.
     Reshape = "reshape" v 1: Rearranges, 1 to 2 {
         /// The extents. 0 copies the operand's extent at that position. One extent may be −1, and is computed from the
         /// others. With a second operand, each −1 stands for an extent that is not known yet.

@@ -15,9 +15,9 @@ words! {
 }
 
 words! {
-    /// How a coordinate x of the result is mapped to a coordinate of the operand. `input` is the extent of the operand,
-    /// `output` the extent of the result, and s = output / input. If a scale s is given, `output` is input · s instead,
-    /// which does not have to be a whole number:
+    /// How a coordinate x of the result is mapped to a coordinate of the operand. In the formulas, `input` is the
+    /// extent of the operand, `output` is the extent of the result, and s = output / input. If the scale s is given as
+    /// an attribute, `output` is input · s instead, which does not have to be an integer:
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
@@ -52,8 +52,9 @@ words! {
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
     /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Then
-    /// only the attribute that this operand replaces is present. It has the numbers that are already known; 0 stands
-    /// for a scale that is not known yet, and −1 for a size.
+    /// only one of the attributes `scales` and `sizes` is present: the one that this operand replaces. It has the
+    /// numbers that are already known; 0 stands for a scale that is not known yet, and −1 for a size that is not known
+    /// yet.
     Resize = "resize" v 2: Extends, 1 to 2 {
         /// How an element of the result is computed from its neighbours.
         mode: ResizeMode,
@@ -72,9 +73,9 @@ op! {
         exclude_outside: bool = false,
         /// The coefficient of cubic convolution.
         cubic: f32 = Resize::CUBIC,
-        /// The region of the operand that is resized, for the coordinate mode `tf_crop_and_resize`: the begins of all
-        /// axes, the ends of all axes, and then the value that elements outside of the operand have. Empty if the whole
-        /// operand is resized.
+        /// The region of the operand that is resized, for the coordinate mode `tf_crop_and_resize`. The list has the
+        /// begins of the region along all axes, then its ends along all axes, and then the value of elements outside of
+        /// the operand. Empty if the whole operand is resized.
         region: Vec<f32> = Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::quant::Scheme;
 
 op! {
-    /// The operand, quantized and dequantized again. The grid is that of the result. With a dynamic policy, each run
+    /// Quantizes the operand and dequantizes it again, with the grid of the result. With a dynamic policy, each run
     /// computes the grid anew, from the smallest and the largest number of each part of the operand that shares a
     /// scale. If no grid can cover the numbers of a part, they do not change.
     RoundTo = "round_to" v 1: Real, 1 {

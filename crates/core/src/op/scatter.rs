@@ -6,7 +6,7 @@ words! {
     /// What an index of [`Scatter`] refers to.
     ScatterBy {
         /// An index refers to one element. The element has the same coordinates as the index, except along one axis,
-        /// where the value of the index is the coordinate.
+        /// where its coordinate is the value of the index.
         Element = "element",
         /// A list of indices refers to a slice. The list has the coordinates of the slice, and runs along the last axis
         /// of the indices.
@@ -31,13 +31,13 @@ words! {
 }
 
 op! {
-    /// `x` after `updates` are written to it, or combined with it, at the positions in `indices` (i64; negative ones
-    /// count from the end). The updates are applied in row-major order.
+    /// Writes `updates` into a copy of `x`, or combines them with its elements, at the positions in `indices` (i64;
+    /// negative ones count from the end). The updates are applied in row-major order.
     ///
-    /// By element: `indices` and `updates` have the same shape. They have the rank of `x`, and are not longer than `x`
-    /// along any axis except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`.
-    /// `updates` has the other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the
-    /// type of `x`.
+    /// If an index refers to one element, `indices` and `updates` have the same shape. They have the rank of `x`, and
+    /// are not longer than `x` along any axis except `axis`. If indices refer to slices, the last axis of `indices` has
+    /// coordinates for the first axes of `x`; `updates` has the other axes of `indices`, followed by the axes of `x`
+    /// without a coordinate. The result has the type of `x`.
     Scatter = "scatter" v 1: Real, 3 {
         /// What an index refers to.
         by: ScatterBy,

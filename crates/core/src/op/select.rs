@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// The element of `a` where `condition` is true, and the element of `b` where it is false. Operands: `condition`
-    /// (boolean), and `a` and `b` of the same type.
+    /// Takes the element of `a` where `condition` is true, and the element of `b` where it is false. Operands:
+    /// `condition` (boolean), and `a` and `b` of the same type.
     ///
     /// Operands broadcast as in NumPy.
     Select = "select" v 1: Moves, 3 {}

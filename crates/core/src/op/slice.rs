@@ -3,9 +3,10 @@
 use super::prelude::*;
 
 op! {
-    /// The elements `starts`, `starts` + `steps`, … before `ends`, along each of `axes`. Positions are clamped as in
-    /// ONNX: negative ones count from the end, and those outside of the axis are moved to its border. A second and a
-    /// third operand (i64, one number for each axis) can replace `starts` and `ends`, which are then empty.
+    /// Takes the elements at the positions `starts`, `starts` + `steps`, … before `ends`, along each axis in `axes`.
+    /// Positions are clamped as in ONNX: negative ones count from the end, and those outside of the axis are moved to
+    /// its border. A second and a third operand (i64, one number for each axis) can replace `starts` and `ends`, which
+    /// are then empty.
     Slice = "slice" v 1: Moves, 1 to 3 {
         /// First position, for each axis.
         starts: SmallVec<[i64; 4]>,

@@ -27,8 +27,9 @@ op! {
 }
 
 impl SumPool {
-    /// For each position of the result, in row-major order, how many taps of the window are on elements of an operand
-    /// with these spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
+    /// Returns, for each position of the result in row-major order, how many taps of the window read elements of an
+    /// operand with these spatial extents. All other taps read `pad_value`. Returns `None` if there are too many
+    /// positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
         self.window().all_inside(extents, positions, false)
     }

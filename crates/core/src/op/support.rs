@@ -19,18 +19,18 @@ pub type Results = SmallVec<[TensorType; 1]>;
 
 /// What the compiler knows about an op besides its attributes.
 pub trait OpFacts: Attributes {
-    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. This
-    /// function never panics, whatever the attributes are.
+    /// Infers the types of the results. If the operands are wrong, returns the reason. Named dimensions are kept where
+    /// the op allows it. This function never panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 
-    /// The axis of the first result along which the channels of the requantization run. The requantization is fused
-    /// into this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
+    /// Returns the axis of the first result along which the channels of the requantization run. The requantization is
+    /// fused into this op, or is this op. The result has `rank` axes. Returns `None` if all elements have the same
+    /// parameters.
     fn channel_axis(&self, _rank: usize) -> Option<usize> {
         None
     }
 
-    /// The position of the operand that says which channel each element belongs to, for ops that can have such an
-    /// operand.
+    /// For ops that can have an operand that gives the channel of each element, returns the position of this operand.
     fn channel_operand(&self) -> Option<usize> {
         None
     }
@@ -51,8 +51,8 @@ pub trait OpFacts: Attributes {
     }
 }
 
-/// The operand at `index`. `Op::infer` has already refused nodes without a required operand, so an error here means
-/// that an op asked for an optional operand that is absent.
+/// Returns the operand at `index`. `Op::infer` has already refused nodes without a required operand, so an error here
+/// means that an op asked for an optional operand that is absent.
 pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a TensorType, Reason> {
     operands
         .get(index)
@@ -66,8 +66,8 @@ pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum, or of a sum of products. For codes of up to 32 bits it is the type of `carrier`. Floats keep
-/// their own type, and so does i64, whose values are shapes, indices, or sums that are already accumulators.
+/// Returns the type of a sum, or of a sum of products. For codes of up to 32 bits, it is the type of `carrier`. Floats
+/// keep their own type, and so does i64, whose values are shapes, indices, or sums that are already accumulators.
 pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> {
     if elem.int_type().is_some() {
         return Ok(carrier.elem());
@@ -78,14 +78,14 @@ pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> 
     Ok(elem)
 }
 
-/// The type of a sum or difference of two values: i32 for integers of up to 32 bits, and the type of the values
-/// otherwise.
+/// Returns the type of a sum or difference of two values. For integers of up to 32 bits, it is i32. All other types
+/// keep their own type.
 pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
 
-/// The type of a sum of products. Both operands are floats, or both are codes. `bias` must have the type of the
-/// accumulator.
+/// Returns the type of a sum of products. Both operands must be floats, or both must be codes. `bias` must have the
+/// type of the accumulator.
 pub(super) fn factors(
     a: &TensorType,
     b: &TensorType,
@@ -168,8 +168,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The window along one axis, if the extents of its windows are not rounded up. `lists` are the strides, the
-    /// dilations and the padding of all axes, as [`Lists`] has them.
+    /// Returns the window along one axis, for ops that never round the number of windows up. `lists` are the strides,
+    /// the dilations and the padding of all axes, as [`Lists`] has them.
     pub(super) fn along(axis: usize, size: u64, lists: [&[u32]; 3]) -> Window {
         let [stride, dilation, pad] = lists;
         Window {
@@ -182,9 +182,10 @@ impl Window {
     }
 }
 
-/// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at
-/// both ends. With `ceil`, the quotient is rounded up, but a last window that would start in the trailing padding is
-/// dropped, as in ONNX and PyTorch.
+/// Returns the number of windows along an axis, which is the extent of the result. With the operand's extent `x`, it is
+/// floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at both ends. With `ceil`, the
+/// quotient is rounded up, but a last window that would start in the trailing padding is dropped, as in ONNX and
+/// PyTorch.
 pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     let Dim::Fixed(x) = x else {
         let same = window.size == 1 && window.stride == 1 && window.pad == (0, 0);
@@ -261,8 +262,8 @@ macro_rules! windows {
 windows!(MaxPool, AveragePool, SumPool);
 
 impl Lists<'_> {
-    /// For each position along a spatial axis, how many taps of the window are on elements of an operand with this
-    /// extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
+    /// Returns, for each position along a spatial axis, how many taps of the window read elements of an operand with
+    /// this extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
     /// stride + k · dilation − begin, where begin is the padding before the axis.
     pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
         let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
@@ -271,7 +272,7 @@ impl Lists<'_> {
         let dilation = at(self.dilation, axis).max(1);
         let extent = i128::from(extent);
         let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
-        // The number of taps that read a position below `coordinate`: the taps with k < (coordinate − start) /
+        // Counts the taps that read a position below `coordinate`. These are the taps with k < (coordinate − start) /
         // dilation.
         let before = |coordinate: i128, start: i128| {
             let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
@@ -285,8 +286,8 @@ impl Lists<'_> {
         (0..positions).map(inside).collect()
     }
 
-    /// Like `taps_inside`, for windows over all axes, in row-major order. The number for a window is the product of the
-    /// numbers along each axis. `None` for more than [`MAX_POSITIONS`] positions.
+    /// Does the same as `taps_inside` for windows over all axes, in row-major order. The number for a window is the
+    /// product of the numbers along each axis. Returns `None` for more than [`MAX_POSITIONS`] positions.
     pub(super) fn all_inside(&self, extents: &[u64], positions: &[u64], padding: bool) -> Option<Vec<u64>> {
         let count = positions.iter().try_fold(1u64, |n, &p| n.checked_mul(p))?;
         if count > MAX_POSITIONS {
@@ -335,9 +336,9 @@ pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Resul
     })
 }
 
-/// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other is larger than 1,
-/// the result has the larger extent. If both are unknown, the extent of the result is unknown, too, and the two are
-/// compared at run time.
+/// Returns the common shape of two operands under NumPy broadcasting. If one of two extents is unknown and the other is
+/// larger than 1, the result has the larger extent. If both are unknown, the extent of the result is unknown, too, and
+/// the two are compared at run time.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
@@ -372,8 +373,8 @@ pub(super) fn may_equal(a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a.may_equal(b))
 }
 
-/// Infers an elementwise op of two operands. Their element types must be equal, and their shapes must broadcast. `elem`
-/// gives the element type of the result.
+/// Infers the result of an elementwise op of two operands. Their element types must be equal, and their shapes must
+/// broadcast. `elem` computes the element type of the result from that of the operands.
 pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
     ensure(a.elem == b.elem, ReasonCode::ElementTypes, || {
@@ -388,8 +389,8 @@ pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
     one(x.elem, x.shape.clone())
 }
 
-/// The product of dimensions. If a single dimension is not 1, the product is that dimension, with its name if it is
-/// named. A product of several dimensions with a named one among them is only known at run time.
+/// Returns the product of dimensions. If all dimensions but one are 1, the product is that one, with its name if it is
+/// named. If several dimensions are not 1, and one of them is named, the product is only known at run time.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
     let others = || dims.iter().filter(|dim| **dim != Dim::Fixed(1));
     if others().any(|dim| dim.fixed().is_none()) {
@@ -474,8 +475,7 @@ pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reas
     })
 }
 
-/// True if the operand at `index` is present. The operand must be a list of `length` integers; it replaces an
-/// attribute.
+/// True if the operand at `index` is present. It replaces an attribute, so it must be a list of `length` integers.
 pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
     let Some(Some(list)) = operands.get(index) else {
         return Ok(false);

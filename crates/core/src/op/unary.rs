@@ -3,9 +3,10 @@
 use super::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// All functions, each as a row: its name; the function of real numbers from which tables are made (`None` if there is
-/// no function with proved enclosures); the function on f64; and the function on f32, if it is not the f64 result
-/// rounded. `execute` has kernels for the frequent functions.
+/// All functions, one in each row. A row has the name of the function; the function of real numbers from which tables
+/// are made (`None` if there is no function with proved enclosures); the function on f64; and, if the function on f32
+/// is not the rounded result of the function on f64, the function on f32. `execute` has kernels for the frequent
+/// functions.
 macro_rules! functions {
     ($then:ident! { $($given:tt)* }) => {
         $then! {
@@ -114,8 +115,8 @@ macro_rules! narrow {
 functions! { declare! {} }
 
 impl Function {
-    /// The kind of computation. A function without a real function for tables ([`Function::real`]) cannot be applied to
-    /// codes.
+    /// The kind of computation. If there is no real function for tables ([`Function::real`]), the function cannot be
+    /// applied to codes.
     pub const fn kind(self) -> Kind {
         match self.real() {
             Some(_) => Kind::Function,

@@ -3,9 +3,9 @@
 use super::prelude::*;
 
 op! {
-    /// The distinct slices along an axis. There are three further results (i64): the index of the first occurrence of
-    /// each distinct slice; for each slice of the operand, its index among the distinct slices; and how often each
-    /// distinct slice occurs. Slices are compared by their elements in row-major order.
+    /// The distinct slices along an axis. There are three further results (i64): for each distinct slice, the index of
+    /// its first occurrence; for each slice of the operand, its index among the distinct slices; and for each distinct
+    /// slice, how often it occurs. Slices are compared by their elements in row-major order.
     Unique = "unique" v 1: Real, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,

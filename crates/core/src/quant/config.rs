@@ -35,8 +35,8 @@ named! {
         Observed = "observed",
         /// It follows from a range that a rule of the configuration states.
         Rule = "rule",
-        /// The model or a record states it. The grid is pinned: only another grid that is given in this way can change
-        /// it.
+        /// The model or a record states the grid. The grid is pinned: only another grid that the model or a record
+        /// gives can replace it.
         Given = "given",
         /// It is derived from the grids of other configs.
         Derived = "derived",
@@ -69,12 +69,12 @@ impl Grid {
 pub enum Derivation {
     /// The grid is that of another config.
     Same(ConfigId),
-    /// The scale is the product of two scales, and the zero point is 0. An accumulator has this grid, and so has the
-    /// bias that is added to the accumulator. The first config has one scale; the second may have one for each channel.
+    /// The scale is the product of the scales of two configs, and the zero point is 0. An accumulator has this grid,
+    /// and so has the bias that is added to the accumulator. The first config has one scale; the second may have one
+    /// for each channel.
     Product(ConfigId, ConfigId),
-    /// The grid that another config's codes have after they lose this number of low bits. Its scale is 2^bits times as
-    /// large, and its zero point is divided by 2^bits, of which it must be a multiple. A right shift converts the codes
-    /// to this grid.
+    /// The grid of another config's codes after a right shift by this number of bits. The scale is 2^bits times as
+    /// large, and the zero point is divided by 2^bits. So the other config's zero point must be a multiple of 2^bits.
     Shifted(ConfigId, u8),
 }
 
@@ -116,8 +116,8 @@ pub struct QuantConfig {
     pub(super) state: State,
     /// The state to go back to, in the state float.
     pub(super) stored: State,
-    /// The codes of a parameter, in the states baked and passive baked. Codes that were given are present in earlier
-    /// states, too.
+    /// The codes of a parameter. A config in the state baked or passive baked has them. If the codes were given, the
+    /// config also has them in earlier states.
     pub(super) codes: Option<ParameterCodes>,
     /// The configs whose grids the codes depend on, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,

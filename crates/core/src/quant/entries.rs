@@ -72,11 +72,11 @@ pub enum EntryError {
 }
 
 impl QuantTable {
-    /// All configs as plain data: first the configs of the graph's inputs, then those of the nodes in the order of
-    /// `nodes` (operands before results), then those of the graph's outputs.
+    /// Returns all configs as plain data: first the configs of the graph's inputs, then those of the nodes in the order
+    /// of `nodes` (operands before results), then those of the graph's outputs.
     ///
     /// # Errors
-    /// The id of a node that has a config, but is not in `nodes`.
+    /// A node that is not in `nodes` has a config. The error is the node's id.
     pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
         let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
         let mut ranks = vec![usize::MAX; bound];
@@ -129,11 +129,11 @@ impl QuantTable {
         }
     }
 
-    /// The table with these entries. It is built only with [`QuantTable::transition`], which checks every step. The
-    /// caller has to check that the nodes and ports exist.
+    /// Makes the table with these entries. It is built only with [`QuantTable::transition`], which checks every step.
+    /// The caller has to check that the nodes and ports exist.
     ///
     /// # Errors
-    /// The position of an entry that is not allowed, and why.
+    /// An entry is not allowed. The error has its position and the reason.
     pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
         let mut table = QuantTable::default();
         for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {
@@ -148,8 +148,8 @@ impl QuantTable {
                 .transition(ConfigId::new(at), request)
                 .map_err(|error| (at, error.into()))
         };
-        // Configs join the sets of their roots first, because these steps take little time as long as no grid is
-        // derived from another.
+        // First, configs join the sets of their roots. As long as no grid is derived from another one, these
+        // transitions take little time.
         for at in 0..entries.len() {
             if let Standing::Overlapped(root) = *standing(at) {
                 step(&mut table, at, Move::DominatedBy(root))?;
@@ -201,9 +201,9 @@ fn parameter(config: &QuantConfig) -> Parameter {
     }
 }
 
-/// The positions of the entries, in an order in which each entry comes before the entries from which its grid is
-/// derived (its masters). If derivations are added in this order, a master is not derived itself yet when another
-/// config is derived from it, so the search for a cycle ends at once.
+/// Orders the positions of the entries such that each entry comes before its masters, which are the entries from which
+/// its grid is derived. If derivations are added in this order, a master is not derived itself yet when another config
+/// is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {

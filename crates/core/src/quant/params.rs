@@ -13,7 +13,7 @@ pub struct QuantParams {
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
-    /// The axis whose indices or blocks have scales and zero points of their own. Absent if there is one scale and one
+    /// The axis along which scales and zero points differ, by index or by block. Absent if there is one scale and one
     /// zero point for the whole tensor.
     pub axis: Option<u8>,
     /// How many elements along the axis share a scale. `scale` and `zero_point` then have one number for each block of
@@ -21,8 +21,7 @@ pub struct QuantParams {
     pub block: Option<NonZeroU32>,
     /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
     /// the codes have the type of the tensor itself, or of the config that the grid belongs to. IR bytes do not store
-    /// this field, because graphs that are written have no real numbers left that would have to be rounded to such a
-    /// grid.
+    /// this field: graphs that are written have no real numbers left that have to be rounded to such a grid.
     pub codes: Option<Elem>,
 }
 
@@ -79,10 +78,10 @@ impl QuantParams {
         }
     }
 
-    /// The grid of products of codes on this grid and on another one, after the zero points are subtracted. Its scale
-    /// is the product of both scales. If the other grid has a scale for each channel, the products have channels along
-    /// `axis`. `None` if this grid has several scales, if the other grid has scales per block, or if the other grid has
-    /// channels and `axis` is absent.
+    /// Returns the grid of products of codes on this grid with codes on another one, after the zero points are
+    /// subtracted. Its scale is the product of both scales. If the other grid has a scale for each channel, the
+    /// products have channels along `axis`. Returns `None` if this grid has several scales, if the other grid has
+    /// scales per block, or if the other grid has channels and `axis` is absent.
     pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
         let (scale, _) = self.as_tensor()?;
         let per_channel = other.scale.channels().is_some();
@@ -93,8 +92,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of the codes after they lose `bits` low bits. `None` if the zero point is not a multiple of 2^bits, for
-    /// grids per block, and for more than 31 bits.
+    /// Returns the grid of the codes after a right shift by `bits` bits. Returns `None` if the zero point is not a
+    /// multiple of 2^bits, if the grid has scales per block, or if `bits` is more than 31.
     pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
         let step = 1i32.checked_shl(bits.into())?;
         let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
@@ -105,8 +104,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of the tensor after its axes are permuted: axis i of the result is axis `permutation[i]` of this
-    /// tensor. `None` for grids per block.
+    /// Returns the grid of the tensor after its axes are permuted: axis i of the result is axis `permutation[i]` of
+    /// this tensor. Returns `None` if the grid has scales per block.
     pub fn permuted(&self, permutation: &[u32]) -> Option<QuantParams> {
         let axis = match self.axis {
             None => None,
@@ -138,15 +137,16 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers that the smallest and the largest code of a type stand for. `None` if the tensor does not have
-    /// a single grid.
+    /// Returns the real numbers that the smallest and the largest code of a type stand for. Returns `None` if the grid
+    /// has several scales or zero points.
     pub fn ends_of(&self, codes: Elem) -> Option<[f32; 2]> {
         let ((scale, zero), (least, greatest)) = (self.as_tensor()?, codes.integers()?);
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }
 
-    /// The number of scales and zero points that a tensor with this shape needs: one for each index of the grid's axis,
-    /// or one for each block. `None` if an extent is unknown, or the blocks do not fill the axis.
+    /// Returns the number of scales and zero points that a tensor with this shape needs: one for each index of the
+    /// grid's axis, or one for each block. Returns `None` if an extent is unknown, or if the blocks do not fill the
+    /// axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
         let axis = usize::from(self.axis?);
         let extent = shape.get(axis)?.fixed()?;
@@ -164,7 +164,7 @@ impl QuantParams {
 /// How the elements of a tensor are divided into parts that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The number of contiguous elements that belong to one index of the axis, and the extent of the axis. Absent if
+    /// The number of contiguous elements that have the same index of the axis, and the extent of the axis. Absent if
     /// there is only one part.
     axis: Option<[usize; 2]>,
     /// The number of indices of the axis that belong to one block. Absent if there are no blocks.
@@ -180,8 +180,8 @@ impl Parts {
         count: 1,
     };
 
-    /// Parts for each index of an axis, or for each block of `block` indices along the axis. `None` if the shape has no
-    /// such axis or blocks.
+    /// Divides a tensor into one part for each index of an axis, or for each block of `block` indices along the axis.
+    /// Returns `None` if the shape does not have this axis, or if the blocks do not fill it.
     pub fn new(shape: &[usize], axis: Option<usize>, block: Option<usize>) -> Option<Parts> {
         let Some(axis) = axis else {
             return Some(Parts::WHOLE);
@@ -213,8 +213,8 @@ impl Parts {
         self.count
     }
 
-    /// The part that an element belongs to. `index` is the element's position in row-major order. Parts are numbered in
-    /// row-major order, too.
+    /// Returns the part that an element belongs to. `index` is the element's position in row-major order. The parts are
+    /// also numbered in row-major order.
     pub fn of(&self, index: usize) -> usize {
         let Some([inner, extent]) = self.axis else { return 0 };
         let along = index / inner % extent;

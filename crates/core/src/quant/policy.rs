@@ -23,11 +23,11 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid: linear, or of small floats. The codes of a linear grid stand for equally spaced numbers. The
-/// grid is symmetric or not, its scales are arbitrary or powers of two, and its range is fixed or measured in each
-/// run, which makes eight kinds. In a grid of small floats, each code is a small float. Such a grid is symmetric,
-/// and its scales are powers of two, which makes a ninth kind. Each kind exists per tensor and per channel. These
-/// are the eighteen policies of PPQ. Scales per block are a third granularity.
+/// A kind of grid: linear, or of small floats. The codes of a linear grid stand for equally spaced numbers. Linear
+/// grids are of eight kinds: symmetric or not, with arbitrary scales or powers of two, and with a range that is fixed
+/// or measured in each run. In a grid of small floats, each code is a small float. Such a grid is symmetric, and its
+/// scales are powers of two, which makes a ninth kind. Each kind exists per tensor and per channel. These are the
+/// eighteen policies of PPQ. Strait also has scales per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// A grid whose codes stand for equally spaced numbers.
@@ -137,7 +137,7 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// Rounds a real number to the grid s·f, where s is the scale and f are the numbers of the format, as
+    /// Rounds a real number to one of the numbers s·f, where s is the scale and f is any number of the format, as
     /// [`strait_requantize::small_float::round`] does.
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);
@@ -153,8 +153,8 @@ impl fmt::Display for FloatFormat {
 }
 
 impl Granularity {
-    /// The parts of a tensor that share a scale under this policy's granularity; `None` if the shape has no such axis
-    /// or blocks.
+    /// Divides a tensor with this shape into the parts that share a scale under this granularity. Returns `None` if the
+    /// shape has no such axis or blocks.
     pub fn parts(self, shape: &[usize]) -> Option<Parts> {
         match self {
             Granularity::Tensor => Some(Parts::WHOLE),

@@ -22,7 +22,7 @@ impl Port {
         matches!(self, Port::Input(_) | Port::Output(_))
     }
 
-    /// The port as error messages name it, with its node unless it is a port of the graph: `operand 0 of node3`, `input
+    /// Names the port for error messages, with its node unless it is a port of the graph: `operand 0 of node3`, `input
     /// 0`.
     pub(crate) fn of(self, node: NodeId) -> String {
         match self.is_border() {

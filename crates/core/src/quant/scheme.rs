@@ -116,9 +116,9 @@ impl Scheme {
         self.rounding
     }
 
-    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence whose subject is
-    /// the grid. `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole
-    /// tensor), but not finer.
+    /// If these parameters are not a valid grid for a value with this shape, returns the reason, as the end of a
+    /// sentence whose subject is the grid. Returns `None` if they are valid. A grid may be coarser than its scheme
+    /// allows (one scale for the whole tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))

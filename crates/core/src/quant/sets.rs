@@ -1,5 +1,4 @@
-//! Sets of configs that read the same grid. They are stored as a union-find forest with path compression and union by
-//! size.
+//! Sets of configs that share one grid. They are stored as a union-find forest with path compression and union by size.
 
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
@@ -31,8 +30,8 @@ impl Sets {
     }
 
     fn alone(&mut self, root: ConfigId) -> u32 {
-        // A config is added once, and each transition makes it leave a set at most once, so 32 bits are enough to
-        // number all members.
+        // 32 bits are enough to number all members: a config is added once, and each transition makes it leave a set at
+        // most once.
         let above = self.members.len() as u32;
         self.members.push(Member { above, size: 1, root });
         above

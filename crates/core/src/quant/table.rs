@@ -27,10 +27,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias depends on
-/// those of an operand and of the weights, and the grid of an operand on those of at most a few others that it is
-/// aligned with. If products are derived from products, the number doubles with each step, so the limit counts all
-/// grids that are read, and not the depth.
+/// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias is derived
+/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few others
+/// that the operand is aligned with. If products are derived from products, the number of grids doubles with each step,
+/// so the limit is on the number of grids that are read, and not on the number of steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The fault is in the pass or the file that asked for it.
@@ -139,9 +139,9 @@ impl QuantTable {
         }
     }
 
-    /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. A set is
-    /// removed as a whole, with all configs whose grids are derived from it, because a config without its root or
-    /// master has no grid any more.
+    /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
+    /// caller has to remove a set as a whole, and with it all configs whose grids are derived from the set, because a
+    /// config without its root or master has no grid any more.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -192,8 +192,8 @@ impl QuantTable {
         self.sets.root(id)
     }
 
-    /// The state of a config. A passive config has a grid only if the configs that it is derived from have grids, so
-    /// whether it is `Passive` or `PassiveInitial` is computed here and not stored.
+    /// Returns the state of a config. Whether a passive config is `Passive` or `PassiveInitial` is computed here and
+    /// not stored, because it has a grid only if the configs that it is derived from have grids.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();
@@ -211,8 +211,8 @@ impl QuantTable {
         self.kept(id)
     }
 
-    /// The grid that a config has or reads. While the config is in the state float, it is the grid that the config
-    /// would have or read after it is restored.
+    /// Returns the grid that a config has or reads. If the config is in the state float, returns the grid that it would
+    /// have or read after it is restored.
     pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
@@ -237,8 +237,8 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    /// The codes of a parameter, whether it was turned into them or they were only given. While the config is in the
-    /// state float, they are the codes that it would have after it is restored.
+    /// Returns the codes of a parameter, whether the parameter is baked, or its codes were given and it is not baked
+    /// yet. If the config is in the state float, returns the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
@@ -280,8 +280,8 @@ impl QuantTable {
         }
     }
 
-    /// The operands and results whose scheme, state, grid or codes are not the same in both tables, in the order of the
-    /// configs. `same` compares codes of this table with codes of `other`.
+    /// Returns the operands and results whose scheme, state, grid or codes differ between the two tables, in the order
+    /// of the configs. `same` compares codes of this table with codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -304,8 +304,8 @@ impl QuantTable {
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| differ([Some(id); 2]));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
-        // A config that was removed and then added again has another id, but it is not a difference if nothing else
-        // changed.
+        // A config that was removed and then added again has another id. It is a difference only if something else
+        // changed too.
         let mut looked_at = BTreeSet::new();
         let places = places.flatten().map(|config| (config.node, config.port));
         let places = places.filter(|&place| looked_at.insert(place));
@@ -313,8 +313,8 @@ impl QuantTable {
         places.filter(|&place| differ(at(place))).collect()
     }
 
-    /// Changes the state, grid or set of a config. Apart from [`QuantTable::withdraw`], which removes configs, no other
-    /// function does that.
+    /// Changes the state, grid or set of a config. Only this function and [`QuantTable::withdraw`], which removes
+    /// configs, do that.
     ///
     /// # Errors
     /// The transition is not allowed. In that case nothing is changed.
@@ -393,8 +393,8 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks whether a transition is allowed. The error says why not, unless the state of the config already explains
-    /// it.
+    /// Checks whether a transition is allowed. If it is not, the error has the reason, or `None` if the state of the
+    /// config already explains it.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(NO_CONFIG)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
@@ -459,9 +459,9 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of the config `id` is that of the config `on`, or is derived from it, directly or indirectly. A
-    /// derivation from `on` counts even while `on` reads the grid of another config, because `on` may leave the set of
-    /// that config.
+    /// True if the config `id` has the grid of the config `on`, or if its grid is derived from the grid of `on`,
+    /// directly or indirectly. A derivation from `on` also counts if `on` currently reads the grid of another config,
+    /// because `on` may leave the set of that config.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];

@@ -6,9 +6,9 @@ use crate::graph::{Def, Graph, Node, Placement};
 use crate::ids::ValueId;
 use crate::module::Module;
 
-/// The module in DOT: one cluster per graph, one box per node with its attributes (dashed if the node runs on the
-/// host), and one edge per operand with its type. Constants have no boxes of their own; their names are inside the
-/// boxes of the nodes.
+/// Returns the module in DOT. It has one cluster per graph, one box per node with its attributes (dashed if the node
+/// runs on the host), and one edge per operand with its type. Constants have no boxes of their own; their names are
+/// inside the boxes of the nodes.
 pub fn to_dot(module: &Module) -> String {
     let labels = Labels::new(module);
     let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");

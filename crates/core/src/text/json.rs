@@ -13,9 +13,9 @@ use crate::shape::{Dim, TensorType};
 use serde_json::{Map, Value, json};
 use strait_requantize::{Per, Requantization};
 
-/// The graphs, nodes and types of a module, and its constants without their elements. Values have the same names as in
-/// the text form (`%x`, `@w`). If JSON cannot represent a float, the float is a string, as it is written in the text
-/// form.
+/// Returns the graphs, nodes and types of a module as JSON, and its constants without their elements. Values have the
+/// same names as in the text form (`%x`, `@w`). If JSON cannot represent a float, the float is a string, as it is
+/// written in the text form.
 pub fn to_json(module: &Module) -> Value {
     let labels = Labels::new(module);
     let graphs = module.graphs.iter().zip(&labels.graphs);

@@ -90,9 +90,9 @@ use crate::tensor::TensorData;
 
 /// Provides the bytes of `blob` tensors, which are stored in the container beside the text.
 pub trait BlobSource {
-    /// The bytes of blob `index`; `None` if there is no such blob. The caller checks that the number of bytes matches
-    /// the type. The implementation has to check that the bytes have the digest `digest`, which is the BLAKE3 digest in
-    /// the text, in hexadecimal.
+    /// Returns the bytes of blob `index`, or `None` if there is no such blob. `digest` is the BLAKE3 digest that the
+    /// text states for the blob, in hexadecimal. The implementation has to check that the bytes have this digest. The
+    /// caller checks that the number of bytes matches the type.
     fn blob(&self, index: usize, digest: Option<&str>) -> Option<bytes::Bytes>;
 }
 

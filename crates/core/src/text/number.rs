@@ -3,8 +3,8 @@
 use crate::elem::Elem;
 use strait_requantize::half_float::{BF16, F16};
 
-/// The shortest decimal that reads back as the same f32, always with a point or an exponent. An infinity is written as
-/// `inf` or `-inf`, and a NaN with its bits.
+/// Returns the shortest decimal that reads back as the same f32, always with a point or an exponent. An infinity is
+/// written as `inf` or `-inf`, and a NaN with its bits.
 pub(super) fn f32_text(v: f32) -> String {
     if v.is_nan() {
         format!("nan({:#010x})", v.to_bits())
@@ -105,8 +105,8 @@ impl Number {
         }
     }
 
-    /// Appends this number to `bytes` as an element, in little-endian order, as it is stored at run time. `None` if the
-    /// type cannot represent the number.
+    /// Appends this number to `bytes` as an element, in little-endian order, as it is stored at run time. Returns
+    /// `None` if the type cannot represent the number.
     pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
         match elem {
             Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
@@ -128,8 +128,8 @@ impl Number {
     }
 }
 
-/// The text, if the text form allows it as a number. Spellings that only Rust accepts (`infinity`, `NaN`, `+1`) are
-/// refused.
+/// Returns the text if the text form allows it as a number. Spellings that only Rust accepts (`infinity`, `NaN`, `+1`)
+/// are refused.
 fn decimal(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (digits == "inf" || digits.starts_with(|c: char| c.is_ascii_digit())).then_some(text)

@@ -21,8 +21,8 @@ use strait_requantize::Requantization;
 /// Which constants a text shows in full.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
-    /// The largest number of elements that a constant is printed with. A larger constant becomes a `blob`, unless all
-    /// its elements are equal.
+    /// The largest number of elements with which a constant is printed as a list. A larger constant becomes a `blob`,
+    /// unless all its elements are equal.
     pub inline_limit: usize,
     /// Computes the BLAKE3 digest of a blob's bytes in hexadecimal. The digest is written beside the blob.
     pub digest: Option<&'a dyn Fn(&[u8]) -> String>,

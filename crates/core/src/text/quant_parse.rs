@@ -224,8 +224,8 @@ impl Places<'_> {
     }
 }
 
-/// The table of configs from its block in the text. The nodes of the graph have the order of the text. `tensor` finds a
-/// constant by its name.
+/// Makes the table of configs from the block `quant` of the text. The graph has its nodes in the order of the text.
+/// `tensor` finds a constant by its name.
 pub(super) fn build(
     quant: Quant,
     graph: &Graph,

@@ -58,8 +58,8 @@ fn ensure_of(
     ensure(holds, invariant, || format!("{}: {}", place(), text()))
 }
 
-/// Checks the configs of inputs and outputs. All inputs and outputs that are real numbers in the model must have
-/// configs, and an output must have the grid of its value.
+/// Checks the configs of inputs and outputs. Every input and every output that is a float must have a config, and an
+/// output must have the grid of its value.
 fn border<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let (graph, table) = (view.graph, &view.graph.quant);
     let inputs = graph.inputs().iter().enumerate();

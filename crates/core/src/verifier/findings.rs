@@ -32,8 +32,8 @@ pub struct Violations {
 /// The largest number of violations that are shown.
 pub const MOST_SHOWN: usize = 32;
 
-/// The largest number of characters that are shown of a node. The text of a node may be long, because a form may have
-/// thousands of channels.
+/// The largest number of characters of a node's text that are shown. The text of a node may be long, because a form may
+/// have thousands of channels.
 pub(super) const NODE_WIDTH: usize = 400;
 
 pub(super) type Verified = Result<(), Violation>;

@@ -20,8 +20,9 @@ pub(super) fn lifted_type(ty: &TensorType) -> TensorType {
     ty
 }
 
-/// The rule for a node whose operands have the extra axis in front, except for operands that do not depend on samples.
-/// A reshape removes the extra axis if its result has an axis for the batch.
+/// Returns the rule for a node whose operands have the extra axis in front. Operands that do not depend on samples do
+/// not have this axis. If the node is a reshape and its result has an axis for the batch, the reshape removes the extra
+/// axis.
 pub(super) fn behind(
     op: &Op,
     operands: &[Option<&TensorType>],
@@ -66,7 +67,7 @@ pub(super) fn behind(
     Ok(rule)
 }
 
-/// The op, changed for operands with one more axis in front. `ranks` are the ranks of the first operand and of the
+/// Changes the op for operands that have one more axis in front. `ranks` are the ranks of the first operand and of the
 /// result without that axis.
 ///
 /// # Errors

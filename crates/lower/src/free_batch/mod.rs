@@ -1,11 +1,10 @@
 //! Turns a graph for one sample into a graph for any number of samples.
 //!
-//! The shapes of a model are fixed when the model is read, with a batch of 1, and lists of extents that the model
-//! computes become constants. This module makes the batch a named extent again. Each value that depends on an input
-//! gets an axis along which the samples lie. Along this axis, each sample has as many elements as the axis had for one
-//! sample ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op
-//! because its result mixes samples. If a Concat joins a constant with samples, the constant is repeated for each
-//! sample.
+//! When a model is read, its shapes become fixed, with a batch of 1, and lists of extents that the model computes
+//! become constants. This module makes the batch a named extent again. Each value that depends on an input gets an axis
+//! along which the samples lie. If this axis had n elements for one sample, it then has n elements for each sample
+//! ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op because
+//! its result mixes samples. If a Concat joins a constant with samples, the constant is repeated for each sample.
 
 mod hidden;
 mod node_rule;
@@ -48,8 +47,8 @@ pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
-/// Like [`free_batch`]. If `hides` is set and a reshape would merge the batch with another axis, the batch may get an
-/// extra axis in front.
+/// Does the same as [`free_batch`]. If `hides` is set, and a reshape would merge the batch with another axis, the batch
+/// may get an extra axis in front.
 fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {

@@ -21,8 +21,8 @@ pub(super) struct Rule {
     pub(super) op: Op,
     /// For each result, the axis of the samples.
     pub(super) results: Vec<Samples>,
-    /// Operands that do not depend on samples but have to be repeated for each sample. For each, its index among the
-    /// operands, and the axis along which it is repeated.
+    /// The operands that do not depend on samples but have to be repeated for each sample. Each entry has the index of
+    /// the operand, and the axis along which it is repeated.
     pub(super) repeated: Vec<(usize, usize)>,
     /// True if the results have an extra first axis for the batch, which they do not have for one sample.
     pub(super) is_hidden: bool,
@@ -47,8 +47,8 @@ impl At<'_> {
             .map_or(0, |ty| ty.shape.len())
     }
 
-    /// How operand `position` contains the samples. It is an error if this operand does not depend on samples, or if
-    /// another operand also depends on them.
+    /// Returns how the samples lie in the operand at `position`. It is an error if this operand does not depend on
+    /// samples, or if another operand also depends on them.
     pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples
@@ -61,8 +61,8 @@ impl At<'_> {
         }
     }
 
-    /// How the operands at these positions contain the samples, which must be the same for all of them. No other
-    /// operand may depend on samples.
+    /// Returns how the samples lie in the operands at these positions. It is an error if they do not lie in all of them
+    /// in the same way, or if another operand also depends on samples.
     pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
@@ -117,8 +117,8 @@ impl At<'_> {
     }
 }
 
-/// The rule for elementwise ops, whose operands broadcast. The samples' axes are compared by their distance from the
-/// last axis.
+/// The rule for elementwise ops, whose operands broadcast. Operands may have different ranks, so the axes along which
+/// their samples lie are counted from the last axis when they are compared.
 pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let aligned = |position: usize, samples: Samples| Samples {

@@ -1,7 +1,7 @@
 //! For each op, finds the axis along which the samples lie in its results.
 //!
-//! With n samples, the result must consist of the results for each single sample, one after the other along this axis.
-//! An op for which this cannot be shown is refused.
+//! With n samples, the result of an op must consist of the n results that the op gives for each sample alone, one after
+//! the other along this axis. An op for which this cannot be shown is refused.
 
 use super::{Samples, shapes};
 use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise};
@@ -81,8 +81,8 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     }
 }
 
-/// The rule for an op that converts to or from a grid. It is an error if the grid has scales along the batch axis,
-/// because these are for a fixed number of samples.
+/// The rule for an op that converts to or from a grid. It is an error if the grid has one scale for each index of the
+/// batch axis, because these scales are for a fixed number of samples.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);

@@ -7,8 +7,8 @@ use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
 use strait_core::shape::axis_of;
 
-/// Finds the axis of the result along which the samples lie. It is the axis for which the product of all extents in
-/// front of it is the same as in front of the samples' axis of the operand.
+/// Finds the axis of the result along which the samples lie. For this axis, the product of all extents in front of it
+/// is the same as the product of all extents in front of the samples' axis of the operand.
 fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
     let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
@@ -19,7 +19,8 @@ fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
 
 /// Handles a reshape that moves the batch axis past other axes. For one sample, a reshape can do this, because the
 /// batch axis has the extent 1. For several samples, a transpose is needed. Returns the permutation of the operand's
-/// axes, and the axis of the samples in the result. `None` if the reshape changes the order of the other extents.
+/// axes for this transpose, and the axis of the samples in the result. If the reshape changes the order of the other
+/// extents, returns `None`.
 fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
     let axis = to
         .iter()
@@ -121,8 +122,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Resize. An op that states sizes would fix the extent of the batch, and an op that states scales does
-/// not. So the sizes are replaced by scales, if they follow from the scales.
+/// The rule for Resize. If the op states the sizes of the result, they would fix the extent of the batch; scales would
+/// not. So the sizes are replaced by scales, if these scales give the same sizes.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);

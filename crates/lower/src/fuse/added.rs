@@ -1,5 +1,5 @@
-//! Recognises an addition that adds codes to the accumulators of a product. For table rows with a second op, product
-//! and addition are one op with one more operand.
+//! Recognises an addition that adds codes to the accumulators of a product. A table row with a second op fuses such a
+//! product and such an addition into one op, which has the added codes as one more operand.
 
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, ValueId};
 use strait_requantize::IntType;

@@ -114,8 +114,9 @@ impl RequantizationSite<'_> {
         refused(ReasonCode::Consumers, text)
     }
 
-    /// The argument why the certificate only has to compare the steps after the accumulator: the producer computes the
-    /// same accumulators whatever steps are fused into it.
+    /// Returns the argument why the certificate only has to compare the steps after the accumulator. For most
+    /// producers, it is that the producer computes the same accumulators whatever steps are fused into it. If there is
+    /// no such argument, returns the reason why the row cannot be applied.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -134,9 +135,9 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks requantization parameters that differ by channel. They can be fused only if the producer finds the
-    /// channel of an element in the same way: along the same axis, or by the same operand. If the producer may have
-    /// such an operand and has none yet, it can take over the operand of the chain.
+    /// Checks requantization parameters that differ by channel. They can be fused only if the producer and the chain
+    /// determine the channel of an element in the same way: along the same axis, or by the same operand. If the
+    /// producer's op allows such an operand and the producer has none yet, it can take over the operand of the chain.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());

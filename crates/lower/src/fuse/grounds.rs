@@ -87,12 +87,12 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
 /// The index of the requantization's operand that selects the channel of each element.
 const PICKS: usize = 1;
 
-/// A SHA-256 of the grounds of a certificate. It covers, in this order:
-/// - JSON with the argument, the chains, the interval, and the facts that it follows from
+/// Computes a SHA-256 of the grounds of a certificate. It covers, in this order:
+/// - JSON with the argument, the chains, the interval, and the facts from which the interval follows
 /// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
 ///   and the bytes
-/// - the constant that selects the channels of the requantizations, if there is one, with its index among their
-///   operands
+/// - the constant that selects the channels of the requantizations, if there is one, with its index among the operands
+///   of these requantizations
 ///
 /// Numbers take 8 bytes and are little-endian.
 pub(super) fn digest(

@@ -79,15 +79,15 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// The reason why this fusion could drop a clamp before the requantization. `None` if there was no clamp, or if the
-    /// fused node still has it.
+    /// Returns why a clamp before the requantization could be dropped in this fusion: it changes nothing. `None` if
+    /// there was no clamp, or if the fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// The reason why a clamp before the requantization was dropped: the clamp changes nothing. `None` if there was no
-/// clamp, or if the fused node still has it.
+/// Returns why a clamp before the requantization could be dropped: it changes nothing. `None` if there was no clamp, or
+/// if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
@@ -109,8 +109,8 @@ pub struct Refused {
     pub row: Option<String>,
     /// The reason why the requantization was not fused.
     pub reason: Reason,
-    /// All rows of the table that were tried. The rows that came nearest to firing come first. Empty if the first part
-    /// of the chain was fused, and this requantization is the rest of the chain.
+    /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if the first part
+    /// of the chain was fused: this requantization then belongs to the rest of the chain, for which no row is tried.
     pub tried: Vec<Attempt>,
 }
 
@@ -189,8 +189,8 @@ pub enum FuseError {
 ///
 /// First, equal requantizations of the same accumulator are merged. Then constants are requantized at compile time,
 /// with one copy for each reader. Then requantizations move into their producers. If the graph calls another graph
-/// several times, the called graph is fused once. If graphs outside of this fusion call it too, a copy of the called
-/// graph is made first and fused instead. For example, the lowered graph calls the same graphs as its fused copy.
+/// several times, the called graph is fused once. If graphs outside of this fusion also call it, only a copy of the
+/// called graph is fused. For example, the lowered graph still calls the original, and the fused graph calls the copy.
 ///
 /// # Errors
 /// See [`FuseError`]. A site that cannot be fused is not an error.
@@ -251,16 +251,16 @@ struct Fires {
     is_constant: bool,
     /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// If a part of the chain remains after the fused node: the name of the value that is still requantized by a node
-    /// of its own.
+    /// The name of the first value in the rest of the chain that a node of its own still requantizes. `None` if no
+    /// requantization remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
 }
 
 impl Fires {
-    /// Puts the fused node into the graph. Returns the nodes of the chain that remain after the fused node. These nodes
-    /// are not sites of their own.
+    /// Puts the fused node into the graph. Returns the nodes of the chain that remain after the fused node. No further
+    /// fusion is tried for these nodes.
     fn apply(self, module: &mut Module, graph: GraphId, done: &mut Fusion) -> Result<Vec<NodeId>, FuseError> {
         let row = self.made.row;
         // The tensors of a patch become the first values that are added to the graph.
@@ -408,8 +408,8 @@ impl Table<'_> {
         fires
     }
 
-    /// The result of applying `row` to a site. The row takes as many links of the chain as it can, but must take more
-    /// than `taken`. If it fails, the stage at which it fails and the reason.
+    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`. If this fails,
+    /// returns the stage at which the row failed, and the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,
@@ -500,8 +500,8 @@ impl Table<'_> {
     }
 }
 
-/// The name of a constant. If the constant replaces an output, it takes the output's name, because programs find
-/// outputs by their names.
+/// Returns the name for a constant that was requantized at compile time. If the constant replaces an output, it takes
+/// the output's name, because programs find outputs by their names.
 fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<&str>) -> String {
     if let Some(output) = output {
         let symbol = module.names.intern(output);

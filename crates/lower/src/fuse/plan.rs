@@ -65,7 +65,7 @@ pub(super) fn plans(
 }
 
 /// Checks that the row accepts the form of each requantization. A row that names no forms accepts all forms. These
-/// requantizations are computed at compile time, so the form need not support the clamp.
+/// requantizations are computed at compile time, so it does not matter whether the form can clamp.
 fn accepted(site: &RequantizationSite<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
     let requantizations = site.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
@@ -91,9 +91,10 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The steps that the row accepts. This is `step` itself, or else a step that computes the same in a less general form
-/// of the table. If the row's verbs include the merging of scales, there is also a step with merged scales. A step that
-/// was composed from two steps has no form of the table yet, so an equal step is searched for among the row's forms.
+/// Returns the steps that the row can fuse for `step`: `step` itself, or a step that computes the same by a less
+/// general form of the table. If the row has the verb that merges scales, there is also a step with merged scales. If
+/// `step` was composed from two steps, the table has no form for it, so a step that computes the same is searched for
+/// among the row's forms.
 fn forms(
     site: &RequantizationSite<'_>,
     joined: &Joined,
@@ -129,8 +130,8 @@ fn forms(
     (steps, refused)
 }
 
-/// Converts a step to the first of these forms that can compute the same for all accumulators that can occur. If there
-/// is no such form, the error is the reason for the last form that was tried.
+/// Converts a step to the first of `forms` with which it gives the same result for every accumulator that can occur. If
+/// there is no such form, the error says why the last form that was tried does not fit.
 fn weakened(
     site: &RequantizationSite<'_>,
     step: &Step,
@@ -184,9 +185,9 @@ struct Joined {
     composed: bool,
 }
 
-/// Joins the first `links` links into one step. A clamp before a requantization becomes a clamp after it, whose ends
-/// are requantized, or is dropped if it changes nothing. Two requantizations become one if a single form computes both.
-/// The saturation of the first requantization is treated as such a clamp.
+/// Joins the first `links` links of the chain into one step. A clamp before a requantization is replaced by a clamp
+/// after it, to the requantized bounds, or is dropped if it changes nothing. Two requantizations become one if a single
+/// form computes both; the saturation of the first one is treated as a clamp before the second one.
 fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in site.steps(links) {
@@ -226,8 +227,8 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
     })
 }
 
-/// Turns a clamp of the accumulators before a form into a clamp of codes after the form. `None` if the clamp changes
-/// nothing.
+/// Turns a clamp of the accumulators before a form into a clamp of codes after the form. Returns `None` if the clamp
+/// changes nothing.
 fn moved(
     site: &RequantizationSite<'_>,
     [low, high]: [i32; 2],
@@ -277,9 +278,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// The quantization from floats directly to the grid after the links. Its zero point is that of the result's grid. This
-/// is the first zero point after all requantizations, rounded once
-/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)) instead of after each requantization.
+/// Returns a quantization that goes from floats directly to the grid of the result after the links, so that a number is
+/// rounded once and not after each requantization. Its zero point is that of the result's grid, to which the
+/// requantizations map the first zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return refused(ReasonCode::Channels, "a quantization has one grid for all channels");

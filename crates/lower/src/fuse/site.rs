@@ -48,15 +48,15 @@ pub(super) struct RequantizationSite<'a> {
     pub(super) links: Vec<Link<'a>>,
     /// The product and the added codes, if the producer adds codes to the sums of a product.
     pub(super) added: Option<Added<'a>>,
-    /// Bounds of values, computed once for all rows, numbers of links and forms that are tried. Bounds from earlier
-    /// sites stay valid, because sites are visited in topological order, and a fusion that changes bounds makes new
-    /// values.
+    /// Bounds of values. They are computed once, and used for all rows, numbers of links and forms that are tried.
+    /// Bounds from earlier sites stay valid, because sites are visited in topological order, and a fusion that changes
+    /// bounds makes new values.
     bounds: RefCell<Bounds<'a>>,
 }
 
 impl<'a> RequantizationSite<'a> {
-    /// The site whose first requantization is the node `at`. `None` if the node comes later in a chain and so belongs
-    /// to the site of that chain, or if it requantizes an input of the graph.
+    /// Returns the site whose first requantization is the node `at`. Returns `None` if the node comes later in the
+    /// chain of another site, or if it requantizes an input of the graph.
     pub(super) fn at(
         module: &'a Module,
         graph: GraphId,
@@ -111,9 +111,9 @@ impl<'a> RequantizationSite<'a> {
         self.bounds.borrow_mut().of(value)
     }
 
-    /// The intervals of the accumulators that can occur. If a step is already fused into the producer, these are the
-    /// accumulators before this step. There is one interval for each channel, unless a step has its channels along
-    /// another axis.
+    /// Returns the intervals of the accumulators that can occur. If a step is already fused into the producer, these
+    /// are the accumulators before this step. There is one interval for each channel. If the channels of a step run
+    /// along another axis, there is a single interval.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
@@ -133,8 +133,8 @@ impl<'a> RequantizationSite<'a> {
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 
-    /// If an operand selects the channels: for each channel, the interval of its accumulators, and the number of
-    /// elements in the largest window that is summed up for this channel.
+    /// If an operand selects the channels, returns for each channel the interval of its accumulators, and the number of
+    /// elements in the largest window that is summed for this channel.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -181,8 +181,8 @@ impl<'a> RequantizationSite<'a> {
         Some(self.name_of(first.result))
     }
 
-    /// The constant that selects the channels of the parameters in the chain, or of the parameters that the producer
-    /// already has.
+    /// Returns the constant that selects the channels of the producer's own parameters. If the producer has no such
+    /// constant, returns the one that selects the channels of parameters in the chain, if there is one.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
@@ -197,8 +197,8 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The numbers of links that can be fused together, largest first. The last of these links is a requantization, or
-    /// a clamp of a requantization's codes.
+    /// Returns the numbers of links that can be fused together, the largest number first. The last link that is fused
+    /// is always a requantization, or a clamp of a requantization's codes.
     pub(super) fn prefixes(&self) -> impl Iterator<Item = usize> {
         let first = self
             .links
@@ -208,8 +208,8 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// The steps of the first `links` links, in the order in which they are applied. A clamp of codes belongs to the
-    /// step before it, and a clamp of accumulators to an identity step. If the producer has a step of its own, that
-    /// step comes first.
+    /// step before it. A clamp of accumulators becomes a step of its own, whose requantization is the identity. If a
+    /// step is already fused into the producer, that step comes first.
     pub(super) fn steps(&self, links: usize) -> Vec<Step> {
         let own = match self.producer {
             Producer::Node(_, node) => node.fused.as_deref(),
@@ -391,8 +391,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// The node whose operands a row checks. This is the producer. For a fusion `inside` the accumulator, it is the
-    /// product to which the producer adds codes.
+    /// Returns the node whose operands a row checks. This is the producer, except if codes are added `inside` the
+    /// accumulator of a product: then it is the product.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),

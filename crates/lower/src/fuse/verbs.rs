@@ -13,8 +13,8 @@ use strait_requantize::{Argument, Certificate, DecideError, Step, certificate::o
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
-/// A certificate that says how much the results of the planned node may differ from those of the nodes that it
-/// replaces. It covers every accumulator that can occur.
+/// Makes the certificate that says how much the results of the planned node may differ from those of the nodes that it
+/// replaces. The certificate covers every accumulator that can occur.
 pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = site.steps(planned.links);
     let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
@@ -124,8 +124,8 @@ pub(super) fn patch(
     }
 }
 
-/// The patch that replaces a product, the addition `at` and the nodes `gone` after it by one product that adds inside
-/// its accumulator.
+/// Makes the patch for an addition inside an accumulator. It replaces a product, the addition `at` and the nodes `gone`
+/// after the addition by one product that adds the codes itself.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,

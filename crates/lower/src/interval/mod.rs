@@ -16,14 +16,15 @@ use strait_target::spec::{OpRow, Overflow};
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// The interval of an activation's codes, which contains all codes of the type. Numbers outside of the calibrated range
-/// saturate at its ends.
+/// Returns the interval from the smallest to the largest code of an activation's type. Every code is in it: numbers
+/// outside of the calibrated range saturate at the ends of the type.
 pub(crate) fn any_code(codes: IntType) -> Interval {
     (codes.min().into(), codes.max().into())
 }
 
-/// What has to be proved about the sums of an op that reads activations of type `activation`. If the target's
-/// accumulator wraps, only the final sum has to fit. Otherwise every partial sum has to fit, in any order of the terms.
+/// Returns what has to be proved about the sums of an op that reads activations of type `activation`. If the target's
+/// accumulator wraps, only the final sum has to fit. Otherwise every partial sum has to fit, in whatever order the
+/// terms are added.
 pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) -> Accumulator {
     let row = spec.accumulator.get(&activation.into());
     Accumulator {
@@ -35,8 +36,8 @@ pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) ->
     }
 }
 
-/// Finds which taps of a convolution can read padding, from the extents of its weights, operand and result. `None` if
-/// there is no padding.
+/// Finds which taps of a convolution can read padding, from the extents of its weights, operand and result. Returns
+/// `None` if there is no padding.
 pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[u64]) -> Option<Taps> {
     if conv.pad.iter().all(|&p| p == 0) {
         return None;
@@ -66,8 +67,8 @@ pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::I
     }
 }
 
-/// The intervals of the sums Σ w·q + b, one for each channel. `weight` holds the weights channel by channel, with their
-/// zero points subtracted.
+/// Returns for each channel the interval of the sums Σ w·q + b, with the weights w, the operand's codes q and the bias
+/// b. `weight` holds the weights channel by channel, with their zero points subtracted.
 pub(crate) fn sums<'a>(
     weight: &'a [i32],
     bias: &'a [i64],
@@ -81,8 +82,8 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// The bounds of values that are stored in a type with the range `whole`. A value that exceeds this range wraps. So if
-/// a value can exceed the range, the stored value can be any number in it.
+/// Returns the bounds of values that are stored in a type with the range `whole`. A value beyond this range wraps. So
+/// if a computed value can lie outside of the range, the stored value can be any number in it.
 fn held(found: Option<Reach>, whole: Interval) -> Reach {
     let fits = |&(low, high): &Interval| {
         let held = whole.0 <= low && high <= whole.1;
@@ -93,9 +94,7 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
 }
 
 /// Bounds of the values of a lowered graph. The bounds of a value are computed from the bounds of all values that it
-/// depends on, from operands to results.
-///
-/// So the bounds of a value do not depend on which values were requested before.
+/// depends on, from operands to results. So they do not depend on the order in which bounds are requested.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -135,15 +134,16 @@ impl<'a> Bounds<'a> {
         self.known
     }
 
-    /// The interval that contains every element of a value. If the value's parameters are by channel, there is one
-    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. `i64::MIN` stands for
-    /// any number down to −∞, and `i64::MAX` for any number up to ∞.
+    /// Returns the interval that contains every element of a value. If the value's parameters differ by channel,
+    /// returns one interval for each channel, along [`Bounds::axis`]. Returns `None` if the value is not an integer.
+    /// `i64::MIN` as lower end means that there is no lower bound, and `i64::MAX` as upper end that there is no upper
+    /// bound.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         Some(self.reach(value)?.bounds().clone())
     }
 
-    /// The axis along which [`Bounds::of`] gives one interval for each index. `None` if there is one interval for all
-    /// elements.
+    /// Returns the axis for whose indices [`Bounds::of`] gives separate intervals. Returns `None` if there is one
+    /// interval for all elements.
     pub fn axis(&mut self, value: ValueId) -> Option<usize> {
         self.reach(value)?.axis()
     }
@@ -210,13 +210,13 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// For a pool whose parameters differ by position, where the constant `picks` selects the channel of parameters for
-    /// each position: the interval of the sums of each channel, and the number of elements in the channel's largest
-    /// window. `None` if the position alone does not determine the channel.
+    /// Handles a pool whose parameters differ by position, so that the constant `picks` selects a channel of parameters
+    /// for each position. Returns for each channel the interval of its sums, and the number of elements in its largest
+    /// window. Returns `None` if the channel depends on more than the position.
     ///
-    /// Take a window of k taps. Let n of them read elements in [l, h], and let the others read padding, which is z. The
-    /// sum of the window lies in n·[l, h] + (k − n)·z. Both ends are linear in n, so the smallest and the largest n of
-    /// a channel give its bounds.
+    /// Take a window of k taps. Let n of them read elements in [l, h], and let the others read the padding value z. The
+    /// sum of the window lies in n·[l, h] + (k − n)·z. Both ends of this interval are linear in n, so the smallest and
+    /// the largest n of a channel give the channel's bounds.
     pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
         let Op::SumPool(op) = &node.op else { return None };
         self.operands(node);
@@ -247,9 +247,9 @@ impl<'a> Bounds<'a> {
         ends.iter().map(bounds).collect()
     }
 
-    /// The interval of the accumulators of a node, before the step that is fused into the node. It lies within the type
-    /// of the accumulators. If nothing else is known, it is the whole range of this type. `None` if the node makes no
-    /// integers.
+    /// Returns the interval of a node's accumulators before the step that is fused into the node. It lies within the
+    /// range of the accumulators' type; if nothing else is known, it is this whole range. Returns `None` if the node
+    /// makes no integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Reach> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -267,8 +267,8 @@ impl<'a> Bounds<'a> {
         requantized(&fused.requant, self.form_axis(node), &own, fused.clamp)
     }
 
-    /// The axis of the channels of a node's requantization form. The form may be fused into the node, or the node may
-    /// be a requantization itself. `None` if the form has no channels.
+    /// Returns the channel axis of the node's requantization form. The form may be fused into the node, or the node may
+    /// be a requantization itself. Returns `None` if the form has no channels.
     fn form_axis(&self, node: &Node) -> Option<usize> {
         let result = self.graph.value(*node.outputs.first()?)?;
         match node.channels(result.ty.shape.len()) {
@@ -277,8 +277,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The bounds of a node's sums, before the step that is fused into the node. Codes that are added to the sums are
-    /// included.
+    /// Returns the bounds of a node's sums before the step that is fused into the node. Codes that the node adds to its
+    /// sums are included.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -406,8 +406,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The bounds of the sums of a product, one interval for each output channel. The channels lie along `axis`, or
-    /// along the last axis if `axis` is `None`.
+    /// Returns the bounds of the sums of a product, one interval for each output channel. The channels lie along
+    /// `axis`, or along the last axis if `axis` is `None`.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;
@@ -445,8 +445,8 @@ pub(crate) fn around_all(all: &Per<Interval>) -> Option<Interval> {
     Some((low, all.values().iter().map(|i| i.1).max()?))
 }
 
-/// For each position of [N, C, spatial…] in row-major order, the channel that `picks` selects. `None` if the channel
-/// differs along N or C.
+/// Returns, for each position of the shape [N, C, spatial…] in row-major order, the channel that `picks` selects.
+/// Returns `None` if the channel differs along N or C.
 fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     let values = picks.to_i64().ok()?;
     let missing = result.len().checked_sub(picks.shape().len())?;
@@ -483,8 +483,9 @@ fn shift(x: Interval, zero: i32) -> Interval {
     range::subtract(x, (zero.into(), zero.into()))
 }
 
-/// The bounds of a requantized value. On its domain, a larger operand of a form never gives a smaller code, so the ends
-/// of the interval give the bounds. `None` if an end lies outside of the domain. The form's channels lie along `axis`.
+/// Returns the bounds of a requantized value. Inside its domain, a form never gives a smaller code for a larger
+/// operand, so the ends of the operand's interval give the bounds. Returns `None` if one of these ends lies outside of
+/// the domain. The form's channels lie along `axis`.
 fn requantized(form: &Requantization, axis: Option<usize>, x: &Reach, clamp: Option<[i32; 2]>) -> Option<Reach> {
     // Each channel of the form needs its own interval, so the intervals must lie along the same axis.
     let x = match form.channels() {

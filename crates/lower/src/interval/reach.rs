@@ -22,8 +22,8 @@ impl Reach {
         }
     }
 
-    /// One interval for each index along the axis `axis` of a value. `None` if the number of intervals is not the
-    /// extent of this axis.
+    /// Makes bounds with one interval for each index along the axis `axis` of a value. Returns `None` if the number of
+    /// intervals is not the extent of this axis.
     pub(crate) fn along(shape: &Shape, axis: usize, intervals: Per<Interval>) -> Option<Reach> {
         let extent = shape.get(axis)?.fixed()?;
         let fits = intervals.channels().is_none_or(|count| count as u64 == extent);

@@ -50,8 +50,8 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// The grid of an operand, or the grid on which a node stores a result. `None` if there is no grid, if the result
-    /// stays a sum, or if there are several scales.
+    /// Returns the grid of an operand, or the grid on which a node stores a result. Returns `None` if there is no grid,
+    /// if the result stays a sum, or if the grid has several scales.
     pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = self.graph().quant.scheme_of(id, port);
         let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
@@ -96,8 +96,6 @@ impl Lowering<'_> {
         codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
     }
 
-    /// A tensor of the source.
-    /// Codes of the source as a value of the new module. All readers share the tensor.
     /// Records that the new value `made` contains the codes of a node's result, and gives it the name of the result.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
@@ -128,9 +126,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// The codes of an operand on the grid that its node reads. They are the producer's codes, or they are requantized
-    /// from the producer's codes, narrowed from its sum, baked from a constant, or quantized from floats. They are made
-    /// once for each grid and type, and shared by all readers with the same grid and type.
+    /// Returns the codes of an operand on the grid that its node reads. They are the producer's codes, or they are
+    /// requantized from the producer's codes, narrowed from its sum, baked from a constant, or quantized from floats.
+    /// They are made once for each grid and type, and shared by all readers with the same grid and type.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
@@ -195,8 +193,8 @@ impl Lowering<'_> {
         made
     }
 
-    /// Narrows a result that stayed a sum to the grid of one of its readers, by a form of the row of the node that made
-    /// it.
+    /// Narrows a result that stayed a sum to the grid of one of its readers. The form is chosen from the row of the
+    /// node that made the sum.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
@@ -225,8 +223,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// For an addition inside an accumulator: the operand that is the accumulator. Annotation has given this operand no
-    /// codes, and the codes of the other operand are added to it.
+    /// For an addition inside an accumulator, returns the index of the operand that is the accumulator. Annotation has
+    /// given this operand no codes; the codes of the other operand are added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;
@@ -253,15 +251,14 @@ impl Lowering<'_> {
         self.walk.out.main().value(value)?.quant.clone()
     }
 
-    /// Stores a result that stays a sum, so that its readers can narrow it.
-    /// The input of the model from which an operand comes, if the ops in between only move data. The codes of such an
-    /// operand can be any codes of the type. `None` if another layer computes the operand.
+    /// Returns the input of the model from which an operand comes, if the ops in between only move data. The codes of
+    /// such an operand can be any codes of the type. Returns `None` if another layer computes the operand.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
         let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
         let mut port = Port::Operand(index);
         let mut behind = self.behind.borrow_mut();
-        // The results of the ops that only move data and that were passed on the way. The answer is the same for all of
-        // them.
+        // The values that were passed on the way so far. They are results of ops that only move data, so they come from
+        // the same input as the operand.
         let mut passed = Vec::new();
         let found = loop {
             let made = self.graph().producer(value);

@@ -5,8 +5,8 @@ use strait_core::{Failure, Node, NodeId, Op, Port, Reason, Scheme, ValueId, Weig
 use strait_target::spec::{Activation, Integer, OpRow, OpSite, Operand};
 
 impl<'a> Lowering<'a> {
-    /// The row by which a node on the accelerator is lowered. It is the row for the type of the node's activations.
-    /// Activations without a config are real numbers.
+    /// Returns the row by which a node on the accelerator is lowered. It is the row for the type of the node's
+    /// activations. Activations without a config are real numbers.
     pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
         let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
         let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
@@ -35,8 +35,8 @@ impl<'a> Lowering<'a> {
         read.find_map(|port| self.grid(id, port)).map(|grid| grid.ty.into())
     }
 
-    /// The row for a node that reads this type of activations. If there are several rows, the first one whose limits
-    /// hold is taken. Placing chooses a row in the same way, but the codes of the weights are only known here.
+    /// Finds the row for a node that reads this type of activations. If there are several, returns the first one whose
+    /// limits are satisfied. Placing chooses a row in the same way, but the codes of the weights are only known here.
     fn row_for(&self, id: NodeId, node: &Node, read: Activation) -> Result<Option<(&'a str, &'a OpRow)>, Reason> {
         let (graph, term) = (self.graph(), node.op.term());
         let rows: Vec<_> = self.spec.rows_for(term, read).collect();
@@ -70,7 +70,7 @@ impl<'a> Lowering<'a> {
         self.spec.place(&site, read, weight.map(Integer::from)).map(Some)
     }
 
-    /// The sum Σ |code − zero point| over the weights of one output, for the output for which this sum is the largest.
+    /// Computes Σ |code − zero point| over the weights of each output, and returns the largest of these sums. Returns
     /// `None` if the weights are not a parameter.
     fn weight_sum(&self, id: NodeId, op: &Op) -> Option<u64> {
         let (Op::Conv(_) | Op::Gemm(_)) = op else { return None };

@@ -38,8 +38,8 @@ impl Lowering<'_> {
         Ok(accumulator(self.spec, site.row, read))
     }
 
-    /// If the target first adds up the products of blocks of a few channels: the number of channels in a block, and the
-    /// accumulator for the sum of a block.
+    /// If the target first adds up the products of blocks of a few channels, returns the number of channels in a block,
+    /// and the accumulator for the sum of a block.
     pub(crate) fn block(&self, site: &NodeToLower<'_>) -> Result<Option<(u32, Accumulator)>, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         let block = self.spec.accumulator.get(&read.into()).and_then(|row| row.block);
@@ -73,10 +73,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// If a node on the host adds a constant to a product of two activations, and no other node reads the product:
-    /// rounds the constant to a multiple of the step of the product's sums. The result is then the same as on a target
-    /// that adds the constant to the sums themselves. This is done for every target, and changes each number by at most
-    /// half a step.
+    /// Handles a node on the host that adds a constant to a product of two activations, if no other node reads the
+    /// product. The constant is rounded to a multiple of the real number for which a sum of 1 stands. The result is
+    /// then the same as on a target that adds the constant to the sums themselves. This is done for every target, and
+    /// changes each number by at most half of that real number.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {
@@ -105,8 +105,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The step of the sums from which a value in real numbers was made. This is the real number that a sum of 1 stands
-    /// for.
+    /// If `real` was made by dequantizing integer sums, returns the real number for which a sum of 1 stands. This is
+    /// the scale of the sums.
     fn step_of_sums(&self, real: ValueId) -> Option<f64> {
         let main = self.walk.out.main();
         let (_, maker) = main

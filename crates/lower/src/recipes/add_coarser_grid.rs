@@ -1,8 +1,9 @@
 //! `add_coarser_grid`: adds or subtracts on the coarser grid of the two operands.
 //!
-//! Let s = max(s_a, s_b). The operand with the scale s becomes q − z, without rounding. The other operand, with the
-//! smaller scale t, becomes (q − z)·(t/s), rounded. The sum or difference is requantized by s / s_y. If the scales are
-//! powers of two, the operand with the smaller scale is shifted right, as in ESP-DL's ADD and SUB.
+//! Let s_a and s_b be the scales of the operands, s = max(s_a, s_b), and s_y the scale of the result. The operand with
+//! the scale s becomes q − z, its code minus its zero point, without rounding. The other operand, with the smaller
+//! scale t, becomes (q − z)·(t/s), rounded. The sum or difference is requantized by s / s_y. If the scales are powers
+//! of two, the operand with the smaller scale is shifted right, as in ESP-DL's ADD and SUB.
 
 use super::narrow::centring;
 use super::{NodeToLower, sum};

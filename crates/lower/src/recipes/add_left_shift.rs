@@ -1,7 +1,8 @@
 //! `add_left_shift`: ADD and SUB as LiteRT computes them.
 //!
-//! With m = 2·max(s_a, s_b), each operand with scale s becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L. The
-//! sum or difference is requantized by m·2^−L / s_y.
+//! Let m = 2·max(s_a, s_b), where s_a and s_b are the scales of the operands, and let L be the row's left shift. Each
+//! operand with scale s and zero point z becomes ((q − z)·2^L)·(s/m), rounded, on the grid with the scale m·2^−L. The
+//! sum or difference is requantized by m·2^−L / s_y, where s_y is the scale of the result.
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
@@ -24,7 +25,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
             accumulator: lowering.carrier(site)?,
         };
         let shifted = lowering.shift_left(site.node, shift, *term, Some(fine), "shift")?;
-        // The factor s/m requantizes from the scale s·2^−L to the scale m·2^−L. It is rounded once, to f64.
+        // With s = `grid.scale` and m = `common`: the shifted operand has the scale s·2^−L, and the sum has m·2^−L,
+        // which is `step`. So the operand is requantized by s/m. This is rounded once, to f64, because s·2^−L is exact.
         let scale = f64::from(grid.scale) * f64::from(step) / f64::from(common);
         *term = sum::operand(lowering, site, shifted, (scale, 0), step)?;
     }

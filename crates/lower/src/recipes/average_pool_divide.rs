@@ -1,5 +1,5 @@
-//! `average_pool_divide`: divides the sum of a window by the number of its elements and rounds half away from zero,
-//! where operand and result have the same grid (LiteRT's AVERAGE_POOL_2D). A mean over all spatial axes is lowered as a
+//! `average_pool_divide`: divides the sum of a window by the number of its elements, and rounds half away from zero.
+//! Operand and result have the same grid, as in LiteRT's AVERAGE_POOL_2D. A mean over all spatial axes is lowered as a
 //! pool with a single window. If the mean drops these axes, a reshape follows.
 //!
 //! If padding is included in the mean, the operand is padded with real zero first, and the pool counts the padded

@@ -1,9 +1,9 @@
 //! `average_pool_reciprocal`: an average pool that multiplies the sum of a window by the reciprocal of the number of
 //! its elements.
 //!
-//! acc = Σ q over a window of k taps, of which n elements count, and y = round((acc − k·z)·r / 2^b) + z on the
-//! operand's grid. r is 1 / n as a fixed-point number with b fraction bits. Because r is rounded, the mean of a window
-//! whose codes are all equal can differ from this code.
+//! The sum of a window is acc = Σ q over k taps, of which n count as elements. The result is y = round((acc − k·z)·r /
+//! 2^b) + z on the operand's grid with the zero point z. r is 1 / n as a fixed-point number with b fraction bits.
+//! Because r is rounded, the mean of a window whose codes are all equal can differ from this code.
 
 use super::NodeToLower;
 use super::average_pool_requantize::window_sum;

@@ -1,6 +1,6 @@
-//! `clamp`: computes ReLU and Clip on codes. Each bound becomes the code to which the target quantizes it. A larger
-//! number never gets a smaller code, so clamping the codes gives the same result as clamping the real numbers and then
-//! quantizing.
+//! `clamp`: computes ReLU and Clip on codes. Each bound is quantized to a code in the way of the target. Quantization
+//! never gives a smaller code for a larger number, so clamping the codes gives the same result as clamping the real
+//! numbers and then quantizing.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;

@@ -63,8 +63,8 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
-/// The gains or biases as one code for each element of a row. If the constant has a single code, the code is repeated
-/// for all elements of the row.
+/// Returns the gains or biases with one code for each element of a row. If the constant has a single code, the code is
+/// repeated for all elements of the row.
 fn along(
     lowering: &mut Lowering<'_>,
     base: &str,

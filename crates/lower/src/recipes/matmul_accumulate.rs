@@ -1,5 +1,5 @@
-//! `matmul_accumulate`: computes the matrix product of two activations. acc = Σ (q_a − z_a)·(q_b − z_b) on the grid
-//! s_a·s_b.
+//! `matmul_accumulate`: computes the matrix product of two activations a and b, with the codes q_a and q_b. acc = Σ
+//! (q_a − z_a)·(q_b − z_b) on the grid with the scale s_a·s_b.
 
 use super::NodeToLower;
 use super::narrow::Product;

@@ -107,12 +107,13 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
     }
 }
 
-/// Codes are shifted left before they are requantized only if the step of the new grid is at most this many times as
-/// large as the step of the old grid.
+/// The largest ratio of the new grid's step to the old grid's step for which codes are shifted left before they are
+/// requantized.
 const SHIFTED_AS_FAR: f64 = 1024.0;
 
 /// Requantizes codes from one grid to another, by one of the forms of the row. If the row says so, 8-bit codes are
-/// shifted left first. If the form rounds twice, its first rounding is then to a fraction of a step.
+/// shifted left first. If the form rounds twice, it then rounds first to a fraction of a step, which costs less
+/// accuracy.
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -120,8 +121,8 @@ pub(crate) fn between(
     to: &Grid,
 ) -> Result<ValueId, Failure> {
     let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
-    // If the step of the new grid is a thousand times as large, rounding twice is as good as rounding once, and the
-    // form's shift would not be large enough.
+    // If the step of the new grid is a thousand times as large as the step of the old one, rounding twice is as good as
+    // rounding once, and the form's shift would not be large enough.
     let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
     if let Some(Recipe::Requantize { left_shift: Some(bits) }) = site.row.recipe
         && left.grid.ty.bits() == 8

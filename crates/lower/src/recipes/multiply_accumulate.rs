@@ -1,8 +1,9 @@
 //! `multiply_accumulate`: computes a convolution or a fully connected layer with constant weights.
 //!
-//! acc = Σ (q_w − z_w\[c\])·q_x + b', y = requantize(acc). b' is the bias with −z_x·Σ (q_w − z_w) added, so acc stands
-//! for Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. If the form is a plain shift, it
-//! cannot add the zero point z_y, so z_y is folded into the bias too: b'' = b' + z_y·2^n.
+//! acc = Σ (q_w − z_w\[c\])·q_x + b', y = requantize(acc), with the codes q_w of the weights and q_x of the operand,
+//! their zero points z_w and z_x, and the output channel c. b' is the bias b with −z_x·Σ (q_w − z_w) added, so acc
+//! stands for Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\]. If the form only shifts right, by n bits, it
+//! cannot add the zero point z_y of the result, so z_y is folded into the bias too: b'' = b' + z_y·2^n.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};
@@ -144,9 +145,9 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, codes)
 }
 
-/// Folds the operand's zero point into the biases, channel by channel:
+/// Folds the operand's zero point z_x into the biases b, channel by channel:
 ///
-/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w]. `weights` are codes with their zero points subtracted.
+/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w]. The codes w in `weights` have their zero points already subtracted.
 fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64> {
     let each = weights.len() / channels.max(1);
     let fold = |c: usize| {
@@ -156,8 +157,8 @@ fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64>
     (0..channels).map(fold).collect()
 }
 
-/// The shifts n to the result's grid: s_x·s_w / s_y = 2^−n. The grid of the weights was chosen so that n is a whole
-/// number.
+/// Returns the numbers of bits n by which sums are shifted to the result's grid: s_x·s_w / s_y = 2^−n. The grid of the
+/// weights was chosen so that n is an integer.
 fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
     // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
     let shift = |w: &f32| {

@@ -23,11 +23,12 @@ pub(crate) enum Product {
     Matrices(f32, f32),
     /// An elementwise product of two activations: both scales.
     Activations(f32, f32),
-    /// A sum of elements with one grid, which is divided by the number of elements to become a mean: the scale, and the
-    /// number of elements. If sums have different numbers of elements, there is one channel for each number.
+    /// A sum of elements with one grid, which is divided by the number of elements to become a mean. The fields are the
+    /// scale and the number of elements. If sums have different numbers of elements, there is one channel for each
+    /// number.
     Mean(f32, Per<u32>),
-    /// Codes that are requantized to the grid of a product's sums: the scale of the codes, then the product's input
-    /// scale and weight scales.
+    /// Codes that are requantized to the grid of a product's sums. The fields are the scale of the codes, then the
+    /// product's input scale and weight scales.
     Onto(f32, f32, Per<f32>),
     /// Codes or sums with a single scale, which is the field.
     Grid(f64),
@@ -126,8 +127,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // If the target only shifts, a shift of the sum leads only to the grid for which the weights were made. So the
-        // sum is not stored for readers with other grids.
+        // If the target only shifts, the weights were chosen for one grid of the result, and no shift leads from the
+        // sum to another grid. So the sum is not stored for readers.
         if !site.row.leaves_a_shift() {
             lowering.sums.insert(y, wide);
         }
@@ -203,8 +204,9 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
-/// The first of `forms` that can requantize codes with the zero point `zero` to a grid. If no form supports a zero
-/// point, the result is a form for codes from which the zero point was already subtracted.
+/// Builds the first of `forms` that can requantize codes with the zero point `zero` to the grid `to`. If no form
+/// supports a zero point, the caller has to subtract `zero` first: the form is then built for codes without a zero
+/// point.
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],
@@ -281,8 +283,8 @@ fn emit(
     lowering.emit(site.node, Requantize { form, axis }, &operands, Some(grid), suffix)
 }
 
-/// Appends a node that computes acc − zero. For an accumulator this is an addition. For codes that are requantized
-/// directly, it is a shift by 0 bits.
+/// Appends a node that computes acc − zero. For an accumulator, this is an addition. For codes that are requantized
+/// directly, it is a left shift by 0 bits, which subtracts the zero point.
 fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));

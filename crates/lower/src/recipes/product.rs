@@ -9,8 +9,8 @@ use std::sync::Arc;
 use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::range::{self, Overflow, Pairs};
 
-/// Lowers a node whose accumulators are sums of `count` products. `op` makes the primitive from the zero points of both
-/// operands. `product` is the runtime's rule for the product of both scales.
+/// Lowers a node whose accumulators are sums of `count` products of two activations. `op` makes the primitive from the
+/// zero points of both operands. `product` is the runtime's rule for multiplying their scales.
 pub(super) fn of_activations(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

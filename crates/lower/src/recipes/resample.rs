@@ -1,5 +1,6 @@
-//! `pass_through` for a linear resize, which interpolates between codes. The row says with how many fraction bits. The
-//! weights of an interpolation add up to one, so the result has the grid of the operand, with the same zero point.
+//! `pass_through` for a linear resize, which interpolates between codes. The row gives the number of fraction bits of
+//! the weights. The weights of an interpolation add up to one, so the result has the grid of the operand, with the same
+//! zero point.
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;

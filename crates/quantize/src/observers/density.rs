@@ -57,8 +57,8 @@ impl Density {
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
     }
 
-    /// The range in `ranges` with the smallest squared error on its grid. If several have the same error, the result is
-    /// the first of them. If no range gives a grid, the result is `otherwise`.
+    /// Returns the range in `ranges` with the smallest squared error on its grid. If several have the same error,
+    /// returns the first of them. If no range gives a grid, returns `otherwise`.
     pub(super) fn least_error(
         &self,
         grid: GridKind,
@@ -71,8 +71,8 @@ impl Density {
         })
     }
 
-    /// ∫(x − Q(x))²·ρ, where Q(x) is the level nearest to x. This is the expected sum of the squared errors of all
-    /// elements.
+    /// Returns ∫(x − Q(x))²·ρ, where ρ is the density of the elements and Q(x) is the level nearest to x. This is the
+    /// expected sum of the squared errors of all elements.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
         match *levels {
             // If there are more levels than a histogram can have bins, the levels are not visited one by one.
@@ -81,8 +81,8 @@ impl Density {
         }
     }
 
-    /// Adds up the error level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the midpoints to the neighbouring
-    /// levels.
+    /// Adds up the error level by level. Between the midpoints to the neighbouring levels, a level l has the error ∫(x
+    /// − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ.
     fn by_levels(&self, levels: &Levels) -> f64 {
         let (mut error, mut before) = (0.0, [0.0; 3]);
         for index in 0..levels.count() {
@@ -98,8 +98,9 @@ impl Density {
         error
     }
 
-    /// For grids with many levels in each bin: adds s²/12 for each element between the outermost levels, and the
-    /// squared distance to the nearer outermost level for each element beyond them.
+    /// Computes the error for grids with several levels in each bin. It adds s²/12, with s = `step`, for each element
+    /// between the outermost levels, and the squared distance to the nearer outermost level for each element beyond
+    /// them.
     fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let highest = lowest + (count - 1) as f64 * step;
         let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);

@@ -24,11 +24,11 @@ impl GridKind {
     }
 }
 
-/// The grid of `kind` whose codes cover [low, high], computed by [`of_range`].
+/// Computes the grid of `kind` whose codes cover [low, high], by [`of_range`].
 ///
 /// # Errors
-/// The range is not finite, or it needs a step that f32 cannot hold. Or the codes are unsigned with zero point 0, and
-/// the range reaches below 0 by at least half a step.
+/// The range is not finite, or it needs a step that f32 cannot hold. It is also an error if the codes are unsigned with
+/// zero point 0, and the range reaches below 0 by at least half a step.
 pub(crate) fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
     let found = of_range([low, high], kind.ends(), kind.symmetric, kind.power_of_two);
     let Some((scale, zero_point)) = found else {

@@ -7,20 +7,20 @@ use crate::statistics::{Histogram, MAX_BINS};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds at
-/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at one end only: at
+/// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds the
+/// bins at each end that together hold a hundred-thousandth of all elements. It drops these bins at one end only: at
 /// the end where there are more of them, or at the upper end if there are equally many. The interval [l, r] that is
-/// left after a step is called a remainder. The remainder with the smallest error is taken. If several have the same
-/// error, the first of them is taken. For the error, the remainder is divided into 2^b cells of equal width with their
-/// centres as levels, and the density in each bin is uniform.
+/// left after a step is called a remainder. The range is the remainder with the smallest error, or the first one if
+/// several have the same error. To compute the error, the remainder is divided into 2^b cells of equal width for codes
+/// of b bits. The centres of the cells are the levels, and the density in each bin is taken as uniform.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
 /// **Distance from the documented rule.** AMCT puts 1,024 to 8,192 bins over the range of a batch, and splits counts
 /// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings
 /// limit the number of bins to B, B/2 to B bins cover the range including zero. Without this setting, there are at most
-/// 4,096 bins. The whole histogram is also tried as a remainder. The ends never leave the range that was seen. A
-/// symmetric grid reaches on both sides as far as the end of the remainder that is farther from zero.
+/// 4,096 bins. Here the whole histogram also counts as a remainder, and the range never extends beyond the elements
+/// that were seen. A symmetric grid reaches on both sides as far as the end of the remainder that is farther from zero.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use strait_target::spec::ObserverOptions;
 
 /// First, the percentile p is applied at both ends, which gives a range [min, max] that contains zero. If there are n
 /// elements, min is the k-th smallest and max is the k-th largest, where k = n − ⌊p·n⌋, and k is at least 1. Then the
-/// factors r from 0.7 to 1.3 (included) in steps of 0.01 are tried, and the first one with the smallest squared error
-/// is taken. For a grid with a zero point, the factor r gives the range [min, r·max]. For a symmetric grid, it gives
-/// the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the lower end is farther from zero.
+/// factors r from 0.7 to 1.3 (included) in steps of 0.01 are tried. The first factor with the smallest squared error is
+/// taken. For a grid with a zero point, the factor r gives the range [min, r·max]. For a symmetric grid with codes of b
+/// bits, it gives the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the lower end is farther from zero.
 ///
 /// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with AMCT's
 /// default settings. A figure in AMCT's documentation shows a search of both ends. AMCT's implementations search only

@@ -4,9 +4,10 @@ use super::{GridKind, Observer, ValueStatistics, extremes, least_error};
 use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 
-/// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
-/// one with which the fewest rows fail. If several are equally good, the largest h is taken. Let s be the step of the
-/// grid, and a ≥ b the two largest elements of a row. The row fails unless both conditions hold:
+/// Finds a range in which the largest element of a row stays the largest. It tries the upper ends h = M·2^(−i/32) with
+/// i from 0 to 256, where M is the largest element of all rows, and takes the one with which the fewest rows fail. If
+/// several are equally good, the largest h is taken. Let s be the step of the grid, and a ≥ b the two largest elements
+/// of a row. The row fails unless both conditions hold:
 ///
 /// - b ≤ h − s/2, so that b does not share the last code with a.
 /// - a − b ≥ s, so that rounding cannot make a and b equal.
@@ -18,9 +19,10 @@ use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 /// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
 /// grids without a zero point.
 ///
-/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be
-/// merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin
-/// beyond the limit fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
+/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, so that they
+/// can be merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the part of the
+/// bin beyond the limit counts as failed. With a distance of only s/2, rounding could make a and b equal, so this
+/// observer requires s.
 ///
 /// **Precondition.** The codes are integers, and readers of the value depend only on which element of each row is the
 /// largest ([`is_ranked`]).

@@ -6,9 +6,10 @@ use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the one with the
-/// smallest divergence KL(P‖Q) = Σ P·ln(P/Q). Logarithms are natural, and the sum is over the bins whose centres the
-/// grid reaches. If several ranges have the same divergence, the widest is taken.
+/// Searches the clipped ranges [min·i/32, max·j/32] for the one with the smallest divergence KL(P‖Q) = Σ P·ln(P/Q). For
+/// a symmetric grid, these are the ranges [−M·i/32, M·i/32], where M is the largest magnitude. Logarithms are natural,
+/// and the sum is over the bins whose centres the grid reaches. If several ranges have the same divergence, the widest
+/// is taken. P and Q are distributions over the bins of the histogram, which are made as follows:
 ///
 /// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
 /// - Q replaces the count of each occupied bin by the mean of the occupied bins that belong to the same level. Clipped
@@ -70,11 +71,11 @@ impl Bins {
         [0, 1, 2].map(|k| self.sums[to][k] - self.sums[from][k])
     }
 
-    /// KL(P‖Q) for levels that start at `lowest` and are `step` apart.
+    /// Returns KL(P‖Q) for `count` levels that start at `lowest` and are `step` apart.
     ///
     /// Let N be the number of elements, I the number of elements that are not clipped, and p the counts of the bins
-    /// including clipped elements. The divergence is (Σ p·ln p − Σ p·ln q)/N − ln N + ln I, where q = C/o for a level
-    /// with C elements in o occupied bins.
+    /// including clipped elements. If a level has C elements in o occupied bins, q = C/o for each of these bins. The
+    /// divergence is (Σ p·ln p − Σ p·ln q)/N − ln N + ln I.
     fn divergence(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let from = self.below(lowest - step / 2.0);
         let to = self.below(lowest + (count as f64 - 0.5) * step);
@@ -150,8 +151,8 @@ impl Observer for Kl {
     }
 }
 
-/// Differences between divergences below this number are taken as rounding errors, because the sums have 2^12 terms in
-/// f64.
+/// Two divergences that differ by less than this number count as equal. The sums have 2^12 terms in f64, so such a
+/// difference may be a rounding error.
 const NOISE: f64 = 1e-12;
 
 #[cfg(test)]

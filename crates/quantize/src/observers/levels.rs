@@ -12,8 +12,8 @@ pub(super) enum Levels {
 }
 
 impl Levels {
-    /// The levels of the grid of kind `kind` for a range. As for every grid of this kind, the scale may have to be a
-    /// power of two, and the zero point is an integer. `None` if there is no grid for the range.
+    /// Returns the levels of the grid of kind `kind` for a range. If the kind requires it, the scale is a power of two.
+    /// The zero point is an integer. Returns `None` if there is no grid for the range.
     pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
         let params = grid(kind, range).ok()?;
         let (scale, zero) = params.as_tensor()?;
@@ -50,8 +50,9 @@ impl Levels {
 }
 
 impl SmallFloat {
-    /// The positive numbers of the format, in ascending order: k·2^(1 − bias − f) for the fractions k of f bits, then
-    /// (2^f + k)·2^(e − bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
+    /// Returns the positive numbers of the format, in ascending order. With f fraction bits, and bias = 2^(bits of the
+    /// exponent − 1) − 1, these are k·2^(1 − bias − f) for k from 1 to 2^f − 1 (the subnormal numbers), then (2^f +
+    /// k)·2^(e − bias − f) for the exponents e from 1 on and k from 0 to 2^f − 1.
     fn values(self) -> impl Iterator<Item = f64> {
         let largest = self.largest();
         let (fractions, bias) = (1u32 << self.fraction_bits, (1i32 << (self.exponent_bits - 1)) - 1);

@@ -1,8 +1,8 @@
 //! Observers: an observer finds the range that a grid covers, from the statistics of a value.
 //!
 //! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
-//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and for each
-//! what it can be used for. What an observer computes is documented in its file in this module.
+//! samples, or on how they were split. [`Word`] in [`strait_target`] lists the names of the observers, and says for
+//! what each of them can be used. The file of an observer in this module documents what it computes.
 
 mod arq;
 mod constant;
@@ -68,8 +68,8 @@ pub struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The format with `bits` bits in total. The number of exponent bits is limited to 1 to 8, and the number of
-    /// fraction bits to 10.
+    /// Makes the format with `bits` bits in total. If there would be more than 8 exponent bits or 10 fraction bits, or
+    /// no exponent bit, the nearest allowed number is taken.
     pub fn new(bits: u8, exponent_bits: u8) -> SmallFloat {
         let exponent_bits = exponent_bits.clamp(1, 8);
         let fraction_bits = bits.saturating_sub(1 + exponent_bits).min(10);
@@ -79,9 +79,9 @@ impl SmallFloat {
         }
     }
 
-    /// The largest finite number, as the Open Compute Project defines the small formats. In formats with fewer than 8
-    /// bits, every code is a number. With 4 bits of exponent and 3 of fraction, the last code is NaN. In all other
-    /// formats, codes with the last exponent are NaN and ∞, as in IEEE 754.
+    /// Returns the largest finite number of the format, as the Open Compute Project defines the small formats. In
+    /// formats with fewer than 8 bits, every code is a number. With 4 bits of exponent and 3 of fraction, the last code
+    /// is NaN. In all other formats, codes with the last exponent are NaN and ∞, as in IEEE 754.
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
@@ -138,8 +138,8 @@ impl From<Word> for ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The statistics that the observer needs besides those of the elements, for a value of rank `rank`. `None` if the
-    /// value does not have the axis that the settings name.
+    /// Returns the kinds of statistics that the observer needs besides the statistics of the elements, for a value of
+    /// rank `rank`. Returns `None` if the value does not have the axis that the settings name.
     pub fn needs(&self, rank: usize) -> Option<Vec<Kind>> {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
@@ -224,8 +224,8 @@ fn least_error<T: Copy>(
     best.1
 }
 
-/// Ranges inside [`min`, `max`], the widest first. Each end takes all shares of itself, in steps of 1 / `candidates`. On
-/// a symmetric grid, both ends are as far from zero.
+/// Returns ranges inside [`min`, `max`], the widest first. Each end takes the fractions i / `candidates` of itself,
+/// with i from 1 to `candidates`. On a symmetric grid, both ends are equally far from zero.
 fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
     let whole = candidates..=candidates;
     let shares = |is_whole: bool| if is_whole { whole.clone() } else { 1..=candidates };

@@ -6,15 +6,15 @@ use super::{GridKind, Observer, ValueStatistics, extremes, inside_of, least_erro
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the one with the
-/// smallest expected squared error. If several ranges have the same error, the widest is taken. Zeros have no error,
-/// because every grid has a code for zero.
+/// Searches the clipped ranges [min·i/64, max·j/64] for the one with the smallest expected squared error. For a
+/// symmetric grid, these are the ranges [−M·i/64, M·i/64], where M is the largest magnitude. If several ranges have the
+/// same error, the widest is taken. Zeros have no error, because every grid has a code for zero.
 ///
 /// With a step s, an element inside the range has the squared error s²/12, as if it were uniformly distributed within a
-/// step. An element outside has its squared distance from the range. For some grids the range does not determine the
-/// levels well enough: grids with fewer than 64 levels, with scales that are powers of two, and symmetric grids. For
-/// these, the levels are listed, and the squared distance to the nearest level is integrated over bins of uniform
-/// density.
+/// step. An element outside has its squared distance from the range. This is not accurate enough for grids with fewer
+/// than 64 levels, for grids with scales that are powers of two, and for symmetric grids, because their levels depend
+/// on more than the range. For these, the levels are listed, and the squared distance to the nearest level is
+/// integrated over bins of uniform density.
 ///
 /// **Source.** PPQ's mse observer. It tries nine ranges of a symmetric grid, and assumes levels that are half as far
 /// apart as the quantizer's levels.
@@ -30,8 +30,8 @@ const CANDIDATES: u32 = 64;
 /// then computed from the histogram, whose bins (at least 2,048) are much narrower than a step.
 const FEW_LEVELS: i64 = 64;
 
-/// For each bin, the sums Σ count, Σ count·x and Σ count·x² over all bins before this bin, where x is the centre of a
-/// bin.
+/// For each bin, the sums Σ count, Σ count·x and Σ count·x² over all bins before it, where x is the centre of each of
+/// these bins.
 struct Moments {
     first: f64,
     width: f64,

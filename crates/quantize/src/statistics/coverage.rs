@@ -22,7 +22,7 @@ impl Coverage {
 
     /// Splits data with `of` samples into `parts` parts of nearly equal size and returns the part with the number
     /// `part`, counted from 1. It covers the positions from ⌊(part − 1)·of/parts⌋ up to, but not including,
-    /// ⌊part·of/parts⌋. `None` if there is no such part.
+    /// ⌊part·of/parts⌋. Returns `None` if there is no such part.
     pub fn share(part: NonZeroU64, parts: NonZeroU64, of: u64) -> Option<Coverage> {
         let end = |part: u64| (u128::from(part) * u128::from(of) / u128::from(parts.get())) as u64;
         let range = end(part.get() - 1)..end(part.get());
@@ -32,8 +32,8 @@ impl Coverage {
         })
     }
 
-    /// The coverage of the ranges in `ranges`, for data with `of` samples. `None` if the ranges are not in order. Used
-    /// for reading a file.
+    /// Makes the coverage of the ranges in `ranges`, for data with `of` samples, as a file states them. Returns `None`
+    /// if the ranges are not in order.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);

@@ -171,8 +171,8 @@ pub fn read(bytes: &[u8]) -> Result<(StatisticsKey, Observation), FileError> {
     Ok((key, observation))
 }
 
-/// The bytes that are left to read. If the file states the length of a list, memory for the list is allocated only if
-/// the file has enough bytes for it.
+/// Reads values from the bytes of a file, and holds the bytes that are left. If the file states the length of a list,
+/// memory for the list is allocated only if the file has enough bytes for it.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

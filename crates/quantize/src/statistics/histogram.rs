@@ -2,8 +2,7 @@
 //!
 //! Bin i covers [i·2^k, (i + 1)·2^k). So there is an edge at 0, and going from k to k + 1 merges whole bins in pairs,
 //! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest one with which at most [`MAX_BINS`] bins
-//! cover the range from min(0, x) to max(0, x). So k depends only on the elements themselves, not on their order or
-//! grouping.
+//! cover all elements and 0. So k depends only on the elements themselves, not on their order or grouping.
 
 /// The largest number of bins. Widths are powers of two, so the number of bins that cover the range lies between half
 /// of this limit and this limit.
@@ -12,8 +11,8 @@ pub const MAX_BINS: usize = 4096;
 /// The exponent of the finest bins. It is used if only zeros were seen. 2^−150 is smaller than every subnormal f32.
 const FINEST: i16 = -150;
 
-/// If there are at most this many elements, their bins are sorted. If there are more, they are counted in an array of
-/// all bins.
+/// The largest number of elements whose bins are found by sorting. If there are more elements, they are counted in an
+/// array with an entry for every bin.
 const FEW: usize = 512;
 
 /// Counts of elements in bins of width 2^exponent.
@@ -48,8 +47,8 @@ fn bin(x: f64, exponent: i16) -> i64 {
     floor(x * power(-exponent))
 }
 
-/// ⌊x⌋ of a number that fits i64. For negative numbers that are not whole, truncation gives a result that is one too
-/// high, which this function corrects.
+/// Returns ⌊x⌋ for a number x that fits i64. The conversion to i64 truncates towards zero, which is one too high for
+/// negative numbers that are not integers; this function corrects that.
 fn floor(x: f64) -> i64 {
     let whole = x as i64;
     whole.saturating_sub(i64::from(x < whole as f64))
@@ -186,7 +185,7 @@ impl Histogram {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// The number of bins in the smallest interval of bins that contains all bins with elements, the bins `low` and
+    /// Returns the number of bins from the first to the last of these: all bins with elements, the bins `low` and
     /// `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1

@@ -2,8 +2,8 @@
 
 use super::Histogram;
 
-/// Statistics of rows in which it matters only which element is the largest. They describe the second-largest element
-/// of each row, and its distance from the largest.
+/// Statistics for values of which only the position of the largest element in each row matters. They describe the
+/// second-largest element of each row, and its distance from the largest.
 ///
 /// Rows with fewer than two finite elements, with NaN or with ∞ are left out. So are rows whose two largest elements
 /// are equal, because no grid can tell which of them is the largest.

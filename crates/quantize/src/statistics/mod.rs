@@ -49,8 +49,8 @@ fn most_bytes_of_bins(elements: u64) -> u64 {
     elements.min(MAX_BINS as u64) * (size_of::<i16>() + size_of::<u64>()) as u64
 }
 
-/// The largest number of bytes that [`Statistics`] of a value with this number of elements can take, over this number
-/// of samples.
+/// Returns the largest number of bytes that the [`Statistics`] of a value with `elements` elements can take for
+/// `samples` samples.
 pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
     let ranges = samples.saturating_mul(size_of::<SampleRange>() as u64);
     most_bytes_of_bins(elements.saturating_mul(samples)).saturating_add(ranges)

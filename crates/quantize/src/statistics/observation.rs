@@ -12,8 +12,8 @@ use std::str::FromStr;
 pub enum Kind {
     /// [`Statistics`] of all elements.
     Elements,
-    /// [`Statistics`] of the largest element of each row, along the axes along which softmaxes of the graph read the
-    /// value. Rows in which all elements are −∞ are left out.
+    /// [`Statistics`] of the largest elements of rows. The rows run along the axes along which softmaxes of the graph
+    /// read the value. Rows in which all elements are −∞ are left out.
     Peaks,
     /// [`Leaders`]: the two largest elements of each row along an axis.
     Leaders {

@@ -1,6 +1,6 @@
 //! Checks whether the target allows the kinds of grids that rules choose: zero points other than 0, scales that are not
-//! powers of two, and weight scales that are powers of two. A target that derives weight scales from other scales does
-//! not allow the last kind.
+//! powers of two, and weight scales that are powers of two. The last kind is not allowed if the target derives weight
+//! scales from other scales.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //!
 //! A setting in `[quantize]` applies to each op for which the table supports it, and is ignored for other ops. A rule,
 //! in contrast, is an error unless the target supports it for everything that the rule names. If several rules apply to
-//! a layer, their combination is checked, because the layer gets this combination.
+//! a layer, the settings that result from all of them are checked, because the layer gets these settings.
 
 use strait_core::{Module, Node, NodeId};
 use strait_quantize::Settings;
@@ -72,8 +72,8 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// One of the two types in a pair, and the table of a rule that sets it: `activations` or `weights`. The order is that
-/// of the types in a pair.
+/// One side of a pair of types, and also the table in which a rule sets the type of this side: `activations` or
+/// `weights`. The variants are in the order that the types have in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,
@@ -273,8 +273,8 @@ impl Check<'_> {
 }
 
 impl Said<'_> {
-    /// The sides for which a type is chosen that is in none of the pairs. For a layer that is computed in integers,
-    /// weight-only pairs are ignored, unless there are no others.
+    /// Returns the sides whose chosen type is in none of the pairs. If the layer is computed in integers, weight-only
+    /// pairs do not count, unless all pairs are weight-only.
     fn lacking(&self) -> Vec<Side> {
         let ((activation, weight), pairs) = (self.types, &self.pairs);
         let reals = activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);

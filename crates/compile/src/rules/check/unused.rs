@@ -71,8 +71,8 @@ impl Check<'_> {
         self.found.tell(error.help("set the observer, or leave it out"));
     }
 
-    /// True if one of the observers in `readers` finds the range of something that the rule chooses. Without a rule:
-    /// the range of anything.
+    /// True if one of the observers in `readers` finds the range of something that the rule chooses. If `rule` is
+    /// `None`, true if one of them finds any range.
     fn reads(&self, rule: Option<usize>, readers: &[Observer]) -> bool {
         let (selection, graph) = (self.selection, self.module.main());
         let values = selection.values.values().cloned();
@@ -104,8 +104,8 @@ impl Check<'_> {
         nodes.iter().any(of_node) || values.iter().any(of_value)
     }
 
-    /// True if the layer computes on codes, or if it reads a value from, or makes a value for, a layer that computes on
-    /// codes.
+    /// True if the layer computes on codes, or if a neighbour does: a layer that makes one of its operands or reads one
+    /// of its results.
     fn stands_beside_codes(&self, id: NodeId) -> bool {
         let graph = self.module.main();
         graph.node(id).is_some_and(|node| {

@@ -13,8 +13,8 @@ pub(crate) enum Binding {
     Free,
     /// The node only moves or compares codes, so the results have the grid of the first operand.
     Passive,
-    /// Like `Passive`, but the node inserts numbers that are not in the operand, such as padding. The operand has the
-    /// grid of the result, and this grid covers the operand's elements and the inserted numbers.
+    /// The node moves codes, as for `Passive`, but also inserts numbers that are not in the operand, such as padding.
+    /// The operand has the grid of the result, and this grid covers the operand's elements and the inserted numbers.
     Padded,
     /// Operands and results share a grid because the alignment for this kind of node says so.
     Aligned {
@@ -64,15 +64,15 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     }
 }
 
-/// The values that a node binds to each other: they have to share a grid, or their grids depend on each other. Empty if
-/// the node binds no values.
+/// Returns the values that a node binds to each other: they have to share a grid, or their grids depend on each other.
+/// If the node binds no values, the result is empty.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
     let Some((node, kind)) = how.roles().computed(graph, id) else {
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // The weights of two products whose shifted sums are added are chosen so that both sums have the same grid. So
-        // the grids of these weights depend on the operands of both products.
+        // If the shifted sums of two products are added, the weights of both products are chosen so that both sums have
+        // the same grid. So the grids of these weights depend on the operands of both products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
@@ -84,8 +84,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // Which operand of the addition stays in the accumulator (without requantization) depends on both operands. The
-    // weights of the product that makes this sum depend on both operands too.
+    // One operand of this addition may stay an accumulator. Which one depends on both operands, and so do the weights
+    // of the product that makes this accumulator.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

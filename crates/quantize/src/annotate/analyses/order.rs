@@ -1,5 +1,5 @@
-//! The topological order of a graph, and the position of each node in this order. The order does not depend on which
-//! nodes run on the accelerator.
+//! The topological order of a graph, and the position of each node in this order. The order is the same whichever nodes
+//! run on the accelerator.
 
 use strait_core::{Graph, NodeId};
 

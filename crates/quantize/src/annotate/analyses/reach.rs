@@ -1,4 +1,4 @@
-//! Reach: for each value, the interval of numbers that matter to its readers.
+//! Reach: finds for each value which numbers matter to its readers, as an interval.
 //!
 //! Elements below the lower end of this interval can be replaced by that end, and elements above the upper end by the
 //! upper end. This changes the outputs of the graph by no more than the rounding of the readers' results does. So a
@@ -6,10 +6,11 @@
 //! −100, −10000, the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
-//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, half a step of 8 bits. All rows
-//! share a grid, so the row with the smallest M decides. For a maximum (`max_pool`, `reduce_max`, `maximum`), let m be
-//! the smallest result in the samples. Elements of the operands below m do not matter, because they never become a
-//! result. For a minimum, elements above its largest result do not matter.
+//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, which is half a step of 8 bits.
+//! So scores below this bound do not matter. All rows share a grid, so the row with the smallest M decides. For a
+//! maximum (`max_pool`, `reduce_max`, `maximum`), let m be the smallest result in the samples. Elements of the operands
+//! below m do not matter, because they never become a result. For a minimum, elements above the largest result do not
+//! matter.
 //!
 //! **How intervals are passed from a result to the operands.** If the readers of a value y need no numbers below f,
 //! there is also a lower bound for the operands from which y is computed. For y = a + b, only numbers of at least f −
@@ -39,22 +40,24 @@ type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// A row counts as masked if a mask can push scores this far down and the row's largest score is this far below the
-/// largest of all rows. It is assumed that no reader uses the result of a masked row. A grid of 8 bits that covered
-/// masked rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask,
-/// scores of different rows may also be this far apart. Every row counts then.
+/// A softmax with a mask may have rows in which all scores are masked. A row counts as such a row if the mask can push
+/// scores down by this amount, and the row's largest score is this far below the largest score of all rows. It is
+/// assumed that no reader uses the result of such a row. A grid of 8 bits that also covered such rows would have steps
+/// above 1/2, and exp would be wrong by a quarter in every other row. Without a mask, scores of different rows may also
+/// be this far apart. Every row counts then.
 const MASKED_ROW: f64 = 128.0;
 
-/// The largest number of values that are visited, going back from a softmax, to find its mask. Normally only a few
-/// values lie between the two.
+/// The largest number of values that the search for a softmax's mask visits, going back from the softmax. Normally only
+/// a few values lie between the softmax and the mask.
 const FARTHEST_MASK: usize = 64;
 
-/// If the observed range is more than this many times as wide as the needed interval, too few of the histogram's bins
-/// (there are at least 2,048) lie in the interval for an observer. The interval itself is then used as range.
+/// If the observed range is more than this many times as wide as the interval that is needed, the interval itself is
+/// used as range. Too few of the histogram's bins (there are at least 2,048) then lie in the interval for an observer
+/// to work.
 const COARSE: f64 = 8.0;
 
-/// For each value of a graph, the intervals of numbers that it can be and that matter to its readers. They depend only
-/// on the float graph and its statistics.
+/// For each value of a graph, two intervals: the numbers that the value can be, and the numbers that matter to its
+/// readers. They depend only on the float graph and its statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// For each value, the interval of the numbers that matter to its readers. `None` if nobody reads the value.
@@ -110,8 +113,8 @@ impl Reach {
         apart.map(|(index, _)| ValueId::new(index))
     }
 
-    /// The range of a value's grid. It is the observer's range, limited to the numbers that matter, and extended to
-    /// numbers that can occur although the samples did not show them.
+    /// Returns the range of a value's grid. It is the range that the observer finds, limited to the numbers that
+    /// matter, and extended to numbers that can occur although they are not in the samples.
     pub(crate) fn range(
         &self,
         value: ValueId,
@@ -135,8 +138,8 @@ impl Reach {
         Ok([low, high].map(|end| end as f32))
     }
 
-    /// The interval that the grid of a value must cover, and the interval that was observed. `None` if both are the
-    /// same.
+    /// Returns the interval that the grid of a value must cover, and the interval that was observed. Returns `None` if
+    /// both are the same.
     fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
         let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
         let seen = extremes(statistics)?;
@@ -195,8 +198,8 @@ fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
     hull(Some(a?), Some(b?))
 }
 
-/// The smallest interval that contains f(x, y) for each end x of `a` and each end y of `b`. Unbounded if one of these
-/// results is NaN.
+/// Returns the smallest interval that contains f(x, y) for each end x of `a` and each end y of `b`. If one of these
+/// results is NaN, the interval is unbounded.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();
@@ -304,8 +307,8 @@ impl ValueIntervals<'_> {
         self.of(constant?)
     }
 
-    /// The interval of operand `index` that matters to a node. `result` is the interval of the node's result that
-    /// matters.
+    /// Returns the numbers of operand `index` that matter to a node. `result` are the numbers of the node's result that
+    /// matter to its readers.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let seen = |known: &Self| node.result().and_then(|y| known.observed(y)).unwrap_or(ALL);
         // If nobody reads the result, no numbers of the operands matter either.
@@ -345,8 +348,8 @@ impl ValueIntervals<'_> {
         Some(if found[0] <= found[1] { found } else { ALL })
     }
 
-    /// The lower bound for the scores of a softmax over `axis`: in every row that is not masked as a whole, the softmax
-    /// maps scores below this bound to practically zero.
+    /// Returns the lower bound for the scores of a softmax over `axis`. In every row, except rows in which all scores
+    /// are masked, the softmax maps scores below this bound to practically zero.
     fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
@@ -366,9 +369,9 @@ impl ValueIntervals<'_> {
         Some(least - ln(512.0 * n as f64))
     }
 
-    /// True if a mask may push whole rows of the scores down. A mask is a constant, or is computed from inputs. It is
-    /// added to the scores or chosen instead of them, and it is far below the other scores. Also true if the search for
-    /// a mask takes too long.
+    /// True if a mask may push all scores of a row down. A mask is a constant, or is computed from inputs. It is added
+    /// to the scores or chosen instead of them, and it is far below the other scores. Also true if the search for a
+    /// mask takes too long.
     fn is_masked(&mut self, scores: ValueId) -> bool {
         let graph = self.graph;
         let mut open = vec![scores];
@@ -398,8 +401,8 @@ impl ValueIntervals<'_> {
     }
 }
 
-/// Extends an interval inside [0, 1] to all of [0, 1]. A value in [0, 1] is a mask or a fraction, and the samples need
-/// not show each number that it can be.
+/// If the interval lies inside [0, 1], extends it to all of [0, 1]. A value in [0, 1] is a mask or a fraction, and the
+/// samples need not show each number that it can be.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]
@@ -416,8 +419,8 @@ fn number([low, high]: Interval) -> Interval {
     ]
 }
 
-/// The interval of the numbers x for which c·x can lie between `low` and `high`. The constants c have one sign. Infinite
-/// ends stay infinite.
+/// Returns the interval of the numbers x for which c·x can lie between `low` and `high`, where c is any number in the
+/// interval `c`. All numbers in `c` must have the same sign. Infinite ends stay infinite.
 fn divided([low, high]: Interval, c: Interval) -> Interval {
     if !(c[0] > 0.0 || c[1] < 0.0) || !c.iter().all(|c| c.is_finite()) {
         return ALL;
@@ -425,8 +428,8 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
     number(of_ends([low, high], c, |x, c| x / c))
 }
 
-/// True if every element of a result is an element of the first operand, or a constant that the op inserts and that was
-/// observed along with these elements.
+/// True if every element of the op's result is an element of its first operand, or a constant that the op inserts. The
+/// constant was then observed along with these elements.
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.moves(),

@@ -15,15 +15,15 @@ pub(crate) enum Role {
     /// The constant factors of a normalization, one for each element of a row. They have 16 bits, whatever types the
     /// node's other operands have.
     Gain,
-    /// A constant that is added in the accumulator. Its scale is therefore the product of two scales: those of operand
-    /// and weights, or of operand and gains.
+    /// A constant that is added in the accumulator. Its scale is therefore the accumulator's scale, which is a product:
+    /// of the scales of operand and weights, or of operand and gains.
     Bias,
     /// A result that is not requantized to fewer bits: it stays a sum with the accumulator's scale.
     Accumulator,
     /// A sum that the node reads after it was shifted right, without its lowest bits.
     Shifted,
-    /// The operand is not quantized: indices, the float operands of a weight-only node, and the accumulator to which an
-    /// addition adds its other operand.
+    /// The operand is not quantized. Such operands are indices, the float operands of a weight-only node, and the
+    /// accumulator to which an addition adds its other operand.
     Other,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// The row and the recipe of a node on the accelerator. For a weight-only node, this may be the row for the same op on
-/// codes, if the table has one. Both rows have the same parameters.
+/// Returns the row and the recipe of a node on the accelerator. For a weight-only node, this may be the row for the
+/// same op on codes, if the table has one; both rows have the same parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
@@ -91,8 +91,8 @@ impl<'a> Roles<'a> {
         (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
-    /// For a weight-only node: its row if it is on the accelerator, and the type of its weights. On the host, a
-    /// weight-only node is a convolution or Gemm with constant weights whose first axis lists the outputs.
+    /// If the node is weight-only, returns the type of its weights, and its row if it is on the accelerator. On the
+    /// host, a weight-only node is a convolution or Gemm with constant weights whose first axis lists the outputs.
     pub(crate) fn weight_only(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
         if node.place == Placement::Accelerator {
@@ -118,10 +118,10 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// For an addition that runs in the accumulator of a product: the operand that is this accumulator. The codes of
-    /// the other operand are added to it. The accumulator is the first operand that a convolution or Gemm on the
-    /// accelerator makes only for this addition, in 32 bits, and that no output needs as codes. `None` if both operands
-    /// are codes.
+    /// If an addition runs in the accumulator of a product, returns the index of the operand that is this accumulator.
+    /// The codes of the other operand are added to it. The accumulator is the first operand that a convolution or Gemm
+    /// on the accelerator makes only for this addition, in 32 bits, and that no output needs as codes. Returns `None`
+    /// if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -182,7 +182,7 @@ impl<'a> Roles<'a> {
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
     }
 
-    /// For a node on the accelerator that adds shifted sums: the two products that make these sums. Both products run
+    /// If a node on the accelerator adds shifted sums, returns the two products that make these sums. Both products run
     /// on the accelerator, no other node reads their results, and both have results of the same shape and the same
     /// number of channels.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
@@ -208,8 +208,9 @@ impl<'a> Roles<'a> {
         pair.into_iter().find(|&other| other != id)
     }
 
-    /// The producer of an activation function's only operand, if this producer can include the clamp at no cost. The
-    /// producer then is a node on the accelerator that requantizes an accumulator, and no other node reads its result.
+    /// Returns the producer of an activation function's only operand, if this producer can include the clamp at no
+    /// cost. This is the case if it is a node on the accelerator that requantizes an accumulator, and no other node
+    /// reads its result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.input(0)?;
         let (id, producer) = graph.producer(x)?;
@@ -229,7 +230,7 @@ pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
 }
 
 /// True if results of a row can stay sums that each reader requantizes for itself. This is not possible if the target
-/// only shifts: with given weights, a shift of the sum leads to a single grid.
+/// only shifts: with given weights, a shift leads from a sum to one grid only.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }

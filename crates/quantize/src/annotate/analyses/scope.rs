@@ -14,8 +14,8 @@ use strait_core::{Def, Graph, NodeId, ValueId};
 /// The regions of a graph's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions {
-    /// For each value, another value of the same region. Following these links leads to the first value of the region,
-    /// which links to itself.
+    /// For each value, another value of the same region. Following these links always ends at the first value of the
+    /// region, whose link is itself.
     above: Vec<u32>,
     /// For each value, the next value of the same region. Following these links from a value leads through the whole
     /// region and back to the value.

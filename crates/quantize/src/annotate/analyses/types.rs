@@ -19,11 +19,10 @@ use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeType {
     pub(crate) ty: Integer,
-    /// True if settings require a zero point of 0. The field may be false although the target's table requires a zero
-    /// point of 0.
+    /// True if settings require a zero point of 0. False if they do not, even if the target's table requires it.
     symmetric: bool,
-    /// True if settings require scales that are powers of two. The field may be false although the target's table
-    /// requires such scales.
+    /// True if settings require scales that are powers of two. False if they do not, even if the target's table
+    /// requires it.
     power_of_two: bool,
 }
 
@@ -47,8 +46,8 @@ impl CodeType {
         }
     }
 
-    /// The type of the codes when a node reads them. The zero point is 0 if the node's row supports no other zero
-    /// point.
+    /// Returns the type of the codes as a node reads them. If the node's row supports no other zero point than 0, the
+    /// zero point is 0.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -57,8 +56,8 @@ impl CodeType {
         }
     }
 
-    /// The type of the codes on a grid that the definition of an op fixes. Settings that this grid does not meet are
-    /// dropped.
+    /// Returns the type of the codes on a grid that the definition of an op fixes. Settings that contradict this grid
+    /// are dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {
@@ -93,8 +92,8 @@ impl Readers {
 pub(crate) struct Types {
     /// For each node: the type of its activation operands, and the type of its weights.
     of: Vec<Option<[CodeType; 2]>>,
-    /// For each value, the type of the codes that its producer stores. Only for results of nodes on the accelerator,
-    /// and for inputs whose type a rule chooses.
+    /// For each value, the type of the codes that its producer stores. Present only for results of nodes on the
+    /// accelerator, and for inputs whose type a rule chooses.
     leaves: Vec<Option<CodeType>>,
     /// For each value, the type of codes that its readers prefer.
     readers: Vec<Readers>,
@@ -207,8 +206,8 @@ impl Types {
         }
     }
 
-    /// For each input whose codes a rule chooses and that some node reads: stores the codes to which the host converts
-    /// the input.
+    /// Stores, for each input that some node reads and whose type of codes a rule chooses, the type of codes to which
+    /// the host converts the input.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
@@ -240,15 +239,15 @@ impl Types {
     }
 }
 
-/// True if a node takes over the types of its neighbours. This is so if the node moves or compares codes and no setting
-/// chooses a type for it.
+/// True if a node takes over the types of its neighbours. This is the case if the node moves or compares codes, and no
+/// setting chooses a type for it.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
     shares_grid(kind) && !own
 }
 
-/// The types of activations and weights on which a node computes. For a node that only moves codes, these are the types
-/// that the node prefers. `None` if the node computes on real numbers.
+/// Returns the types of activations and weights on which a node computes. For a node that only moves codes, these are
+/// the types that the node prefers. Returns `None` if the node computes on real numbers.
 fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;
@@ -275,8 +274,8 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// The type of codes for inputs and outputs of the graph for which nothing else determines a type. It is the activation
-/// type of the first pair in the target's table whose activations are codes.
+/// Returns the type of codes for inputs and outputs of the graph whose type nothing else determines. It is the
+/// activation type of the first pair in the target's table whose activations are codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
@@ -322,8 +321,8 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of a row's sums of products, for activations of type `activation`. The sums are as wide as the target's
-/// accumulator.
+/// Returns the scheme of the sums of products that a row makes from activations of type `activation`. The sums are as
+/// wide as the target's accumulator.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -353,8 +352,8 @@ pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, Ann
     sum(spec, bits, Granularity::Channel { axis: 0 })
 }
 
-/// The scheme of integers with `bits` bits and no zero point. The element type is the smallest type that can hold these
-/// integers.
+/// Returns the scheme of integers with `bits` bits and without a zero point. The element type is the smallest type that
+/// can hold these integers.
 fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);

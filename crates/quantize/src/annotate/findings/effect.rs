@@ -4,8 +4,8 @@
 //! grid are spent on that number, but nothing is lost: the contributions of the other numbers are too small to matter.
 //! Likewise, a coarse grid does no harm in a dead channel, or in a tensor that hardly influences the outputs. What
 //! counts is how much noise would disappear at an output of the model if the grid were arbitrarily fine ([`Noise`]).
-//! Two kinds of findings are reported even if their effect is small: those about values that a node joins or chooses
-//! from, and those about grids that clip.
+//! Two kinds of findings are reported even if their effect is small: findings about values that a node joins or from
+//! which a node chooses, and findings about grids that clip.
 
 use super::Findings;
 use super::given_away::{GivenAway, given_away};
@@ -16,8 +16,8 @@ use crate::annotate::state::Overlapped;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Module, ValueId};
 
-/// A grid is reported only if some output would gain at least this many decibels from a finer grid. The estimates of
-/// noise may be off by a few decibels.
+/// A grid is reported only if the signal-to-noise ratio of some output would improve by at least this many decibels
+/// with a finer grid. The estimates of noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
 /// Adds two kinds of findings: grids almost all of whose codes are spent on a single number, and parts that lose
@@ -67,8 +67,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// For a grid almost all of whose codes are spent on a single number: the value at which the noise of this grid enters
-/// the graph, and the amount of that noise.
+/// Returns the noise that a grid adds if almost all of its codes are spent on a single number, and the value at which
+/// this noise enters the graph.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {
@@ -80,8 +80,8 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
     }
 }
 
-/// The noise of a part, and the value to which this noise is added: the value that the part is joined into, or the part
-/// itself.
+/// Returns the noise of a part, and the value to which this noise is added. This is the result of the concatenation
+/// that joins the part with others, or else the part itself.
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {
@@ -94,8 +94,8 @@ fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     joined.unwrap_or((found.value, found.noise))
 }
 
-/// The additional noise if a value is on an imposed grid that is wider than the value needs. `None` if the imposed grid
-/// is narrower, because the noise of clipping is not estimated.
+/// Returns the additional noise of a value that is on an imposed grid wider than the value needs. Returns `None` if the
+/// imposed grid is narrower, because the noise of clipping is not estimated.
 fn imposed(noise: &Noise<'_>, found: &Overlapped) -> Option<(ValueId, f64)> {
     let [own, imposed] = [noise.rounded_alone(found.value)?, noise.rounded(found.value)?];
     (imposed >= own).then_some((found.value, imposed - own))

@@ -6,11 +6,11 @@ use crate::annotate::state::{Coarser, Overlapped, Raised};
 /// Grids that cost accuracy because of decisions of the annotation, or because of settings.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zero was seen,
-    /// nothing is lost, and the grid is not listed.
+    /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zeros were
+    /// observed, nothing is lost, and the grid is not listed.
     pub coarser: Vec<Coarser>,
-    /// Values that all readers have to read on the grid of an operand that one reader aligns, because the configuration
-    /// or the target forces it. In the order of values.
+    /// Values for which one reader aligns its operand to a grid, so that all readers have to read the value on this
+    /// grid, because the configuration or the target forces it. They are in the order of values.
     pub overlapped: Vec<Overlapped>,
     /// Weights whose scale is larger than their range requires, in the order of nodes.
     pub raised: Vec<Raised>,

@@ -1,4 +1,4 @@
-//! Grids that are given away: almost all codes of such a grid are spent on a single number.
+//! Finds grids that are given away: almost all codes of such a grid are spent on a single number.
 //!
 //! Let M be the number with the largest magnitude among the numbers on a grid. Suppose that each other number is either
 //! close to M or very small compared with M. Then the codes in between are never used, and all the small numbers have
@@ -11,8 +11,8 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams,
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// A grid is reported if the largest number and the next smaller one are more than this fraction of the grid apart.
-/// Then all other numbers share less than 6 of 256 codes, or less than 3 on their side of zero.
+/// A grid is reported if the distance between the largest number and the next smaller one is more than this fraction of
+/// the grid. Then all other numbers share less than 6 of 256 codes, or less than 3 on their side of zero.
 const SHARE: f64 = 0.99;
 
 /// A value on a grid almost all of whose codes are spent on a single number.
@@ -22,8 +22,8 @@ pub struct GivenAway {
     pub node: NodeId,
     /// The node that the grid belongs to. It makes or reads the value.
     pub(crate) reader: NodeId,
-    /// For weights: the channels whose grids are given away, or all channels if they share one grid. For other values,
-    /// the list is empty.
+    /// For weights, these are the channels whose grids are given away, or all channels if they share one grid. For
+    /// other values, the list is empty.
     pub(crate) channels: Vec<usize>,
     /// The value whose grid is given away.
     pub value: ValueId,
@@ -46,7 +46,7 @@ pub struct Loss {
     pub codes: f64,
 }
 
-/// Finds the grids of an annotated graph almost all of whose codes are spent on a single number, in the order of the
+/// Finds the grids of an annotated graph that spend almost all of their codes on a single number, in the order of the
 /// nodes. Activations are judged by their statistics, and constants by their elements.
 ///
 /// An element beyond the grid saturates and does not count. If a value's codes come from another value, only that other
@@ -173,8 +173,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// The loss for a list of numbers. `None` if nothing is lost. For most tensors, this is known early: as soon as one
-/// number is found between the large and the small numbers.
+/// Returns what a list of numbers loses on a grid. Returns `None` if nothing is lost. For most tensors, this is known
+/// as soon as one number is found between the large and the small numbers.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()

@@ -112,8 +112,8 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// The mean squared error that a value's grid causes. This is the grid on which the value's node stores it. If the
-    /// node stores no codes, it is the grid on which the first reader reads the value.
+    /// Returns the mean squared error that is caused by the grid on which the value's node stores it. If the node
+    /// stores no codes, takes the grid on which the first reader reads the value.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)
@@ -142,8 +142,8 @@ impl<'a> Noise<'a> {
         Some((config.node, config.port, config.scheme))
     }
 
-    /// The loss in decibels from rounding a part of an output. Besides this rounding, only the part's own noise is
-    /// counted.
+    /// Returns by how many decibels rounding a part of an output reduces the accuracy of this part. Besides this
+    /// rounding, only the part's own noise is counted.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
         // If a part is requantized to the shared grid, its own noise and the noise of this rounding add up. If its node
         // stores it directly on the shared grid, `leaving` already includes the rounding.
@@ -173,8 +173,8 @@ impl<'a> Noise<'a> {
         decibels(incoming + rounded, rounded)
     }
 
-    /// For each value in `of`, with an amount of noise: the loss in decibels that this noise causes at the output that
-    /// it affects most.
+    /// For each pair of a value and an amount of noise in `of`, returns the loss in decibels that this noise causes at
+    /// the output that it affects most.
     pub(crate) fn costs(&self, of: &[(ValueId, f64)]) -> Vec<f64> {
         let mut costs = vec![0.0f64; of.len()];
         for &output in self.graph.outputs() {
@@ -211,8 +211,8 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Computes the entry of `weights` for a product: the sum of the squared weights of an output, averaged over the
-    /// outputs.
+    /// Computes the entry of `weights` for a product. It is the sum of the squared weights of an output, averaged over
+    /// the outputs.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;

@@ -32,9 +32,9 @@ pub enum RequantizedLoss {
     Noise(f64),
 }
 
-/// For each value in `free` that has codes in the annotated graph: how much accuracy it loses. `free` lists the values
-/// that may have other grids than in the model, each with the node that did not support the model's grid, and the
-/// reason. The parameters of the graph are already baked.
+/// Finds out how much accuracy is lost by each value in `free` that has codes in the annotated graph. `free` lists the
+/// values that may have other grids than in the model. With each value, it has the node that did not support the
+/// model's grid, and the reason. The parameters of the graph are already baked.
 ///
 /// # Errors
 /// A defect of the compiler.

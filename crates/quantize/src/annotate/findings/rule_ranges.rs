@@ -13,8 +13,8 @@ const WIDE: f64 = 4.0;
 /// A range in a rule that does not fit what was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleRange {
-    /// The node that makes the value, or the node that reads it if the range belongs to an operand or the value is an
-    /// input.
+    /// The node that makes the value. If the range belongs to an operand, or if the value is an input, it is the node
+    /// that reads the value.
     pub node: NodeId,
     /// The value that the range belongs to.
     pub value: ValueId,
@@ -29,8 +29,8 @@ pub struct RuleRange {
 /// How accuracy is lost by a range that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unfitting {
-    /// Numbers saturate. The field is the share of the observed numbers that do, with the precision of a bin of the
-    /// histogram.
+    /// Numbers saturate. The field is the fraction of the observed numbers that saturate. It is only as precise as a
+    /// bin of the histogram.
     Clips(f64),
     /// The range of the rule is this many times as wide as the observed range.
     Wide(f64),
@@ -38,8 +38,8 @@ pub enum Unfitting {
     Overruled([f32; 2]),
 }
 
-/// The ranges in rules that determine a grid of a node on the accelerator and do not fit. Ranges of values come first,
-/// then ranges of operands.
+/// Finds the ranges in rules that do not fit the observed numbers, among those that determine a grid of a node on the
+/// accelerator. Ranges of values come first, then ranges of operands.
 pub(crate) fn rule_ranges(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<RuleRange> {
     let graph = module.main();
     let settings = how.settings;
@@ -116,8 +116,8 @@ fn unfitting(
     (times >= WIDE && times.is_finite()).then_some((seen, Unfitting::Wide(times)))
 }
 
-/// The share of the observed numbers that lie outside of a grid. The caller knows that `least` or `most`, the smallest
-/// or the largest observed number, lies outside.
+/// Returns the fraction of the observed numbers that lie outside of a grid. `least` and `most` are the smallest and the
+/// largest observed number, and the caller knows that at least one of them lies outside.
 fn share_beyond(statistics: &Statistics, [least, most]: [f64; 2], within: impl Fn(f64, f64) -> bool) -> f64 {
     let width = statistics.histogram.width();
     let (mut all, mut beyond) = (0u64, 0u64);

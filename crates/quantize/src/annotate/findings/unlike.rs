@@ -1,5 +1,5 @@
 //! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small compared with
-//! those of the other parts, this part gets only few of the codes.
+//! those of the other parts, this part uses only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;
@@ -59,8 +59,8 @@ pub enum PartKind {
 /// A part of a tensor that loses accuracy because it shares a grid with other parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnlikePart {
-    /// The node that puts the part on the grid: it joins the part with others, chooses between the part and others, or
-    /// makes it.
+    /// The node because of which the part has this grid. It joins the part with others, chooses between the part and
+    /// others, or makes the part.
     pub node: NodeId,
     /// The part. If the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
@@ -75,8 +75,8 @@ pub struct UnlikePart {
     pub leaves: bool,
 }
 
-/// Finds parts that lose accuracy because they share a grid with others, in the order of the nodes on the accelerator
-/// that put the parts on the grid.
+/// Finds parts that lose accuracy because they share a grid with others. They are in the order of the nodes on the
+/// accelerator because of which they share it.
 pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
     let graph = module.main();
     let seen = Seen { module, graph, how };
@@ -192,7 +192,7 @@ impl Seen<'_> {
             kind: PartKind::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
             lost: worst,
             // If all numbers lie below half a step, they become zero, and the error of each number is the number
-            // itself. The numbers may lie anywhere between 0 and the largest one.
+            // itself. It is assumed that the numbers are spread evenly between 0 and the largest one.
             noise: if 2.0 * largest < step {
                 largest * largest / 3.0
             } else {

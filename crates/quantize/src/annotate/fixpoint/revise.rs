@@ -63,8 +63,8 @@ fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn
     gone.chain(other.map(|(key, _)| key)).copied().collect()
 }
 
-/// The values whose settings differ, and all values of nodes whose settings differ. Two settings do not differ if they
-/// only come from different rules.
+/// Returns the values whose settings differ, and all values of nodes whose settings differ. Settings that are equal but
+/// come from different rules do not differ.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
     let (settings, constraints) = (
         [before.settings, after.settings],

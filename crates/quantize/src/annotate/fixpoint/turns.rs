@@ -27,8 +27,8 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// Analyses of the graph that stay valid from turn to turn. The interval of a value that matters does not depend on
-/// where nodes run.
+/// Analyses of the graph that stay valid from turn to turn. For example, which numbers of a value matter to its readers
+/// does not depend on where nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
@@ -36,8 +36,8 @@ pub(crate) struct GraphAnalyses {
 }
 
 impl GraphAnalyses {
-    /// The scope of the regions of `touched`, after the nodes have bound their values again. After a revision, nodes
-    /// may bind further values to these. The scope then includes those values too.
+    /// Finds the regions of `touched` again, and returns the scope that consists of them. After a revision, nodes may
+    /// bind further values to the values of these regions. The scope then includes those values too.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
         loop {
@@ -52,8 +52,8 @@ impl GraphAnalyses {
 }
 
 impl Fixpoint {
-    /// The findings in the annotated main graph of a module. Findings about grids whose codes are badly used are
-    /// included only if they affect an output.
+    /// Returns the findings in the annotated main graph of a module. Findings about grids that waste codes are included
+    /// only if they affect an output.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
@@ -71,8 +71,8 @@ impl Fixpoint {
         findings
     }
 
-    /// The values whose given grid could not be used: a node did not support the grid and was moved to the host. For
-    /// each value, that node and the reason.
+    /// Returns the values whose given grid could not be used, because a node did not support the grid and was moved to
+    /// the host. For each value, the entry has this node and the reason.
     pub fn unfitting(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
         &self.draft.unfitting
     }
@@ -92,8 +92,7 @@ impl Fixpoint {
         self.draft.touched.iter().copied()
     }
 
-    /// Moves further nodes to the host: nodes that are now better off there, because the nodes `moved` have moved to
-    /// the host.
+    /// Moves further nodes to the host: nodes that are better off there now that the nodes `moved` are on the host.
     pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
             Some((order, settled)) => settled.settle(graph, order, how, moved),

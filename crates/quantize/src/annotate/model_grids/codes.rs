@@ -36,15 +36,14 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// The real numbers of the smallest and the largest code of a grid. `None` if the codes have more than 16 bits, because
-/// such codes may not use all of their range.
+/// Returns the real numbers that the smallest and the largest code of a grid stand for. Returns `None` if the codes
+/// have more than 16 bits, because such codes may not use all of their range.
 pub(super) fn range(grid: &QuantParams) -> Option<[f32; 2]> {
     grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// Converts a value's grid to codes of type `elem`, and also the codes themselves if the value is a constant. If `elem`
-/// is neither the model's type nor the same type with the other signedness, the result is the grid of the model's own
-/// codes.
+/// Converts a value's grid to codes of type `elem`. If the value is a constant, also converts its codes. If `elem` is
+/// neither the model's type nor the same type with the other signedness, returns the grid of the model's own codes.
 pub(super) fn given_in(
     module: &mut Module,
     graph: GraphId,

@@ -10,9 +10,9 @@ use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
 impl ModelGrids {
-    /// Adds the model's grids to the constraints, for all ports of their values. For values in `free`, only the range
-    /// is added. Existing constraints stay. If the target does not support the type of the model's codes at a port, the
-    /// port gets the model's grid anyway, and its node is refused later.
+    /// Adds the model's grids to the constraints, for all ports of the values that have such grids. For values in
+    /// `free`, only the range is added. Existing constraints stay. If the target does not support the type of the
+    /// model's codes at a port, the port gets the model's grid anyway, and its node is refused later.
     ///
     /// # Errors
     /// A defect of the compiler.
@@ -245,9 +245,10 @@ fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
     [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
 }
 
-/// The types of activations and weights on which a node with weights should compute. These are the model's types if the
-/// target has that pair, otherwise the same types with the other signedness. If the model gives only one of the two
-/// types, the other one can be any type.
+/// Finds the types of activations and weights on which a node with weights should compute. These are the model's types
+/// if the target has them as a pair. Otherwise it is a pair that the target has, where one or both of the types have
+/// the other signedness. If the model gives only one of the two types, the other one can be any type. Returns `None` if
+/// the target has no such pair.
 fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
     let any = |tries: [Option<IntType>; 2]| match tries {
         [None, None] => [Some(None), None],
@@ -265,16 +266,17 @@ fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2
     })
 }
 
-/// The type of activations for a node without weights: the model's type or the same type with the other signedness,
-/// whichever the target has. If it has both, a type on which nodes with weights compute is preferred.
+/// Finds the type of activations for a node without weights. It is the model's type, or the same type with the other
+/// signedness if only that is supported. If the target supports both, a type on which nodes with weights compute is
+/// preferred.
 fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeSet<IntType>) -> Option<IntType> {
     let has = |a: &IntType| spec.row_for(term, Activation::from(*a)).is_some();
     let all = || both_signs(activation).into_iter().flatten().filter(has);
     all().find(|a| usual.contains(a)).or_else(|| all().next())
 }
 
-/// The type of the result of a node that computes on `activation`. It is the model's type or the same type with the
-/// other signedness, if the node's row supports it.
+/// Finds the type of the result of a node that computes on `activation`. If the node's row supports the model's type,
+/// or else the same type with the other signedness, returns this type. Otherwise returns `activation`.
 fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -> IntType {
     let row = spec.row_for(term, Activation::from(activation));
     let has = |ty: &IntType| {

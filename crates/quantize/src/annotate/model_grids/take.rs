@@ -107,8 +107,8 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         if let Some(source) = module.graphs.get_mut(graph.index()) {
-            // A value that some readers read before it is rounded to a grid keeps its name. If this value gets codes,
-            // all readers read it on the grid of these codes.
+            // Some readers read this value before it is rounded to a grid. It keeps its name. If it gets codes, all
+            // readers read it on the grid of these codes.
             if is_first {
                 source.rename(from, name);
             }
@@ -149,8 +149,8 @@ fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
     graph.uses(value).chain(outside)
 }
 
-/// The nodes that copy a computed value to a grid, producers first. If a value without a grid has several copies, the
-/// copy on the widest grid comes first, because the other copies can be made from that one.
+/// Finds the nodes that copy a computed value to a grid, producers first. If a value without a grid has several copies,
+/// the copy on the widest grid comes first, because the other copies can be made from that one.
 fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -192,8 +192,8 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     ordered
 }
 
-/// The operands of concatenations whose grid differs from the result's, with the result's grid. Their elements are
-/// rounded to that grid in the concatenation.
+/// Finds the operands of concatenations whose grid differs from the result's grid. Returns them with the result's grid,
+/// to which the concatenation rounds their elements.
 fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     let given = |value: ValueId| {
         let grid = graph.value(value).and_then(|value| value.quant.as_ref());

@@ -5,9 +5,9 @@
 //! - Preconditions: the groups are complete.
 //! - Effect: the root of each group is activated. A rule for the range of any member sets the range of the whole group;
 //!   a rule for the root has priority. So if a rule chooses an observer for a value that is then clipped, and the
-//!   clipped value is the root, the observer reads the statistics of the clipped value. If several values are joined, a
-//!   rule for one of them, or for the value that it is moved or clipped from, holds only for that part, and the grid
-//!   covers the others as before. A given grid stays. If a rule sets a range for a value whose grid is given, the node
+//!   clipped value is the root, the observer reads the statistics of the clipped value. If a group joins several values,
+//!   a rule for one of them (or for a value from which it is moved or clipped) applies only to this part, and the grid
+//!   also covers the other parts. A given grid stays. If a rule sets a range for a value whose grid is given, the node
 //!   that makes the value is refused. If a group has no range, the node of its root is refused too.
 
 use crate::annotate::analyses::Role;
@@ -83,11 +83,11 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The ranges that rules set for groups, and the coarser scales that earlier turns require. The keys are the roots of
-/// the groups.
+/// The ranges that rules set for groups, and the coarser scales that earlier turns require. In each map, a group is
+/// identified by its root.
 #[derive(Default)]
 struct Groups<'a> {
-    /// For each part of a group that a rule applies to: the rule's range, with a priority. A rule for the operand has
+    /// For each part of a group to which a rule applies, the rule's range, with a priority. A rule for the operand has
     /// priority over a rule for the value. A rule for a value from which this value is moved or clipped has the lowest
     /// priority.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
@@ -127,7 +127,7 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// The range that the grid of a group has to cover. The second result is true if this range, or a part of it, comes
+    /// Returns the range that the grid of a group has to cover. Also returns true if this range, or a part of it, comes
     /// from a rule.
     fn hull(
         &self,
@@ -164,8 +164,9 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The values that are joined in groups, each of which is a part of its group. If a part is made by moving or clipping
-/// other values of the same group, these values belong to the part.
+/// Finds the parts of groups, which are the values that are joined in the group. A part also includes other values of
+/// the same group, if the part is made from them by moving or clipping. The map leads from each of these values to its
+/// part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined
@@ -186,8 +187,8 @@ fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeM
     parts
 }
 
-/// True if a root is the result of a node that joins its operands, and the grid covers all of these operands. Then the
-/// result contains nothing besides the operands.
+/// True if a root is the result of a node that joins its operands, and the grid covers all of these operands. Then
+/// everything in the result comes from the operands.
 fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> bool {
     let Some(QuantConfig {
         node: maker,

@@ -81,8 +81,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if !float {
                 continue;
             }
-            // Readers outside of the scope may have decided that a result has no codes and stays a sum. Then it stays a
-            // sum.
+            // If readers outside of the scope have decided that a result has no codes and stays a sum, it stays a sum.
             let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(context, id, Role::Accumulator, value) {
@@ -107,8 +106,8 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.input(1)
 }
 
-/// The granularity of the scales of a node's weights. A scale for each block is possible only for weight-only nodes
-/// whose number of inputs is a multiple of the block size.
+/// Returns the granularity of the scales of a node's weights. One scale for each block is possible only for weight-only
+/// nodes whose number of inputs is a multiple of the block size.
 fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
     let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
     let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {
@@ -132,8 +131,9 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, this is true
-/// except for an accumulator whose reader adds codes to it. Otherwise it is true if all readers read codes.
+/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, only an
+/// accumulator to which its reader adds codes is not stored as codes. Otherwise a result is stored as codes if all of
+/// its readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)
@@ -141,8 +141,8 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
-/// The config of a result that stays a sum. Only the sums of products have a config, on the grid of the product. For
-/// other sums, the recipes choose the grids.
+/// Makes the config of a result that stays a sum. Only the sums of products have a config, on the grid of the product.
+/// For other sums, the recipes choose the grids.
 pub(crate) fn accumulator(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -165,8 +165,8 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// The granularity of the scales of sums whose product has a scale for each channel of the weights: one scale for each
-/// output channel, along the axis of the channels in the result.
+/// Returns the granularity of the sums of a product that has a scale for each channel of the weights. The sums have one
+/// scale for each output channel, along the axis of the channels in the result.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

@@ -60,8 +60,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The number of lowest bits that a node drops from the codes that it moves. If it drops n bits, its result has a type
-/// with n bits fewer, and the scale of the operand times 2^n.
+/// Returns how many of the lowest bits a node drops from the codes that it moves. If it drops n bits, its result has a
+/// type with n bits fewer, and 2^n times the scale of the operand.
 fn bits_off(draft: &Draft, operand: ConfigId, result: ConfigId) -> u8 {
     let bits = |id| Some(draft.scheme(id)?.elem()?.int_type()?.bits());
     let bits = bits(operand).zip(bits(result));

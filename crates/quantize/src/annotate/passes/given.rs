@@ -46,8 +46,8 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// If a node cannot use the codes that the producer of its operand stores: this node and the reason. `None` if it can
-/// use them.
+/// If a node cannot use the codes that the producer of its operand stores, returns this node and the reason. Returns
+/// `None` if the node can use them.
 fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {

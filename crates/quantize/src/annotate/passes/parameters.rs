@@ -94,9 +94,9 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 /// A node, with its position in the order of the graph.
 type OrderedNode = (u32, NodeId);
 
-/// The nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids that an
-/// earlier turn made coarser for one of them. Such a coarser grid is replaced by the grid that its range requires, and
-/// may become coarser again.
+/// Returns the nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids
+/// that an earlier turn made coarser because of one of the nodes of the scope. Such a coarser grid is replaced by the
+/// grid that its range requires, and may become coarser again.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -121,7 +121,7 @@ fn due(
     Ok(found)
 }
 
-/// For each group, by its root: the nodes whose weights may need another grid if the group's grid changes. Each region
+/// For the root of each group, the nodes whose weights may need another grid if the group's grid changes. Each region
 /// is searched only once, even if several of its grids change.
 #[derive(Default)]
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
@@ -143,8 +143,8 @@ impl Groups {
         Ok(self.0.entry(root).or_default())
     }
 
-    /// Finds the nodes with weights that depend on the grids of a region. Such a node has its first operand or its
-    /// first result on one of these grids.
+    /// Finds the nodes with weights that depend on the grids of a region. These are the nodes whose first operand or
+    /// first result has one of these grids.
     fn walk(&mut self, context: &PassContext<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
         let Some(first) = draft.bound.get(root.index()).map(|bound| bound.value) else {
             return Ok(());

@@ -31,8 +31,9 @@ use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
-/// For each operand whose codes are moved (the key is the root of its config): a config on the grid that all readers of
-/// the moved codes want. `None` if these readers want different grids, for example the readers of the parts of a split.
+/// For each operand whose codes are moved, a config on the grid that all readers of the moved codes want. The key is
+/// the root of the operand's config. The entry is `None` if these readers want different grids, as readers of the parts
+/// of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -81,8 +82,8 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// Configs whose grids are already decided. These are configs of the readers. For a reader that only moves codes,
-    /// it is the config that the readers of its result want.
+    /// The grids that readers have already decided on, each as a config with this grid. It is the reader's own config.
+    /// For a reader that only moves codes, it is the config that the readers of its result want.
     fixed: Vec<ConfigId>,
     /// Readers that can use whatever grid the producer has.
     free: Vec<ConfigId>,
@@ -124,14 +125,14 @@ impl Readers {
         Ok(Readers { all, ..readers })
     }
 
-    /// The grid that all readers want, if the producer can store the value on this grid. `None` if there is no such
-    /// grid.
+    /// Returns the grid that all readers want, if the producer can store the value on this grid. Returns `None` if
+    /// there is no such grid.
     fn agreed(&self, context: &PassContext<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
         let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
-        // Whoever reads an output of the graph wants all numbers of the value. On a grid that another reader's clamp
-        // has limited, some of them would be clipped.
+        // An output of the graph has to have all numbers of the value. If the grid comes from another reader's clamp,
+        // it may be limited to the clamp's bounds, and numbers beyond them would be clipped.
         let agree = self.free.is_empty()
             && !context.graph.is_output(value)
             && !is_kept(draft, leaves)

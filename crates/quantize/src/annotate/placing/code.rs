@@ -5,7 +5,7 @@ use strait_core::{GraphId, Module, Placement, Refusal};
 use strait_target::spec::OpSite;
 use strait_target::{Candidate, Target, TargetError};
 
-/// The nodes on the accelerator that the target's code refuses, with its reasons.
+/// Returns the nodes on the accelerator that the target's code refuses, with the code's reasons.
 ///
 /// # Errors
 /// Any error of the target's code that is not a refusal.

@@ -25,8 +25,8 @@ pub(crate) fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Op
     Some(Reason::new(ReasonCode::ExtentDependsOnData, text))
 }
 
-/// The nodes that are connected with the nodes in `from`, in either direction. Connections through constants do not
-/// count.
+/// Returns the nodes in `from` and all nodes that are connected with them, in either direction. Connections through
+/// constants do not count.
 fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     let mut found = from.clone();
     let mut open: Vec<NodeId> = from.iter().copied().collect();
@@ -44,9 +44,9 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: the values at
-/// which the graph should end (in front of these nodes), and those at which it should begin (behind them). Empty if no
-/// cut is possible.
+/// Finds the cuts that leave out all nodes with extents that depend on data, and returns them as keys of a
+/// configuration: the values at which the graph should end (in front of these nodes), and those at which it should
+/// begin (behind them). If no cut is possible, the text is empty.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -80,7 +80,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // Inlined bodies of control flow are parts of the graph that are not connected with the rest, and have no outputs
+    // The graph also contains inlined bodies of control flow. They are not connected with the rest, and have no outputs
     // of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));

@@ -17,8 +17,8 @@ pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<
     node.inputs.iter().map(|input| input.and_then(operand)).collect()
 }
 
-/// The reason why a node cannot run on the accelerator with these types of activations and weights. The table's limits
-/// are checked first, then the requirements of the recipe.
+/// Returns the reason why a node cannot run on the accelerator with these types of activations and weights. Checks the
+/// table's limits first, then the requirements of the recipe.
 pub(crate) fn refusal(
     module: &Module,
     graph: &Graph,

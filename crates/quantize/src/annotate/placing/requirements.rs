@@ -24,8 +24,8 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
-/// Requires that an interpolation depends only on the extents `from` and `to` (and not on scales or a region that the
-/// model states), and that its sums fit into `bits` bits for these extents.
+/// Requires that an interpolation depends only on the extents `from` and `to`, which means that the model states no
+/// scales and no region, and that the interpolation's sums fit into `bits` bits for these extents.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias && resize.coordinate != Coordinate::Crop,
@@ -55,8 +55,8 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // The first operand of a `select` is its condition, a boolean. So its second operand has to be a float. For other
-    // ops, it is the first operand.
+    // The operand that has to be a float is the first one. Only a `select` has a boolean first operand, its condition,
+    // so its second operand has to be a float.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;
@@ -151,8 +151,8 @@ impl<'a> NodeToPlace<'a> {
         require(fits, ReasonCode::BiasShape, "its bias is not one number per output")
     }
 
-    /// Requires that the node is a mean over windows or over axes. If `divides` is true, all means must have the same
-    /// divisor.
+    /// Requires that the node is a mean over windows or over axes. If `divides` is true, every element of the result
+    /// must be divided by the same number.
     fn mean(&self, divides: bool) -> Result<(), Reason> {
         match &self.node.op {
             Op::AveragePool(pool) if divides => require(

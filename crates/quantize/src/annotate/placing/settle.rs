@@ -1,9 +1,9 @@
 //! Settle: moves nodes to the host that the target could compute but that are better off there.
 //!
-//! There is one pass forward and one pass backward. A second round would move nothing more: in the forward pass, a node
-//! that moves affects only nodes after it. In the backward pass, a node moves because of its readers, which are already
-//! decided. Its move does not affect the nodes after it: if they stay because they read codes for a product, the node
-//! itself stays for the same reason.
+//! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
+//! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
+//! because of its readers, which are already decided. Its move does not affect its readers: if they stay on the
+//! accelerator because they read codes for a product, the node itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
 //! nothing changes any more.
@@ -27,7 +27,7 @@ pub(crate) struct Settled {
     joined: Vec<bool>,
     /// For each node, true if it computes on integers, or moves codes to a node that computes on integers.
     below: Vec<bool>,
-    /// The positions of the nodes that the forward pass has yet to look at, because a node in front of them has moved
+    /// The positions of the nodes that the forward pass still has to look at, because a node in front of them has moved
     /// to the host.
     open: BTreeSet<u32>,
 }
@@ -44,7 +44,7 @@ impl Settled {
         }
     }
 
-    /// Moves further nodes to the host, after the nodes in `changed` have moved there: nodes whose codes would be made
+    /// Moves further nodes to the host after the nodes in `changed` have moved there: nodes whose codes would be made
     /// only for the host, or only from values that are on the host. A node that rules require in integers stays.
     /// Returns the nodes that were moved.
     pub(crate) fn settle(
@@ -111,8 +111,8 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results all
-    /// have codes in the model may not move.
+    /// Returns the recipe of a node on the accelerator if the node may move to the host. A node whose operands and
+    /// results all have codes in the model may not move.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
@@ -126,12 +126,12 @@ impl Settling<'_> {
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// The reason why a function moves to the host if its operand would be quantized only for this function. A clamp
-    /// would waste half of the codes on numbers that it clips. Any other function multiplies the error of its codes by
-    /// its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts as such a
-    /// function too. A mean moves to the host if one of these functions is computed from the mean. A layer
-    /// normalization moves if its operand has fewer bits than the normalization needs: it is more accurate to compute
-    /// the preceding sum in real numbers than to round it to the operand's codes.
+    /// Returns the reason why a function moves to the host if its operand would be quantized only for this function. A
+    /// clamp such as a ReLU would waste half of the codes on numbers that it clips. Any other function multiplies the
+    /// error of its codes by its slope, which can be very large for a root or a reciprocal. A sum or product with a
+    /// constant counts as such a function too. A mean moves to the host if one of these functions is computed from the
+    /// mean. A layer normalization moves if its operand has fewer bits than the normalization needs: it is more
+    /// accurate to compute the preceding sum in real numbers than to round it to the operand's codes.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -212,8 +212,8 @@ impl Settling<'_> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table requantizes sums only at operands, the accumulator of the preceding node becomes a real number
-        // anyway, unless all readers of the value read codes.
+        // If the table requantizes sums only at the operands of their readers, the accumulator of the preceding node
+        // becomes a real number anyway, unless all readers of the value read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
@@ -243,9 +243,9 @@ impl Settling<'_> {
     }
 
     /// True if a node is a convolution, Gemm or MatMul, or belongs to such a product. A clamp that a product can
-    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node that makes
-    /// fewer elements from a product's result, such as a pool, belongs to the product too: if it ran on the host, more
-    /// elements would have to be converted for the host.
+    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node that
+    /// reduces a product's result to fewer elements, such as a pool, also belongs to the product: if it ran on the
+    /// host, more elements would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {
@@ -263,9 +263,9 @@ impl Settling<'_> {
         computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 
-    /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
-    /// a node are checked next, so that the whole island moves to the host. A softmax whose result is an output of the
-    /// model is an island too, and so is its logarithm, because they are more accurate in real numbers: codes have
+    /// True if only the host reads the results of a node. Such a node is the end of an island. Its producers are
+    /// checked next, so that the whole island moves to the host. Also true for a softmax whose result is an output of
+    /// the model, and for the logarithm of such a softmax, because both are more accurate in real numbers: codes have
     /// equal steps, so two small probabilities often get the same code, and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());

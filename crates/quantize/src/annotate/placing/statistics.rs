@@ -1,7 +1,7 @@
 //! Recognises the statistics of a normalization: means from which a root, a logarithm or a quotient is computed.
 //!
-//! Such a function has arbitrarily large slopes near zero, where the means of the squares of small numbers lie. These
-//! slopes multiply the errors that rounding the means to codes causes.
+//! Near zero, where the means of the squares of small numbers lie, such a function can have arbitrarily large slopes.
+//! These slopes multiply the errors that arise when the means are rounded to codes.
 
 use strait_core::op::{Function, Reduction};
 use strait_core::{Graph, Node, Op, ValueId};

@@ -3,14 +3,14 @@
 //!
 //! In a residual network, a sum is passed on from block to block, and at the beginning of each block a layer
 //! normalization reads it. If the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded
-//! twice, or everything would stay in real numbers on the host. So if such an op reads a sum, directly or after nodes
-//! that only move codes, the sum is computed in the type that the op reads. A sum that is read only by widened sums is
-//! widened too. The producers of the sum's operands store them in that type as well, if their rows support it. A
-//! function of one variable, such as a leaky ReLU, may have a row that makes only results of few bits from codes of few
-//! bits. The function is then also computed in the wider type.
+//! twice, or everything would stay in real numbers on the host. So if an op that needs more bits reads a sum, directly
+//! or after nodes that only move codes, the sum is computed in the type that this op reads. A sum that is read only by
+//! widened sums is widened too. The producers of the sum's operands store them in that type as well, if their rows
+//! support it. A function of one variable, such as a leaky ReLU, may have a row for a type with few bits that cannot
+//! make results with more bits. If a reader needs more bits, the function is then also computed in the wider type.
 //!
-//! The rows of a softmax may be too long for its definition on the node's type. The softmax then gets a type for which
-//! the table has a definition with longer rows, if there is such a type.
+//! The rows of a softmax may be longer than its definition on the node's type allows. If the table has a type for which
+//! the definition allows longer rows, the softmax gets this type.
 
 use super::refusal::refusal;
 use crate::annotate::settings::{Annotation, Run};
@@ -37,8 +37,8 @@ impl Reads {
     }
 }
 
-/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for the sum, the
-/// sum keeps that type.
+/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for this one,
+/// the node keeps that type.
 pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     let Some(graph) = module.graph(graph) else { return };
     let Ok(order) = graph.topological_order() else { return };
@@ -161,8 +161,8 @@ impl Widening<'_, '_> {
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }
 
-    /// How the readers of a node's results read them. If one reader needs a type, it is this type. Otherwise all
-    /// readers have to be widened to the same type.
+    /// Returns how the readers of a node's results read them. If one reader needs a type, the result is this type.
+    /// Otherwise all readers have to be widened to the same type.
     fn behind(&self, node: &Node) -> Option<Reads> {
         let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
         let read = || node.outputs.iter().flat_map(|&value| uses(value));

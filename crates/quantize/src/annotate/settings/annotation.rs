@@ -28,14 +28,14 @@ pub struct Annotation<'a> {
     pub settings: &'a Settings,
     /// Given grids and codes.
     pub constraints: &'a Constraints,
-    /// The nodes that compute on wider activations than settings and constraints say
+    /// The nodes that compute on activations with more bits than settings and constraints say
     /// ([`widen`](crate::annotate::widen)).
     pub(crate) wider: BTreeMap<NodeId, Activation>,
 }
 
 impl<'a> Annotation<'a> {
-    /// Collects the inputs of annotation. Nodes compute on the types that settings and constraints choose: none is
-    /// widened yet.
+    /// Collects the inputs of annotation. At first, no node is widened: nodes compute on the types that settings and
+    /// constraints choose.
     pub fn new(
         spec: &'a TargetSpec,
         observation: &'a Observation,
@@ -51,8 +51,8 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The types that a node should compute on. Settings have priority over given grids, and given grids have priority
-    /// over widening.
+    /// Returns the types that a node should compute on. If several sources choose a type, settings have priority over
+    /// given grids, and given grids over widening.
     pub fn types(&self, id: NodeId) -> NodeTypes {
         let (mut types, given) = (self.settings.types(id), self.constraints.nodes.get(&id));
         let given = given.map_or((None, None), |given| (given.activation, given.weight));
@@ -67,8 +67,8 @@ impl<'a> Annotation<'a> {
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if settings or constraints choose the type or the kind of grid in which the node that makes a value stores
-    /// it.
+    /// True if settings or constraints choose the type or the kind of grid with which a value is stored by the node
+    /// that makes it.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
     }
@@ -87,8 +87,8 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The granularities for the scales of a node's weights, in order of preference. The first one that is possible for
-    /// these weights is used.
+    /// Returns the granularities that the scales of a node's weights may have, in order of preference. The first one
+    /// that is possible for these weights is used.
     pub(crate) fn weight_per(&self, id: NodeId) -> impl Iterator<Item = WeightPer> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.per);
         let own = given.or_else(|| self.settings.layers.get(&id)?.weights.per);

@@ -25,16 +25,16 @@ pub struct Constraints {
 pub struct Given {
     /// The type of the codes. It has to be the same type that the target's table and the settings choose.
     pub elem: Elem,
-    /// Scale and zero point. For a bias, the scale has to be the product of the scales of operand and weights, to a
-    /// part in a million.
+    /// Scale and zero point. The scale of a bias has to agree with the product of the scales of operand and weights to
+    /// within a part in a million.
     pub params: Arc<QuantParams>,
-    /// For a constant: its codes, as a tensor of the module with the same shape. If a bias has given codes, the two
-    /// grids that the bias depends on have to be given as well.
+    /// For a constant: its codes, as a tensor of the module with the same shape. If a bias has given codes, the grids
+    /// of operand and weights, on which the bias depends, have to be given as well.
     pub codes: Option<DataId>,
 }
 
 /// Constraints on a node. If settings choose a type for the node, the settings have priority. If the grid of the
-/// weights is given, their granularity is that of this grid.
+/// weights is given, the scales of the weights have the granularity of this grid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeConstraints {
     /// The type of the activations that the node computes on.

@@ -43,8 +43,8 @@ pub struct WeightSettings {
     pub unfit: Option<Unfit>,
 }
 
-/// The settings of one value. They apply to the codes that the value's node stores, or to which the host converts the
-/// value if it is an input.
+/// The settings of one value. They apply to the codes of the value that its producer stores. If the value is an input,
+/// they apply to the codes to which the host converts it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
     /// The indices of the rules that set something for the value, in ascending order.

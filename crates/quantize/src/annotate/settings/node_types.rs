@@ -26,9 +26,10 @@ impl NodeTypes {
         self.own.1.or(self.all.1)
     }
 
-    /// The pair of types that a node computes on. It is the first pair of the table for the node's op that fits what is
-    /// chosen for this node, and, if possible, what is chosen for all nodes. Float activations are used if they are
-    /// chosen, or if the table has the op only on float activations. `None` if the table has no row for the op.
+    /// Returns the pair of types that a node computes on. It is the first pair of the table for the node's op that fits
+    /// the types chosen for this node and, if possible, the types chosen for all nodes. Float activations are used if
+    /// they are chosen, or if the table has the op only on float activations. Returns `None` if the table has no row
+    /// for the op.
     pub fn pair(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         let (own, activation, weight) = (self.own, self.activation(), self.weight());
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
@@ -42,8 +43,8 @@ impl NodeTypes {
         })
     }
 
-    /// The pair of types for a weight-only node on the host, if float activations are chosen. It is the first pair with
-    /// the type of weights that is chosen for this node, and, if possible, for all nodes.
+    /// If float activations are chosen, returns the pair of types for a weight-only node on the host. It is the first
+    /// pair with the type of weights that is chosen for this node and, if possible, for all nodes.
     pub fn pair_on_host(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         if self.activation() != Some(Activation::Float32) || self.is_plain {
             return None;
@@ -55,8 +56,8 @@ impl NodeTypes {
         having(self.weight()).or_else(|| having(self.own.1))
     }
 
-    /// The reason why a node is on the host although the target has its op: float activations are chosen, and the
-    /// target has no weight-only version of the op.
+    /// If a node is on the host although the target has its op, returns the reason: float activations are chosen, and
+    /// the target has no weight-only version of the op.
     pub(crate) fn stays_float(self, spec: &TargetSpec, term: Term) -> Option<Reason> {
         let is_weight_only = self.pair(spec, term).is_some_and(|pair| pair.is_weight_only());
         let float = self.activation() == Some(Activation::Float32) && !is_weight_only;

@@ -71,8 +71,8 @@ impl Settings {
         }
     }
 
-    /// The settings of the grids of a node's own activations. If operands and results share a grid, a setting for any
-    /// of them applies to this grid.
+    /// Returns the settings for the grids of a node's own activations. If operands and results share a grid, a setting
+    /// for any of them applies to this grid.
     pub(crate) fn grid(&self, id: NodeId, node: &Node, shares: bool) -> GridSettings {
         let own = self.layers.get(&id).map(|layer| layer.grid).unwrap_or_default();
         if !shares {

@@ -18,12 +18,12 @@ pub(crate) struct Bound {
     pub(crate) value: ValueId,
     pub(crate) role: Role,
     pub(crate) node: NodeId,
-    /// True if the grid of the group must cover this value as well as the root's value. When codes are joined, the
-    /// range of an operand may be wider than that of the result. For example, an image is in the group because a pooled
+    /// True if the grid of the group must cover this value as well as the root's value. The range of an operand that is
+    /// joined with others may be wider than that of the result. For example, an image is in the group because a pooled
     /// copy of it is joined with another value, and the copy may have a smaller range than the image.
     pub(crate) covered: bool,
-    /// True if the value is one of several that are joined. If a rule sets a range for the value, it applies to this
-    /// part and not to the whole group.
+    /// True if the value is one of several that are joined. If a rule sets a range for the value, the range applies
+    /// only to this part of the group and not to the whole group.
     pub(crate) part: bool,
     /// For a root: true if its group has a grid of its own and does not take over that of a producer.
     pub(crate) anchored: bool,
@@ -104,8 +104,8 @@ impl Draft {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// The config of the codes that the producer of a value stores, or to which the host converts the value if it is an
-    /// input.
+    /// Returns the config of the codes of a value that its producer stores. If the value is an input, returns the
+    /// config of the codes to which the host converts it.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
@@ -132,8 +132,8 @@ impl Draft {
         is_given(&self.table, id)
     }
 
-    /// Records that a node does not support the grids that are given for two configs: its own config, and the root of
-    /// the group that this config should join.
+    /// Records that a node does not support the grids that are given for two configs: the config of its own operand or
+    /// result, and the root of the group that this config should join.
     pub(crate) fn unfitting(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
         for id in ids {
             if let Some(bound) = self.bound.get(id.index()) {
@@ -143,8 +143,8 @@ impl Draft {
         }
     }
 
-    /// Joins the group of config `id` to the group of config `to`. All its configs then have the grid of `to`. If the
-    /// schemes differ, or if the grid of the group of `id` is given, nothing is joined.
+    /// Joins the group of config `id` to the group of config `to`. All configs of both groups then have the grid of
+    /// `to`. If the schemes differ, or if the grid of the group of `id` is given, nothing is joined.
     pub(crate) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
         if self.scheme(root) != self.scheme(to) || self.is_given(root) {
@@ -159,8 +159,9 @@ impl Draft {
         alike && self.is_given(id) && self.is_given(other)
     }
 
-    /// Like [`Draft::join`], but for configs that must share a grid. If their schemes differ, that is a defect. If one
-    /// of the two grids is given, it is used. If both are given and differ, the node of config `id` is refused.
+    /// Joins two groups like [`Draft::join`], but for configs that must share a grid. If their schemes differ, that is
+    /// a defect. If one of the two grids is given, it is used. If both are given and differ, the node of config `id` is
+    /// refused.
     pub(crate) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let (root, other) = (self.table.root(id), self.table.root(to));
         match (self.is_given(root), self.is_given(other)) {
@@ -231,8 +232,9 @@ impl Draft {
         found.into_values().collect()
     }
 
-    /// Removes the configs that will be made again in this scope: configs of the scope's values, configs of parameters
-    /// if the scope has the first operand of their node, and all configs of nodes that have left the accelerator.
+    /// Removes the configs that will be made again in this scope. These are the configs of the scope's values, the
+    /// configs of parameters of nodes whose first operand is in the scope, and all configs of nodes that have left the
+    /// accelerator.
     pub(crate) fn withdraw(&mut self, context: &PassContext<'_>) -> Result<(), AnnotateError> {
         self.fresh.clear();
         self.refused.clear();
@@ -257,8 +259,8 @@ impl Draft {
                 }
             }
         }
-        // Configs of inputs and outputs follow from the nodes that read and make them. The only exceptions are inputs
-        // for which rules set a config.
+        // The configs of inputs and outputs are removed too, because they follow from the nodes that read and make
+        // them. Only an input outside of the scope for which a rule sets a config keeps it.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);

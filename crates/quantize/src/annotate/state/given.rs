@@ -5,8 +5,8 @@ use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
-/// Gives a new config its given grid, if it belongs to an activation or to weights. The grid of a bias is derived from
-/// the products that it is added to, and not set here.
+/// If the config of an activation or of weights has a given grid, gives it this grid. The grid of a bias is derived
+/// from the products that it is added to, and not set here.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -15,8 +15,8 @@ pub struct Coarser {
     pub reason: Reason,
 }
 
-/// A value that all readers have to read on the grid of an operand that one reader aligns, because the configuration or
-/// the target forces it.
+/// A value for which one reader aligns its operand to a grid, so that all readers have to read the value on this grid,
+/// because the configuration or the target forces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlapped {
     /// The value.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId, refused};
 
 /// The scale of a grid may double at most this many times so that a shift or a form can be used. After 7 doublings, the
-/// range of an 8-bit grid has only one code left on each side of zero, and float on the host is better. The limit also
-/// makes sure that annotation ends.
+/// range of an 8-bit grid has only one code left on each side of zero, so it is better to compute in float on the host.
+/// The limit also makes sure that annotation ends.
 const MOST_DOUBLINGS: u32 = 7;
 
 /// How much coarser a grid may become, as a factor.
@@ -18,8 +18,8 @@ pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 /// The range of an empty set of elements. The hull of this range and another range is the other range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// The range of a value if no rule sets it. It is the range of the elements of a constant, or the range that an
-/// observer finds from statistics. It is limited to the numbers that matter to readers.
+/// Returns the range of a value for which no rule sets one. For a constant, it is the range of the elements. For any
+/// other value, an observer finds it from statistics. It is limited to the numbers that matter to readers.
 fn range(
     context: &PassContext<'_>,
     value: ValueId,
@@ -100,8 +100,8 @@ impl Ranges {
         }
     }
 
-    /// The values whose grids had to become coarser, how often their scales double, and why. If only zeros were seen,
-    /// nothing is lost, and the value is left out.
+    /// Returns the values whose grids had to become coarser, how often their scales double, and why. A value for which
+    /// only zeros were seen is left out, because it loses nothing.
     pub(crate) fn coarser(&self) -> impl Iterator<Item = (ValueId, u32, &Reason)> {
         let told = self
             .doublings

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use strait_core::{Failure, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
 use strait_requantize::Per;
 
-/// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
-/// the sums of another node, the grid is made coarser so that the sums of both nodes have the same grid
+/// Returns the grid of the weights of a node, as [`multiplied::weights`] finds it. If the node's sums are shifted and
+/// added to the sums of another node, the grid is made coarser so that the sums of both nodes have the same grid
 /// ([`equal_sums`]).
 pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
     let own = multiplied::weights(context, table, id)?;
@@ -31,16 +31,17 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     Ok(Some(Weights::Grid(grid, raised.clone())))
 }
 
-/// The smallest allowed step of a channel's sums, as a fraction of the step of the coarsest channel. All channels are
-/// shifted by the same number of bits. The sums of a channel with a smaller step would reach at most a 64th of the
-/// result's range, which has 8 bits.
+/// The smallest allowed step of a channel's sums, as a fraction of the step of the channel with the largest step. All
+/// channels are shifted by the same number of bits, so the sums of a channel with a smaller step would reach at most a
+/// 64th of the result's range, which has 8 bits.
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
-/// Scales for the weights of the first product. The operands of the two products have the scales `x` and `y`, and their
-/// weights need at least the scales w and v. The scales are chosen such that w·x and v·y are the same f32 in each
-/// channel, and that no scale of the weights or sums becomes smaller than needed. If either w or v is a single scale,
-/// the result is a single scale too. The smallest scales that meet these conditions are taken. This function is called
-/// for each of the two products, and both calls find the same pair of scales.
+/// Returns scales for the weights of the first of two products. `x` and `y` are the scales of the operands of the two
+/// products, and `w` and `v` are the scales that their weights need at least. The weights get scales w' and v' such
+/// that w'·x and v'·y are the same f32 in each channel, and that no scale of the weights or sums becomes smaller than
+/// needed. If either `w` or `v` is a single scale, the result is a single scale too. The smallest scales that meet
+/// these conditions are taken. This function is called for each of the two products, and both calls find the same pair
+/// of scales.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {
@@ -86,8 +87,9 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
     })
 }
 
-/// At most this many pairs are tried in the search. Each of the two sequences of products of neighbouring numbers
-/// contains at least every second number, so they have a common number after a few steps.
+/// The largest number of pairs of scales that the search tries. As long as the products of the two scales with `x` and
+/// `y` differ, it raises one of the scales to the next f32. Each of the two sequences of products contains at least
+/// every second f32, so they have a common number after a few steps.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use strait_core::{Reason, ReasonCode, Scheme};
 
-/// The smallest scales that the weights of one channel may have, each for a different reason. The largest of them
-/// decides.
+/// The smallest scales that the weights of one channel may have, each for a different reason. The weights' scale is at
+/// least the largest of them.
 #[derive(Clone, Copy)]
 pub(crate) struct LeastScales {
     /// The scale with which the weights use all codes of their type.
@@ -34,9 +34,9 @@ impl LeastScales {
         self.range.max(self.bias).max(self.negligible)
     }
 
-    /// If a channel's scale has to be larger than its weights need, so that they lose accuracy: the factor between both
-    /// scales, and the reason. `finest` is the smallest possible scale. Weights that are all zero lose nothing. A scale
-    /// up to `negligible` loses nothing either.
+    /// If a channel's weights lose accuracy, because their scale has to be larger than the weights need, returns the
+    /// ratio of the two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero lose
+    /// nothing. A scale up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {
@@ -69,7 +69,7 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// The largest magnitude that a bias may have. It is half of the largest number of its type, and less than 2^46,
+/// Returns the largest magnitude that a bias may have. It is half of the largest number of its type, and at most 2^46,
 /// because the sums of LiteRT's kernels for 16-bit codes end at 2^47.
 pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     let end = bias
@@ -78,14 +78,14 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     (end as f64 / 2.0).min((1u64 << 46) as f64)
 }
 
-/// The smallest useful weight scale, as a fraction of the weight scale at which one step of the sums is one step of the
-/// result. A smaller scale does not make the result more accurate, and makes the requantization's factor too small for
-/// some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at
-/// most 2^29, and together with the bias it leaves a quarter of i32 to the products.
+/// The smallest useful scale of weights, as a fraction of the scale with which one step of the sums is as large as one
+/// step of the result. A smaller scale does not make the result more accurate, and makes the requantization's factor
+/// too small for some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into
+/// the bias is at most 2^29, and together with the bias it leaves a quarter of i32 to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// Like [`NEGLIGIBLE`], but for targets that only shift from an accumulator to a result with these numbers of bits.
-/// Here too, a quarter of the accumulator's range is left to the products.
+/// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. The accumulator and the result
+/// have these numbers of bits. Here too, a quarter of the accumulator's range is left to the products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())

@@ -8,22 +8,24 @@ use strait_core::{
 };
 use strait_target::spec::Recipe;
 
-/// The grid that the weights of one node get, or, if there is no such grid yet, the change of the result's grid that is
-/// needed first.
+/// Either the grid that the weights of one node get or, if there is no such grid yet, the change that the grid of the
+/// result needs first.
 pub(crate) enum Weights {
-    /// The grid of the weights. If the scale of a channel is larger than its weights need, also the channel that loses
-    /// most.
+    /// The grid of the weights. If the weights of some channels need smaller scales than they get, the second field
+    /// describes the channel that loses most.
     Grid(QuantParams, Option<Raised>),
     /// No shift leads to the result's grid. The scale of that grid must grow by this power of two.
     Coarsen(f64),
 }
 
-/// The grid of the weights of `node`, which is lowered by [`Recipe::MultiplyAccumulate`]. `None` if the grid is given.
+/// Finds the grid for the weights W of `node`, which is lowered by [`Recipe::MultiplyAccumulate`]. Returns `None` if
+/// the grid is given.
 ///
-/// With the scales s_x and s_y of operand and result, the smallest possible scale is s_w = max(max W / q_max, min W /
-/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). If an observer chooses a range other than [min W, max W],
-/// the ends of this range replace min W and max W. With this scale, every weight in the range fits, the bias fits on
-/// the accumulator's grid s_x·s_w, and both the factor s_x·s_w / s_y and the accumulator's grid can be represented.
+/// Let s_x and s_y be the scales of operand and result, b the bias, and q_min and q_max the smallest and largest code
+/// of a weight. The smallest possible scale is s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y /
+/// s_x, 2^−125 / s_x). If an observer chooses a range other than [min W, max W], the ends of this range replace min W
+/// and max W. With this scale, every weight in the range fits, the bias fits on the accumulator's grid s_x·s_w, and
+/// both the factor s_x·s_w / s_y and the accumulator's grid can be represented.
 ///
 /// - If the target only shifts, s_w = 2^−n·s_y / s_x, with the largest n for which s_w is at least the smallest
 ///   possible scale.

@@ -63,8 +63,8 @@ impl Product<'_> {
         Ok(ends)
     }
 
-    /// For each channel, the smallest scales that its weights may have. `accumulator` is the width of the sums
-    /// according to the op's row.
+    /// Returns, for each channel, the smallest scales that its weights may have. `accumulator` is the number of bits of
+    /// the sums, if the op's row states it.
     pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
         let negligible = self.negligible(accumulator);
         let added = added_scale(self.graph, self.how, self.table, self.node);
@@ -105,15 +105,15 @@ impl Product<'_> {
         }
     }
 
-    /// Finds the channel whose scale is raised the most, among the channels whose scale has to be larger than their
-    /// weights need.
+    /// Finds the channels whose scale has to be larger than their weights need. Returns the one whose scale is raised
+    /// the most.
     pub(crate) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
         let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
             let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
-        // If a sum is read as a real number, products that are too small to change the last bit of the bias do not
-        // matter.
+        // If all products of a channel together are too small to change the last bit of its bias in f32, it does not
+        // matter that its weights lose accuracy.
         let each = self.values.len() / self.channels.max(1);
         let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
             .and_then(|scheme| scheme.range())
@@ -185,16 +185,17 @@ impl Product<'_> {
         })
     }
 
-    /// Checks that the sums are not all 0. A sum of less than half a step s_x·s_w becomes 0. If this happens in every
-    /// channel, even for the largest number in the samples, the layer computes nothing.
+    /// Checks that at least one sum can differ from 0. On the grid with the scale s_x·s_w, a sum of less than half a
+    /// step is rounded to 0. If this happens in every channel, even for the largest number in the samples, the layer
+    /// computes nothing.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, these codes show at least the sign of a sum, and if no form can requantize the sum,
-        // a coarser grid is chosen. But if one step of the sums is a million times as large as any number in the
-        // samples, not even the sign means anything.
+        // If the result has codes, a sum has at least a sign in its codes, and if no form can requantize the sum, a
+        // coarser grid is chosen. But if one step of the sums is a million times as large as any number in the samples,
+        // not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -240,9 +241,9 @@ impl Product<'_> {
     }
 }
 
-/// The smallest step that the sums of a node may have if codes are added inside the node's accumulator. 0 if no codes
-/// are added there. The step is 2^−20 of the step of these codes, or less if they have more than 8 bits, so that the
-/// added codes take up an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
+/// Returns the smallest step that the sums of a node may have if codes are added inside the node's accumulator. Returns
+/// 0 if no codes are added there. The step is 2^−20 of the step of these codes, or more if they have more than 8 bits,
+/// so that the added codes take up an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));

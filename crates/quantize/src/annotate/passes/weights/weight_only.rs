@@ -84,11 +84,11 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     Ok(Some(Weights::Grid(grid, raised)))
 }
 
-/// Raises each scale that is too small for an f32 of full precision to the smallest scale that is large enough. The
-/// scales belong to weights with `channels` channels.
+/// Finds the scales that have to be raised because they are too small for an f32 of full precision. Returns the channel
+/// whose scale is raised the most, or `None` if no scale is raised. The weights have `channels` channels.
 ///
 /// # Errors
-/// The reason, if weights with such small scales should stay in float.
+/// There are such scales, and the settings say that these weights should stay in float. The error has the reason.
 fn raised(
     how: &Annotation<'_>,
     node: NodeId,
