@@ -23,9 +23,9 @@ pub struct Answer {
     pub range: [i64; 2],
     /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
-    /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, these
-    /// are the ones in the list. Otherwise the list has the arithmetic that produces the most values, and those that
-    /// miss so few more that wrong values in the file can be the reason.
+    /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
+    /// list has exactly these. Otherwise the list has the arithmetic that produces the most values. It also has the
+    /// arithmetics that produce so few values less that wrong values in the file can be the reason.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,

@@ -118,8 +118,9 @@ fn estimated(layer: &RecordedLayer) -> Option<i64> {
     (off.abs() < f64::from(1 << 30)).then(|| off.round() as i64)
 }
 
-/// Factor and intercept of the line on which the outputs lie. The line goes through two points: the medians of the
-/// lowest third and of the highest third of the values.
+/// Fits a line to the outputs as a function of the accumulators. Returns its slope, which is the factor, and its
+/// intercept. The slope is that of the line through two points: the medians of the lowest third and of the highest
+/// third of the values.
 fn line(values: &[&RecordedValue]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {

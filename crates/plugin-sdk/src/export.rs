@@ -85,8 +85,9 @@ impl<'m> Export<'m> {
         export
     }
 
-    /// The value in the new graph that stands for a value of the source graph. A constant is copied to the new graph
-    /// when this function is first called for it.
+    /// Returns the value in the new graph that stands for a value of the source graph. A constant is copied to the new
+    /// graph when this function is first called for it. Any other value must have been made before; otherwise the
+    /// result is `None`.
     pub fn made(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(made) = self.made.get(value.index()).copied().flatten() {
             return Some(made);
