@@ -70,8 +70,8 @@ pub(crate) enum Side {
     Result,
 }
 
-/// The node, changed so that one of its operands, or one of its results, is permuted by `p`. `None` if this is not
-/// possible for the op.
+/// Returns the node, changed so that one of its operands, or one of its results, is permuted by `p`. Returns `None` if
+/// this is not possible for the op.
 pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Option<Carried> {
     let op = &site.node.op;
     let shape = |v: ValueId| site.graph.value(v).map(|v| &v.ty.shape);

@@ -53,8 +53,8 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
     (added <= saved).then_some(patch)
 }
 
-/// The only reader of a value and the reader's result. `None` if the reader is neither a function nor an operation with
-/// a constant.
+/// Returns the only reader of a value, and the reader's result. Returns `None` unless this reader is a function or an
+/// operation with a constant.
 fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
     let reader = site.only_reader(value)?;
     let op = &reader.node.op;

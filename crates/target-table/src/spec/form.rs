@@ -124,7 +124,7 @@ pub enum Arithmetic {
     /// max(half_even(f32(acc) · m), 0) + z, in `f32`. Without a ReLU, the max is left out.
     AscendRequant(Scale),
     /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
-    /// quantization.
+    /// quantization. In this formula, s is the scale of the result and not a shift.
     DequantQuant(Scale),
     /// floor(acc / 2^s), saturated to 16 bits. This is the first step of a requantization through 16-bit sums.
     DequantS16(RightShift),
