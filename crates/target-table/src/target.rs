@@ -20,17 +20,17 @@ pub trait Target: Send + Sync {
     /// The target's table, with the overlays of the options with which the target was made.
     fn spec(&self) -> &TargetSpec;
 
-    /// The loops of a layer with this requantization and a clamp after it. The ends of the clamp are codes, and both
-    /// are allowed results.
+    /// Prepares the loops of a layer with this requantization and a clamp after it. `clamp` has the smallest and the
+    /// largest code that the clamp lets through.
     ///
     /// # Errors
     /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The loops of the target's own model of its arithmetic, if they are not those that [`Target::loops`] returns. A
-    /// plugin in a library can have such a model. `compile` compares the model with the form at every accumulator where
-    /// the form's code changes, and `--kernels target` runs the model. `None` if the target has no model, or if the
-    /// model does not compute the form.
+    /// Prepares the loops of the target's own model of its arithmetic, if the target has a model that [`Target::loops`]
+    /// does not use. A plugin in a library can have such a model. `compile` compares the model with the form at every
+    /// accumulator where the form's code changes, and `--kernels target` runs the model. Returns `None` if the target
+    /// has no model, or if the model does not compute the form.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
