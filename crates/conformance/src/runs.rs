@@ -189,9 +189,9 @@ impl Run {
         Run::new(widths, Kind::Requantize { extents, sums, input }, accumulators)
     }
 
-    /// A run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
-    /// predecessors. If results have at most 8 bits, all thresholds are tested. The same holds for 16 bits if there is
-    /// one channel and no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
+    /// Makes a run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
+    /// predecessors. All thresholds are tested if results have at most 8 bits, and also if they have 16 bits, there is
+    /// one channel and there is no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
     /// different ones in each channel.
     pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);

@@ -39,8 +39,8 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// Whether the target's own model computes this form, for accumulators of 64 bits if `wide` is set and of 32 bits
-    /// otherwise. False if the model leaves the form to the host. `None` if the target has no model.
+    /// Says whether the target's own model computes this form. `wide` says whether the accumulators have 64 bits or 32
+    /// bits. Returns false if the model leaves the form to the host, and `None` if the target has no model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].

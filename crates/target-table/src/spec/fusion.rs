@@ -51,11 +51,11 @@ pub struct FusionRow {
     /// Further conditions under which the row applies.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer can take over, the cheapest first. Default: any form. Only rows that requantize at compile
-    /// time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the form, and every
-    /// entry is compared.
+    /// The forms that the producer can take over, the cheapest first. Default: any form. Only rows that requantize a constant or
+    /// a table at compile time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the
+    /// form, and every entry is compared.
     pub accept: Option<Vec<String>>,
-    /// If a requantization has none of the forms of `accept`, the forms to which it may be converted. The first of these forms
+    /// The forms to which a requantization may be converted if it has none of the forms of `accept`. The first of these forms
     /// that is proved to be equal is taken, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<String>,

@@ -54,8 +54,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// The bounds of a select, a minimum or a maximum. Each element of the result is an element of one of two operands.
-    /// `None` for other ops.
+    /// Returns the bounds of a select, a minimum or a maximum. Each element of the result is an element of one of two
+    /// operands. Returns `None` for other ops.
     fn chosen(&self, node: &Node) -> Option<Vec<ValueRange>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {

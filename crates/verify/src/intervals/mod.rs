@@ -56,8 +56,8 @@ impl Intervals {
     }
 }
 
-/// The largest number of intervals for all values together, which take 1 GiB of memory. When this number is reached,
-/// each further value gets only a single interval.
+/// The largest number of intervals for all values together; so many intervals take 1 GiB of memory. When this number is
+/// reached, each further value gets only a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
 /// The number of intervals that may still be stored.

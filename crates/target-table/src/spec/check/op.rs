@@ -93,8 +93,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// The recipe without those parameters in which rows of one op with different limits may differ: roundings, and how the
-/// sum of a pool is divided.
+/// Returns the recipe without the parameters that rows of one op with different limits may choose differently:
+/// roundings, and how the sum of a pool is divided.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,
