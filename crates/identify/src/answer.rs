@@ -24,8 +24,8 @@ pub struct Answer {
     /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
-    /// list has exactly these. Otherwise the list has the arithmetic that produces the most values. It also has the
-    /// arithmetics that produce so few values less that wrong values in the file can be the reason.
+    /// list has exactly these. Otherwise the list has the arithmetic that misses the fewest values. It also has each
+    /// arithmetic that misses more values, if wrong values in the file can be the reason for the difference.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,

@@ -43,8 +43,8 @@ impl Bounds<'_> {
         }
     }
 
-    /// The possible zero points. For an accumulator of zero, the output of a form is its zero point. The output never
-    /// decreases when the accumulator grows. So the zero point is at least as large as every output of a negative
+    /// Returns the possible zero points. For an accumulator of zero, the output of a form is its zero point. The output
+    /// never decreases when the accumulator grows. So the zero point is at least as large as every output of a negative
     /// accumulator, and at most as large as every output of a positive one.
     pub(crate) fn zero_points(&self) -> std::ops::RangeInclusive<i32> {
         let (mut low, mut high) = (self.layer.out.min(), self.layer.out.max());

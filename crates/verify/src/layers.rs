@@ -46,8 +46,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value, follow the graph back to the nearest values that correspond to values of the lowered graph.
-        // The entry is true if something was requantized in between.
+        // For each value: true if something was requantized between this value and the nearest values before it that
+        // correspond to values of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);

@@ -40,8 +40,8 @@ impl TargetSpec {
 }
 
 impl FormRow {
-    /// Builds the requantization from one scale and zero point to another, by this row's rule and within the row's
-    /// limits.
+    /// Builds the requantization that converts from one scale and zero point to another, by this row's rule and within
+    /// the row's limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
         // A factor outside of the limits is refused and not moved to the nearest limit.

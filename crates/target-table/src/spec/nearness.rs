@@ -35,8 +35,8 @@ pub enum Nearness {
 pub struct Distance {
     /// The largest difference between two results in any channel, in LSB (steps of the result's codes).
     pub max_lsb: u32,
-    /// The fraction of a channel's accumulators for which the results differ. Of all channels, this is the largest
-    /// fraction.
+    /// The fraction of accumulators for which the results differ. It is computed for each channel, and this is the
+    /// largest one.
     pub share: f64,
     /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,

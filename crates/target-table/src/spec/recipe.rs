@@ -25,8 +25,8 @@ pub enum Recipe {
         #[serde(default)]
         pad: Padding,
     },
-    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the
-    /// op. The activations, the bias and the result are real numbers. For pairs with the activation type `"float32"`.
+    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the op.
+    /// The activations, the bias and the result are real numbers. This recipe is for pairs with the activation type `"float32"`.
     DequantizeWeights,
     /// A matrix product of two activations. Its accumulators have 16 to 64 bits, are stored in i32 or i64, and are then
     /// requantized.

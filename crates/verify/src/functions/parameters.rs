@@ -5,8 +5,8 @@ use super::Function;
 use strait_requantize::Rounding;
 use strait_requantize::form::{Affine, Arithmetic};
 
-/// A step without its saturation and clamp, in a normal form. Steps with the same normal form are the same function of
-/// all integers.
+/// A step without its saturation and clamp, in a normal form. Steps with the same normal form give the same result for
+/// every integer.
 #[derive(Debug, PartialEq)]
 enum Normal<'a> {
     /// `floor((x factor + addend) / 2^shift)`, with an odd factor or a shift of zero.

@@ -133,8 +133,8 @@ impl Whose<'_> {
         }
     }
 
-    /// The keys by which a rule applies to the first operands of these layers. For all layers, the rule applies to all
-    /// tensors, including inputs of the model.
+    /// Returns the keys by which a rule applies to the first operands of these layers. If `self` is `Whose::All`, the
+    /// rule applies to all tensors instead, including inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),
