@@ -72,8 +72,8 @@ pub struct Explained {
     /// Whether results have to be clamped to the lowest recorded code, and whether to the highest.
     pub clamps: [bool; 2],
     /// For each channel, the smallest and the largest factor with which the arithmetic, with its zero point, produces
-    /// every value. Only filled in if the arithmetic is a multiplication and a shift with one rounding and produces
-    /// every value. Not every number between these two factors fits the multiplier's width.
+    /// every value. The list is empty unless the arithmetic is a multiplication and a shift with one rounding, and
+    /// produces every value. Not every number between these two factors fits the multiplier's width.
     pub factors: Vec<[f64; 2]>,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,

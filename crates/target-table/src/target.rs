@@ -287,8 +287,8 @@ impl<'a> FusionSite<'a> {
         self.op.term()
     }
 
-    /// The producer's attribute that has the name `key` in the text form of a graph; `None` if the producer has no such
-    /// attribute.
+    /// Returns the producer's attribute that has the name `key` in the text form of a graph; `None` if the producer has
+    /// no such attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         self.op.attribute(key)
     }

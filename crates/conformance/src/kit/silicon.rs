@@ -14,8 +14,8 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line of the report that says whether the table names recordings for every row that it states to be `measured`,
-/// and whether these recordings were given.
+/// Makes the line of the report that says whether the table names recordings for every row that it states to be
+/// `measured`, and whether these recordings were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();

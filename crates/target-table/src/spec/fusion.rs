@@ -45,8 +45,8 @@ pub struct FusionRow {
     pub name: String,
     /// The ops that the producer can be, by their terms, or `constant` for a constant tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization, which is fused, too: the producer takes over the second op's
-    /// other operand. The second op is an addition that the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization. It is fused too: the producer takes over its other operand. The
+    /// second op is an addition that the row `op.add` lowers by `in_accumulator`.
     pub with: Option<With>,
     /// Further conditions under which the row applies.
     #[serde(default)]

@@ -113,8 +113,8 @@ impl<'a> Chains<'a> {
         if before_ends == after_ends && parameters::are_equal(&before, &after) {
             return Ok(Verdict::Exact);
         }
-        // The results of such a function never decrease, so the number of its runs is limited by the number of integers
-        // between its results at the ends. It is also limited by the number of accumulators.
+        // The results of a chain never decrease. So the number of its runs is limited by the number of integers between
+        // its results at the ends, and by the number of accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {

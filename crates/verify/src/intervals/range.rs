@@ -131,8 +131,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// Bounds for each index along the axis `axis` of a value. `None` if the axis does not exist, or if its extent is
-    /// not the number of intervals.
+    /// Makes bounds from one interval for each index along the axis `axis` of a value. Returns `None` if the axis does
+    /// not exist, or if its extent is not the number of intervals.
     pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<ValueRange> {
         let along = Along {
             axis,
@@ -206,8 +206,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// The bounds of a function of two elements at the same position, one of this value and one of `other`. Both values
-    /// have the same shape.
+    /// Returns the bounds of a function of two elements at the same position, one of this value and one of `other`.
+    /// Both values have the same shape.
     pub fn combined(&self, other: &ValueRange, f: impl Fn(Interval, Interval) -> Interval) -> ValueRange {
         let mut axes: Vec<(usize, usize)> = self
             .axes()
