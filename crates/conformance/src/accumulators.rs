@@ -5,9 +5,9 @@ use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
 /// Chooses `count` accumulators of one channel. They lie in the form's domain and fit the type that carries
-/// accumulators. Among them are those where the result changes, the ends of the domain, zero, those whose exact result,
-/// before rounding, lies close to halfway between two integers, and others of every magnitude. Their order is random,
-/// so that neighbours in a vector differ. The list is empty if the form is not legal.
+/// accumulators. Among them are: accumulators at which the result changes; the ends of the domain; zero; accumulators
+/// whose exact result, before rounding, lies close to halfway between two integers; and others of every magnitude.
+/// Their order is random, so that neighbours in a vector differ. The list is empty if the form is not legal.
 pub(crate) fn accumulators(
     form: &Requantization,
     channel: usize,
@@ -22,8 +22,8 @@ pub(crate) fn accumulators(
     let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
     let inside = |x: i64| x.clamp(low, high);
-    // Accumulators whose exact results lie close to a half take long to find, so they are only searched for in a few
-    // channels.
+    // It takes long to find accumulators whose exact results lie close to halfway between two integers. So they are
+    // searched for only in a few channels.
     let near = match channel {
         ..CHANNELS if count > 1 => near_ties(&scalars, (low, high)),
         _ => Vec::new(),

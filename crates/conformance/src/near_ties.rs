@@ -1,10 +1,11 @@
 //! Finds accumulators whose exact results, before rounding, lie close to halfway between two integers, but not exactly
 //! there. At these accumulators, floating-point arithmetic goes wrong first.
 //!
-//! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) lies d/2^s below
-//! a half. If the product has more than 53 bits and d is less than half a unit in its last place, the sum is rounded to
-//! exactly the half in `f64`. An accumulator with d = 1 is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s), if this x is in
-//! range. The accumulators with the smallest d in a range are found by a variant of Euclid's algorithm.
+//! A channel computes round((x · m + a) / 2^s) for an accumulator x, where m is the multiplier, a the addend and s the
+//! shift. If x · m + a ≡ 2^(s−1) − d (mod 2^s), the exact result lies d/2^s below a half. If x · m has more than 53
+//! bits and d is less than half a unit in the last place of this product, arithmetic in `f64` rounds the sum to exactly
+//! the half. For d = 1, the accumulator is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s), if this x is in range. The
+//! accumulators with the smallest d in a range are found by a variant of Euclid's algorithm.
 
 use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
@@ -13,8 +14,8 @@ use strait_requantize::form::{Arithmetic, Channel};
 /// are closest to a half are searched for.
 const PARTS: i64 = 4;
 
-/// For each part of the range, the accumulators whose results are closest below and closest above a half. The range is
-/// the part of `ends` in which results are not saturated.
+/// Finds, in each part of the range, the accumulators whose exact results are closest below and closest above a half.
+/// The range is the part of `ends` in which results are not saturated.
 pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     let (factor, addend, shift) = match channel.arithmetic() {
         Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),
@@ -60,8 +61,8 @@ struct Line {
 }
 
 impl Line {
-    /// The accumulator in `from ..= to` whose value is closest below a half, or above a half if `below` is false. It
-    /// may be only nearly the closest.
+    /// Finds the accumulator in `from ..= to` whose value is closest below a half, or closest above a half if `below`
+    /// is false. The accumulator that is found may be only nearly the closest one.
     fn nearest(&self, from: i64, to: i64, below: bool) -> Option<i64> {
         let modulus = self.modulus.cast_signed();
         let first = i128::from(from) * self.factor.cast_signed() + self.addend;
@@ -100,8 +101,8 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if a * steps <= high {
         return Some(steps);
     }
-    // No multiple of a lies in the window before the first wrap around m. The number of wraps is the solution of the
-    // same problem modulo a.
+    // The multiples of a that are smaller than m skip the window. So later multiples have to be searched, which wrap
+    // around m. The number of wraps is the solution of the same problem modulo a.
     let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
     Some((low + m * rounds).div_ceil(a))
 }

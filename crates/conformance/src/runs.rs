@@ -189,9 +189,9 @@ impl Run {
         Run::new(widths, Kind::Requantize { extents, sums, input }, accumulators)
     }
 
-    /// A run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
-    /// predecessors. If results have at most 8 bits, all thresholds are tested. The same holds for 16 bits if there is
-    /// one channel and no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
+    /// Makes a run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
+    /// predecessors. All thresholds are tested if results have at most 8 bits, and also if they have 16 bits, there is
+    /// one channel and there is no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
     /// different ones in each channel.
     pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);
@@ -228,8 +228,8 @@ impl Run {
         Some(run)
     }
 
-    /// A matrix product with an inner dimension of 1, in which all weights are 1. The bias has the chosen accumulators,
-    /// and the operand a has small numbers: acc = bias[n] + a[m].
+    /// Makes a matrix product with an inner dimension of 1, in which all weights are 1. The bias has the chosen
+    /// accumulators, and the operand a has small numbers. The accumulator in row m and column n is bias[n] + a[m].
     fn gemm(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let a = small(ROWS, numbers);
@@ -246,8 +246,8 @@ impl Run {
         Run::new(widths, kind, accumulators.collect())
     }
 
-    /// A convolution with one tap whose weight is 1. The bias has the chosen accumulators, and the operand x has small
-    /// numbers: acc = bias[o] + x[position].
+    /// Makes a convolution with one tap whose weight is 1. The bias has the chosen accumulators, and the operand x has
+    /// small numbers. The accumulator of the output channel o at a position is bias[o] + x[position].
     fn conv(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let size = [3, ROWS];

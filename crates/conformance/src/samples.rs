@@ -11,8 +11,9 @@ use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftL
 /// A requantization and the clamp after it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// The numbers of channels that are tested: one; a number that is not a multiple of a SIMD vector's length; more than
-/// one vector holds; more than two vectors hold; more than the bytes of a cache line; and more than a byte can count.
+/// The numbers of channels that are tested. They are: one; a number that is not a multiple of a SIMD vector's length;
+/// more than one vector holds; more than two vectors hold; more than a cache line has bytes; and more than a byte can
+/// count.
 const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 /// For up to this many channels, there is a requantization for each round and each clamp. For more channels, there is
 /// only one requantization.
@@ -28,8 +29,8 @@ const SHARP: usize = 3;
 /// The round that is used if there are more than [`FEW`] channels.
 const ANY: usize = 4;
 
-/// The requantizations for the row of a form: for each output type, with one set of parameters and with several numbers
-/// of channels, and with and without clamps, as the row allows.
+/// Makes the requantizations with which the row of a form is tested. As far as the row allows, they have each output
+/// type, one set of parameters or several numbers of channels, and a clamp or no clamp.
 pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     let mut samples = Vec::new();
     let per_tensor = row.per.contains(&Granularity::Tensor).then_some(None);

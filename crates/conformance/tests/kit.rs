@@ -265,8 +265,8 @@ fn each_line_counts_what_it_looked_at() {
         let count = line(&kit, name).checked.split(' ').next().unwrap();
         count.parse().unwrap()
     };
-    // Per requantization: two calls for each of seven lengths, one for each of four kinds of garbage, and four on each
-    // of four threads.
+    // For each requantization there are two calls for each of seven lengths, one call for each of four kinds of
+    // garbage, and four calls on each of four threads.
     let requantizations = number("kernels take what rows accept");
     assert_eq!(number("no read past the input"), 14 * requantizations);
     assert_eq!(number("garbage is refused"), 4 * requantizations);
@@ -276,8 +276,8 @@ fn each_line_counts_what_it_looked_at() {
         all,
         number("the same result each time") + (14 + 4 + 16) * requantizations
     );
-    // With 1 channel there is no other channel to confuse it with. With 33, 70 or 300 channels there is one call per
-    // channel and code type.
+    // A form with 1 channel has no other channel whose parameters a kernel could use by mistake. With 33, 70 or 300
+    // channels there is one call per channel and code type.
     let many = 2 * (33 + 70 + 300);
     assert_eq!((number("each channel by its own integers") - many) % (5 + 19), 0);
 }

@@ -60,8 +60,8 @@ fn recorded_vectors_are_held_against_the_forms_of_the_table() {
     assert!(line(&kit, "conv1").findings[0].contains("was recorded"), "{kit}");
 }
 
-/// The kit's line about the evidence for a row. The table claims that the row was measured, and the recordings were
-/// computed with these forms.
+/// Returns the kit's line about the evidence for a row. The table claims that the row was measured, and the recordings
+/// were computed with the forms `forms`.
 fn evidence(row: &str, said: &str, forms: &[Requantization]) -> (String, String) {
     let silicon = format!(
         "\n[silicon]\nfidelity = \"silicon\"\nevidence = [{{ file = \"v.npz\", sha256 = \"{}\", rows = [\"{row}\"] }}]\n\n[types]",

@@ -23,9 +23,9 @@ pub struct Answer {
     pub range: [i64; 2],
     /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
-    /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, these
-    /// are the ones in the list. Otherwise the list has the arithmetic that produces the most values, and those that
-    /// miss so few more that wrong values in the file can be the reason.
+    /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
+    /// list has exactly these. Otherwise the list has the arithmetic that misses the fewest values. It also has each
+    /// arithmetic that misses more values, if wrong values in the file can be the reason for the difference.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
     pub refuted: Vec<Refuted>,
@@ -72,8 +72,8 @@ pub struct Explained {
     /// Whether results have to be clamped to the lowest recorded code, and whether to the highest.
     pub clamps: [bool; 2],
     /// For each channel, the smallest and the largest factor with which the arithmetic, with its zero point, produces
-    /// every value. Only filled in if the arithmetic is a multiplication and a shift with one rounding and produces
-    /// every value. Not every number between these two factors fits the multiplier's width.
+    /// every value. The list is empty unless the arithmetic is a multiplication and a shift with one rounding, and
+    /// produces every value. Not every number between these two factors fits the multiplier's width.
     pub factors: Vec<[f64; 2]>,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,

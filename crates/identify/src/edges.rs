@@ -43,8 +43,8 @@ impl Bounds<'_> {
         }
     }
 
-    /// The possible zero points. For an accumulator of zero, the output of a form is its zero point. The output never
-    /// decreases when the accumulator grows. So the zero point is at least as large as every output of a negative
+    /// Returns the possible zero points. For an accumulator of zero, the output of a form is its zero point. The output
+    /// never decreases when the accumulator grows. So the zero point is at least as large as every output of a negative
     /// accumulator, and at most as large as every output of a positive one.
     pub(crate) fn zero_points(&self) -> std::ops::RangeInclusive<i32> {
         let (mut low, mut high) = (self.layer.out.min(), self.layer.out.max());
@@ -85,8 +85,8 @@ pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
 }
 
 impl Edge {
-    /// The bounds that follow from one value. At the lowest or highest output, where results saturate, there is only
-    /// one bound.
+    /// Returns the bounds on results that follow from one recorded value. For the lowest or highest output, where
+    /// results saturate, there is only one bound.
     pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
@@ -99,8 +99,8 @@ impl Edge {
         ]
     }
 
-    /// The bound on the product before rounding that follows from this edge. `least` computes the smallest product that
-    /// is rounded to a given quotient.
+    /// Converts this edge, which is a bound on the result, to a bound on the product before rounding. `zero` is the
+    /// zero point. `least` computes the smallest product that is rounded to a given quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {
         let quotient = i128::from(self.y) - i128::from(zero);
         match self.side {
@@ -130,8 +130,8 @@ pub(crate) fn once(rounding: Rounding, shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| rounding.least_reaching(quotient, shift)
 }
 
-/// Computes the smallest product that becomes a given quotient with gemmlowp's two roundings. With a shift of at most
-/// 31, only the first of the two roundings changes anything.
+/// Returns a function that computes the smallest product that gemmlowp's two roundings turn into a given quotient. With
+/// a shift of at most 31, only the first of the two roundings changes anything.
 pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| match shift.checked_sub(31) {
         None | Some(0) => Rounding::HalfUp.least_reaching(quotient, shift),

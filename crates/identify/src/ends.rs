@@ -10,9 +10,9 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
     [codes().min().unwrap_or(0), codes().max().unwrap_or(0)]
 }
 
-/// The lowest and the highest output if wrong values beyond a clamp are ignored. A code counts as the lowest or highest
-/// one if many outputs equal it, and if there are only a few outputs beyond it, whose accumulators are not farther out
-/// than those of the code.
+/// Finds the lowest and the highest output, but ignores wrong values beyond a clamp. A code counts as the lowest or
+/// highest output under three conditions: many outputs equal it, only a few outputs lie beyond it, and the accumulators
+/// of these few are not farther out than the accumulators whose output is the code.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [lowest, highest] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();

@@ -6,9 +6,9 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// The arithmetics with another family or rounding than `own` that also explain all these layers and need no more bits
-/// of parameters for any layer. An arithmetic that needs more bits than `own` is left out: with more bits, it can
-/// imitate `own` by chance. `None` if `own` itself does not explain one of the layers.
+/// Finds the arithmetics that have another family or rounding than `own`, also explain all these layers, and need no
+/// more bits of parameters than `own` for any layer. An arithmetic that needs more bits is left out: with more bits, it
+/// can imitate `own` by chance. Returns `None` if `own` itself does not explain one of the layers.
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {
@@ -39,8 +39,8 @@ pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis
     Some(open.collect())
 }
 
-/// The hypothesis with the smallest width of the multiplier, up to `most` bits, with which this arithmetic produces
-/// every value of a layer.
+/// Finds the smallest width of the multiplier, up to `most` bits, with which this arithmetic produces every value of a
+/// layer. Returns the hypothesis with this width.
 fn narrowest(answer: &Answer, of: &Hypothesis, most: u8) -> Option<Hypothesis> {
     let exact = answer.explained.iter().filter(|explained| explained.missed == 0);
     let widths = exact.filter_map(|explained| match explained.subject {

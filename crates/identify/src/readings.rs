@@ -25,9 +25,9 @@ pub(crate) struct Reading {
     pub(crate) open_zero: bool,
 }
 
-/// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
-/// another zero point of the output, and all combinations. Other zero points of the input are only tried if
-/// `moves_input` is true.
+/// Returns the other readings of a layer: with the channels along another axis, with another zero point of the input,
+/// with another zero point of the output, and all combinations of these. Other zero points of the input are only tried
+/// if `moves_input` is true.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
@@ -118,8 +118,9 @@ fn estimated(layer: &RecordedLayer) -> Option<i64> {
     (off.abs() < f64::from(1 << 30)).then(|| off.round() as i64)
 }
 
-/// Factor and intercept of the line on which the outputs lie. The line goes through two points: the medians of the
-/// lowest third and of the highest third of the values.
+/// Fits a line to the outputs as a function of the accumulators. Returns its slope, which is the factor, and its
+/// intercept. The slope is that of the line through two points: the medians of the lowest third and of the highest
+/// third of the values.
 fn line(values: &[&RecordedValue]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {

@@ -45,8 +45,8 @@ impl RuntimeRule {
         RuntimeRule::AscendPacked,
     ];
 
-    /// The form with the integers that the rule computes from a layer's scales, and with the given zero point. Returns
-    /// an error if the rule cannot be applied.
+    /// Makes the form with the given zero point and with the integers that the rule computes from a layer's scales.
+    /// Returns an error if the rule cannot be applied.
     pub(crate) fn form(
         self,
         layer: &RecordedLayer,

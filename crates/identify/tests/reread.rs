@@ -33,9 +33,9 @@ impl Convolution {
         }
     }
 
-    /// The accumulator at one position. With `channels_last`, images are [height, width, channels] and weights are
-    /// [outputs, height, width, inputs]; otherwise the channels come before the pixels. Both readings use the same two
-    /// arrays.
+    /// Computes the accumulator at one position. With `channels_last`, images are [height, width, channels] and weights
+    /// are [outputs, height, width, inputs]; otherwise the channels come before the pixels. Both readings use the same
+    /// two arrays.
     fn accumulator(&self, zero: i64, channels_last: bool, [image, y, x, output]: [usize; 4]) -> i64 {
         let at = |[y, x, channel]: [usize; 3]| match channels_last {
             true => (y * EXTENT + x) * EXTENT + channel,

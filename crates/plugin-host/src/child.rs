@@ -96,8 +96,8 @@ mod unix {
         }
     }
 
-    /// The limit that a worker reached if it was ended by `signal`; `None` if the signal does not mean that a limit was
-    /// reached.
+    /// Finds the limit that a worker reached when `signal` ended it. Returns `None` if the signal does not mean that a
+    /// limit was reached.
     pub(crate) fn used_up(signal: i32) -> Option<Used> {
         let signals = [
             (Signal::XCPU, Used::Processor),

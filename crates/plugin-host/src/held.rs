@@ -3,8 +3,8 @@
 use strait_kernels::integer::Tile;
 use strait_requantize::Requantization;
 
-/// A sentence about the first accumulator of a tile for which the library's code differs from the form's; `None` if no
-/// code differs.
+/// Finds the first accumulator of a tile for which the library's code differs from the form's. Returns a sentence about
+/// it; `None` if no code differs.
 pub(crate) fn differing<T: Copy + Into<i64>>(
     form: &Requantization,
     row: &str,

@@ -64,7 +64,7 @@ impl Library {
         })
     }
 
-    /// The state of the library's process, before the library was loaded and now.
+    /// Returns the state that the library's process had before the library was loaded, and the state that it has now.
     ///
     /// # Errors
     /// If a worker does not start, ends or hangs.

@@ -198,11 +198,11 @@ layout! {
         second_scale: *const f64,
         /// Array of channel entries: the offset in the family's formula.
         offset: *const f64,
-        /// Array of channel entries: the smallest accumulator for which the form is defined. The result for a smaller
-        /// one is the result for this one.
+        /// Array of channel entries: the smallest accumulator for which the form is defined. All smaller accumulators
+        /// have the same result as this one.
         domain_low: *const i64,
-        /// Array of channel entries: the largest accumulator for which the form is defined. The result for a larger one
-        /// is the result for this one.
+        /// Array of channel entries: the largest accumulator for which the form is defined. All larger accumulators
+        /// have the same result as this one.
         domain_high: *const i64,
         /// The thresholds of all channels, one channel after the other.
         thresholds: *const i32,

@@ -85,8 +85,9 @@ impl<'m> Export<'m> {
         export
     }
 
-    /// The value in the new graph that stands for a value of the source graph. A constant is copied to the new graph
-    /// when this function is first called for it.
+    /// Returns the value in the new graph that stands for a value of the source graph. A constant is copied to the new
+    /// graph when this function is first called for it. Any other value must have been made before; otherwise the
+    /// result is `None`.
     pub fn made(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(made) = self.made.get(value.index()).copied().flatten() {
             return Some(made);
@@ -220,8 +221,8 @@ impl<'m> Export<'m> {
         self.out.main_mut().set_sources(made, &names);
     }
 
-    /// The names of the model's nodes that a source node replaces. Names that Strait has made up are left out: those of
-    /// primitives, and those of nodes that were added to an operator, such as `LAYER:WORD`.
+    /// Returns the names of the model's nodes that a source node replaces. Names that Strait has made up are left out:
+    /// the names of primitives, and the names of nodes that were added to an operator, such as `LAYER:WORD`.
     pub fn names_of(&self, node: &Node) -> Vec<&'m str> {
         let names: Vec<&str> = node.sources.iter().map(|&name| self.source.name(name)).collect();
         let own = self.source.name(node.name);

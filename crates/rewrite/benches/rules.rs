@@ -14,8 +14,8 @@ use strait_rewrite::canonical;
 const MARKS: [(usize, f64); 3] = [(1_000, 0.015), (10_000, 0.15), (100_000, 1.5)];
 const ROUNDS: usize = 3;
 
-/// The CPU seconds that this thread has used, if the system counts them. Then other programs on the machine do not
-/// matter. Otherwise the time since `since`.
+/// Returns the CPU seconds that this thread has used, if the system counts them. Other programs on the machine do not
+/// affect this number. If the system does not count them, returns the time since `since`.
 fn seconds(since: Instant) -> f64 {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());

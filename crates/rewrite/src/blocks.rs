@@ -44,8 +44,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image from which the axes of an operand come. `view` describes the operand's axes. `None` if the batch has
-    /// no blocks of the image.
+    /// Finds the parts of an image from which the axes of an operand come. `value` is the image, `shape` its shape, and
+    /// `view` describes the operand's axes. Returns `None` if the batch axis of the operand has no blocks of the image.
     fn new(value: ValueId, shape: &[u64], view: &View, nodes: &[NodeId]) -> Option<Image> {
         let (batch, others) = view.axes.split_first()?;
         let mut axes = vec![None];
@@ -138,9 +138,9 @@ impl Image {
         found
     }
 
-    /// For each axis of `view`, which is a view of the convolution's result: the axis of this result to which it
-    /// corresponds after the blocks were put back in their places. Returns `None` if the blocks are not back in their
-    /// places.
+    /// Returns, for each axis of `view`, the axis of the convolution's result to which it corresponds after the blocks
+    /// were put back in their places. `view` describes a value that was made from the convolution's result by moving
+    /// elements. Returns `None` if the blocks are not back in their places.
     pub(crate) fn places(&self, view: &View, result: &[u64]) -> Option<Vec<Option<usize>>> {
         let whole = |axis: usize| Part {
             axis,

@@ -119,8 +119,8 @@ impl<'a> GraphNode<'a> {
         Some((id, self.module.data(id)?))
     }
 
-    /// The elements of an f32 constant. Floats of other widths are not changed by rules: a rule's result would be f32,
-    /// so the op would have operands of two types.
+    /// Returns the elements of an f32 constant. Rules do not change floats of other widths: the constant that a rule
+    /// computes would be f32, so the op would have operands of two types.
     pub(crate) fn floats(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f32]>)> {
         let (_, tensor) = self.constant(value)?;
         let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;

@@ -39,8 +39,8 @@ pub(crate) enum Pattern {
     Any(Slot),
     /// A constant.
     Constant(Slot),
-    /// The first result of a node: the terms that the node may have, its operands, the slot for the result, and true if
-    /// other nodes may read the result. See [`op`].
+    /// The first result of a node. The fields are the terms that the node may have, the patterns of its operands, the
+    /// slot in which the result is stored, and whether other nodes may read the result. See [`op`].
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of several patterns: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
@@ -178,7 +178,7 @@ const MOST_FACTORS: usize = 8;
 enum Want {
     /// The value has to match the given pattern.
     Is(&'static Pattern, Option<ValueId>),
-    /// The product of these values has to match the product of the factors that have not matched yet. The number has a
+    /// The product of these values has to match the product of the factors that have not matched yet. The `u8` has a
     /// bit for each factor, which is set if the factor has matched.
     Product(&'static [Pattern], u8, SmallVec<[ValueId; MOST_FACTORS]>),
 }

@@ -70,8 +70,8 @@ pub(crate) enum Side {
     Result,
 }
 
-/// The node, changed so that one of its operands, or one of its results, is permuted by `p`. `None` if this is not
-/// possible for the op.
+/// Returns the node, changed so that one of its operands, or one of its results, is permuted by `p`. Returns `None` if
+/// this is not possible for the op.
 pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Option<Carried> {
     let op = &site.node.op;
     let shape = |v: ValueId| site.graph.value(v).map(|v| &v.ty.shape);
@@ -187,8 +187,8 @@ fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool)
     })
 }
 
-/// The permutation of the shape `to` that corresponds to the permutation `p` of the shape `from`. The shapes differ
-/// only by axes of extent 1, which keep their places.
+/// Converts the permutation `p` of the shape `from` to the corresponding permutation of the shape `to`. The two shapes
+/// differ only by axes of extent 1. In the result, these axes keep their places.
 fn renumbered(from: &[Dim], to: &[Dim], p: &[u32]) -> Option<Permutation> {
     let long = |shape: &[Dim]| -> Vec<usize> {
         let axes = 0..shape.len();

@@ -15,8 +15,8 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// The largest number of moving nodes, and of nodes that apply an affine map to each channel, that are skipped
-/// together.
+/// The largest number of nodes between a layer and a value that are skipped, counting both nodes that only move
+/// elements and nodes that apply an affine map to each channel.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
 /// The largest number of branches of a concat that are searched.
@@ -124,8 +124,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// The view after a node that only moves elements. A slice cuts off positions. It does not matter which positions are
-/// left, because the affine map of a channel is the same for all of them.
+/// Returns the view after a node that only moves elements. A slice cuts off positions. It does not matter which
+/// positions are left, because the affine map of a channel is the same for all of them.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {
@@ -187,8 +187,8 @@ impl<'a> InFront<'a> {
         })
     }
 
-    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if this
-    /// axis has anything other than channels along it.
+    /// Returns, for each channel, the index of its number in a list of `count` numbers that lie along an axis of the value.
+    /// Returns `None` if this axis has anything other than channels along it.
     fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let (stride, extent) = match self.view.axes.get(axis)?[..] {
             [] => (1, 1),
@@ -207,8 +207,9 @@ impl<'a> InFront<'a> {
             .collect()
     }
 
-    /// For each channel, the element of a constant that is combined with the value `x`. The constant has a single
-    /// element, or its elements lie along an axis that is a part of the channels.
+    /// Returns, for each channel, the element of a constant that is combined with the value `x`. The constant must have
+    /// a single element, or its elements must lie along an axis that is a part of the channels. Otherwise the result is
+    /// `None`.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
         let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;
@@ -233,9 +234,9 @@ impl<'a> InFront<'a> {
         patch.remove.extend(self.moves.iter().map(|node| node.id));
     }
 
-    /// The patch that folds an affine map of the channels into the layer. It changes the weights only if there are
-    /// factors, and the bias only if there are factors or summands. `at` are the nodes that compute the map, the last
-    /// one first. Their result is `y`.
+    /// Makes the patch that folds an affine map of the channels into the layer. The patch changes the weights only if
+    /// there are factors, and the bias only if there are factors or summands. `at` are the nodes that compute the map,
+    /// the last one first. Their result is `y`.
     ///
     /// For weights w and bias b of a channel with factor f and summand s, where a missing bias is 0: w' = f·w and b' =
     /// f·b + s. Both are computed in f64 and rounded to f32 once. If w and b already come from such a map, their values

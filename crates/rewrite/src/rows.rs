@@ -90,9 +90,9 @@ impl Rows {
         -(self.axes.len() as i64)
     }
 
-    /// The patch that replaces the node at `site` by a normalization over the last axes of `x`, with a scale of ones,
-    /// and by ops after it, each with a constant. If possible, another rule folds these ops into the normalization. If
-    /// the rows lie along other axes, transposes are added before and after the normalization.
+    /// Makes the patch that replaces the node at `site`. The patch adds a normalization over the last axes of `x` with
+    /// a scale of ones, and after it ops with a constant each. If possible, another rule folds these ops into the
+    /// normalization. If the rows lie along other axes, transposes are added before and after the normalization.
     pub(crate) fn normalization(
         &self,
         site: &GraphNode<'_>,

@@ -53,8 +53,9 @@ impl View {
         }
     }
 
-    /// The view after a node that only moves elements and makes a value with these extents. `None` for other nodes, and
-    /// if an axis is split in such a way that a part would not have a whole number of positions.
+    /// Returns the view after a node that only moves elements and whose result has the extents `shape`. Returns `None`
+    /// for other nodes, and if the node splits an axis in such a way that a part would not have a whole number of
+    /// positions.
     pub(crate) fn behind(&self, site: &GraphNode<'_>, shape: &[u64]) -> Option<View> {
         match &site.node.op {
             Op::Transpose(transpose) => {

@@ -10,7 +10,7 @@ use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, co
 /// The settings of a vendor's tool. The fields of the type that implements this are the tool's keys. They can be given
 /// under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
 pub trait Vocabulary: DeserializeOwned + Described {
-    /// The name of a file with these settings in messages, with an article if it needs one, such as `AMCT's simple
+    /// What messages call a file with these settings, with an article if the name needs one, such as `AMCT's simple
     /// configuration`.
     const NAME: &'static str;
 

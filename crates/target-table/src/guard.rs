@@ -187,8 +187,8 @@ impl Loops for GuardedLoops {
     }
 }
 
-/// An accumulator for which a kernel computes a code that differs from the form's definition: its channel, the
-/// accumulator, the expected code, and the code that was found.
+/// Describes an accumulator for which a kernel computes another code than the form's definition. The fields are its
+/// channel, the accumulator, the expected code, and the code that the kernel computed.
 type Wrong = (usize, i64, i32, i32);
 
 /// In each channel, the loops are compared with the form at this many accumulators.
@@ -224,8 +224,8 @@ fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
 
-/// The accumulators between `ends` at which the loops are compared with the form. Each channel has the same number of
-/// them. `None` if the form is not legal.
+/// Chooses the accumulators between `ends` at which the loops are compared with the form, equally many for each
+/// channel. Returns `None` if the form is not legal.
 fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let looked_at = looked_at(form);

@@ -20,17 +20,17 @@ pub trait Target: Send + Sync {
     /// The target's table, with the overlays of the options with which the target was made.
     fn spec(&self) -> &TargetSpec;
 
-    /// The loops of a layer with this requantization and a clamp after it. The ends of the clamp are codes, and both
-    /// are allowed results.
+    /// Prepares the loops of a layer with this requantization and a clamp after it. `clamp` has the smallest and the
+    /// largest code that the clamp lets through.
     ///
     /// # Errors
     /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The loops of the target's own model of its arithmetic, if they are not those that [`Target::loops`] returns. A
-    /// plugin in a library can have such a model. `compile` compares the model with the form at every accumulator where
-    /// the form's code changes, and `--kernels target` runs the model. `None` if the target has no model, or if the
-    /// model does not compute the form.
+    /// Prepares the loops of the target's own model of its arithmetic, if the target has a model that [`Target::loops`]
+    /// does not use. A plugin in a library can have such a model. `compile` compares the model with the form at every
+    /// accumulator where the form's code changes, and `--kernels target` runs the model. Returns `None` if the target
+    /// has no model, or if the model does not compute the form.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
@@ -39,8 +39,8 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// Whether the target's own model computes this form, for accumulators of 64 bits if `wide` is set and of 32 bits
-    /// otherwise. False if the model leaves the form to the host. `None` if the target has no model.
+    /// Says whether the target's own model computes this form. `wide` says whether the accumulators have 64 bits or 32
+    /// bits. Returns false if the model leaves the form to the host, and `None` if the target has no model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].
@@ -287,8 +287,8 @@ impl<'a> FusionSite<'a> {
         self.op.term()
     }
 
-    /// The producer's attribute that has the name `key` in the text form of a graph; `None` if the producer has no such
-    /// attribute.
+    /// Returns the producer's attribute that has the name `key` in the text form of a graph; `None` if the producer has
+    /// no such attribute.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         self.op.attribute(key)
     }

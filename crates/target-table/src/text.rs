@@ -47,14 +47,14 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
 }
 
 impl<'a, T> Written<'a, T> {
-    /// The range of bytes of the field at the end of a path. If there is no such field, the range is that of the last
-    /// field along the path that exists.
+    /// Returns the range of bytes of the field at the end of a path. If there is no such field, returns the range of
+    /// the last field along the path that exists.
     pub fn at(&self, path: &KeyPath) -> Range<usize> {
         self.tree.nearest(path).location.span.clone().unwrap_or(0..0)
     }
 
-    /// The value of a field as it was written. For a number, these are its exact digits, while [`Written::value`] may
-    /// be rounded.
+    /// Returns the value of a field as it was written. A number is returned with its exact digits, whereas the number
+    /// in [`Written::value`] may be rounded.
     pub fn as_written(&self, path: &KeyPath) -> &'a str {
         self.text.get(self.at(path)).unwrap_or_default()
     }

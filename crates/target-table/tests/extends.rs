@@ -19,8 +19,8 @@ fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A table with this id that extends the table `below`, which is in the file `file`. `more` has further keys of the
-/// table.
+/// Makes a table with this id that extends the table `below`, which is in the file `file`. `more` has further keys of
+/// the new table.
 fn on(id: &str, file: &str, below: &str, more: &str) -> String {
     let digest = sha256(below);
     format!(

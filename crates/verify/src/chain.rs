@@ -24,8 +24,8 @@ pub(crate) struct Chain<'a> {
     /// such value.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// How the steps find the channel of each element. An error if the steps do not all find it in the same way, or if
-    /// there are too many steps.
+    /// How the steps find the channel of each element. This is an error if the steps do not all find it in the same
+    /// way, or if there are too many steps.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 

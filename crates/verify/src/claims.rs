@@ -113,10 +113,10 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site among the certificates with the site's name, except those that were assigned to
-    /// sites of other graphs. The result is the first one that was derived from this site; if there is none, the first
-    /// one of all. A value of the fused graph may stand for several equal values of the lowered graph, so sites of the
-    /// same graphs may share a certificate.
+    /// Finds the certificate of a site among the certificates with the site's name. Certificates that were assigned to
+    /// sites of other graphs are left out. Returns the first certificate that was derived from this site. If there is
+    /// none, returns the first certificate that is left. A value of the fused graph may stand for several equal values
+    /// of the lowered graph, so sites of the same graphs may share a certificate.
     fn take(
         &mut self,
         (pair, graphs): (usize, [&Graph; 2]),
@@ -422,9 +422,9 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
-/// The accumulators that can occur, as two lists of intervals: for the fused graph, and for both graphs together. There
-/// is one interval for each channel of the steps. If the steps have no channels, there is one for each index along an
-/// axis for which both graphs have bounds.
+/// Returns the accumulators that can occur, as two lists of intervals: one for the fused graph, and one for both graphs
+/// together. A list has one interval for each channel of the steps. If the steps have no channels, it has one for each
+/// index along an axis for which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -443,8 +443,8 @@ fn accumulators(
     match (along, of_steps) {
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
-        // Steps without channels are the same along every axis. The certificate does not say along which axis its
-        // intervals lie, so an axis is chosen that fits.
+        // Steps without channels treat all indices of every axis alike. The certificate does not say along which axis
+        // its intervals lie, so an axis is chosen whose extent fits.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
@@ -457,8 +457,9 @@ fn accumulators(
     }
 }
 
-/// The first channel for which a certificate covers less than what can occur, with the interval that it covers and the
-/// interval that can occur. `claimed` is the interval of the certificate.
+/// Finds the first channel for which a certificate covers less than what can occur. Returns this channel, the interval
+/// that the certificate covers, and the interval that can occur. `claimed` has the certificate's intervals, and `found`
+/// those that can occur.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
@@ -468,8 +469,8 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
-/// the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+/// Returns the interval of the sums of each channel, for a pool whose channels are selected by position. The first list
+/// uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -78,9 +78,9 @@ impl<'a> Comparison<'a> {
         self.lowered.inputs()
     }
 
-    /// Random inputs, which depend only on seed and index. Integers come from `ranges`. If `ranges` has no entry for an
-    /// input, an input of at most 16 bits gets any codes, and a wider input gets 0, which is valid as an index and as a
-    /// length.
+    /// Makes random inputs, which depend only on `seed` and `index`. Integers are chosen from `ranges`. If `ranges` has
+    /// no entry for an input, an input of at most 16 bits can have any code, and a wider input gets 0, which is valid
+    /// as an index and as a length.
     ///
     /// # Errors
     /// The inputs are too large.
@@ -205,8 +205,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The first channel in which elements of a tensor lie outside of their bounds: the interval of these elements, and the
-/// bounds.
+/// Finds the first index along an axis at which elements of a tensor lie outside of their bounds. Returns the interval
+/// of the elements at this index, and the bounds.
 fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
     fn of<T: strait_core::tensor::Element + Into<i64>>(
         range: &ValueRange,

@@ -6,8 +6,8 @@ use crate::functions::{Chains, Undecided, compare_floats};
 use crate::intervals::Interval;
 use strait_requantize::{Argument, Certificate, Per, Step, Verdict};
 
-/// The contradiction between the verdicts of a certificate and the verdicts that follow from its own steps and
-/// interval, if there is one.
+/// Compares the verdicts of a certificate with the verdicts that follow from its own steps and interval. Returns their
+/// contradiction, if there is one.
 pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     let derived = match derived(certificate) {
         Ok(derived) => derived?,
@@ -27,8 +27,8 @@ pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     })
 }
 
-/// The verdicts that follow from a certificate's own steps and interval. `None` for a certificate that compares single
-/// entries of a constant or table, because it does not contain these entries.
+/// Derives the verdicts that follow from a certificate's own steps and interval. Returns `None` for a certificate that
+/// compares single entries of a constant or table, because it does not contain these entries.
 fn derived(certificate: &Certificate) -> Result<Option<Per<Verdict>>, Undecided> {
     let (before, after) = (&certificate.before[..], certificate.after.as_slice());
     match &certificate.argument {

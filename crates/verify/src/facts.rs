@@ -98,8 +98,8 @@ impl About<'_> {
     }
 }
 
-/// The number of elements that a node adds up for each element of its result. `extents` are those of the node's first
-/// operand.
+/// Returns the number of elements that a node adds up for each element of its result. `extents` are the extents of the
+/// node's first operand.
 fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
     match &node.op {
         Op::MatMul(_) => extents.last().copied(),

@@ -59,12 +59,12 @@ fn term(base: Base<'_>) -> &'static str {
 /// The position of the operand of a `requantize` that selects the channels.
 const PICKS: usize = 1;
 
-/// The digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this order.
-/// Numbers are 64 bits, little-endian.
+/// Computes the digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this
+/// order. Numbers are 64 bits, little-endian.
 /// - JSON with the argument, both chains, the interval and the facts behind it
 /// - each constant operand of the node that computes the accumulators, or the constant or table that the chain was
 ///   applied to: its position, its number of bytes, and the bytes
-/// - the constant that selects the channels of the chain, in the same form; it is an operand of the chain's
+/// - the constant that selects the channels of the chain, written in the same way; it is an operand of the chain's
 ///   requantizations
 ///
 /// Constants are requantized before anything is fused into a node. So the node's operands are taken from the fused

@@ -46,8 +46,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value: true if something was requantized after the last value on the way to it that corresponds to a
-        // value of the lowered graph.
+        // For each value: true if something was requantized between this value and the nearest values before it that
+        // correspond to values of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
@@ -72,8 +72,8 @@ impl Layers {
         self.results.iter().map(Vec::len).sum()
     }
 
-    /// The values of the lowered graph that the value `value` of the fused graph stands for. Empty if `value` is not
-    /// the result of a layer.
+    /// Returns the values of the lowered graph that the value `value` of the fused graph stands for. The list is empty
+    /// if `value` is not the result of a layer.
     pub(crate) fn of(&self, value: ValueId) -> &[Counterpart] {
         self.results.get(value.index()).map_or(&[], Vec::as_slice)
     }

@@ -33,9 +33,9 @@ pub(crate) fn random<'a>(
         .collect()
 }
 
-/// The bytes of a random input. Floats are spread around all codes of the grid that they are quantized to, so that
-/// every code occurs and rounding matters. An input of codes can have all codes. Other integers come from the input's
-/// range.
+/// Makes the bytes of a random input. Floats are spread around all codes of the grid that they are quantized to, so
+/// that every code occurs and rounding matters. An input of codes can have all codes. Other integers come from the
+/// input's range in `ranges`.
 fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges: &Ranges) -> Vec<u8> {
     let count = port.shape.iter().product();
     if let (false, Some(&[low, high])) = (port.elem.is_float(), ranges.0.get(&port.name)) {

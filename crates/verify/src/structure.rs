@@ -20,8 +20,8 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
-    /// The product in the lowered graph to which codes are added, if the fused node adds these codes inside its
-    /// accumulator.
+    /// If the fused node adds codes inside its accumulator: the product in the lowered graph to which these codes are
+    /// added.
     pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
@@ -247,8 +247,8 @@ impl<'a> Walk<'a> {
     ) {
         let f = pair.0;
         match &a.op {
-            // round(x / s1), followed by a requantization, is compared with round(x / s2). This is a function of a
-            // float, not of an accumulator.
+            // The lowered graph computes round(x / s1) and requantizes the result, and the fused graph computes round(x
+            // / s2). These are compared as functions of the float x, not of an accumulator.
             Op::Quantize(_) if a.op != b.op || fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
                 self.expect_operands(f, Some(a), Some(b));
                 let from = (from_float(self.lowered, b), from_float(self.fused, a));
@@ -315,15 +315,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The node of the lowered graph that computes the sum `sum`, if it is the same product as the one in the fused
-    /// node.
+    /// Returns the node of the lowered graph that computes the sum `sum`. Returns `None` unless this node is the same
+    /// product as the one in the fused node.
     fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
         let (_, node) = self.lowered.producer(sum)?;
         (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
     }
 
-    /// The codes of the lowered graph that are requantized to the grid of a sum, if the fused node requantizes them in
-    /// the same way.
+    /// Returns the codes of the lowered graph that are requantized to the grid of a sum. Returns `None` unless the
+    /// fused node requantizes them in the same way.
     fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
         let (addend, _) = fused.addend()?;
         let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;

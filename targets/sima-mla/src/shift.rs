@@ -4,9 +4,9 @@ use crate::half_even::{constants, loops};
 use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
-/// The constants of one channel. Let q = ⌊x / 2^s⌋ and r = x − q·2^s. Rounded half to even, the result is q, plus one
-/// if r + (q mod 2) > 2^(s−1). So a tie is rounded up if q is odd. No intermediate value needs more than 32 bits. For s
-/// = 0, `half` is 1 and r is 0, so nothing is added.
+/// The constants of one channel. For an accumulator x and the shift s, let q = ⌊x / 2^s⌋ and r = x − q·2^s. Rounded
+/// half to even, x / 2^s is q, plus one if r + (q mod 2) > 2^(s−1). So a tie is rounded up if q is odd. No intermediate
+/// value needs more than 32 bits. For s = 0, `half` is 1 and r is 0, so nothing is added.
 struct Constants {
     shift: u32,
     /// The mask 2^s − 1, which selects the lowest s bits.

@@ -146,8 +146,9 @@ impl Fault {
         }
     }
 
-    /// The fault for an error message. If the message reports a panic, the fault is listed on the line for panics,
-    /// since calls of a target's code turn panics into errors. Otherwise it is listed on the line `otherwise`.
+    /// Makes the fault that reports an error message. If the message is about a panic, the fault is listed on the
+    /// report's line for panics, because calls of a target's code turn panics into errors. Otherwise it is listed on
+    /// the line `otherwise`.
     pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];
         let subject = match message.split_once("panicked") {
@@ -192,8 +193,8 @@ impl Fault {
 /// other channel.
 const LOOKED_AT: usize = 256;
 
-/// The position, the wrong result and the expected result of each result that is wrong. If there are many, a few of
-/// them are returned, evenly spread.
+/// Finds the results that are wrong. Returns the position, the wrong result and the expected result of each of them. If
+/// there are many, returns only a few of them, evenly spread.
 pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterator<Item = (usize, i32, i32)> {
     let both = found.iter().zip(expected).enumerate();
     let all: Vec<(usize, i32, i32)> = both

@@ -18,8 +18,8 @@ use strait_target::{
 /// A network with sums, products, pools and constants that the six usual networks do not have.
 const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
 
-/// A network with a pool, a function and an input. Their values have another type than the one that the readers of
-/// these values compute with.
+/// A network in which a pool, a function and an input have values of one type, while the nodes that read these values
+/// compute with another type.
 const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
 
 /// Names of the values in [`WIDTHS`] that get another type.
@@ -33,9 +33,9 @@ pub(super) struct Other {
     choices: Choices,
 }
 
-/// The networks to try because of what the table contains: one for each pair of types, one for each additional type of
-/// a result, and one for each value of an option that has an overlay. If the table does not allow fusions to change
-/// results, there is also a network for which a difference of one LSB is allowed.
+/// Makes the networks that are tried because of what the table contains: one for each pair of types, one for each
+/// additional type of a result, and one for each value of an option that has an overlay. If the table does not allow
+/// fusions to change results, there is also a network for which a difference of one LSB is allowed.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
     let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {
@@ -80,8 +80,8 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
 pub(super) struct Fusions {
     /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
-    /// For each row that was not used: how far the attempt got that came closest to using it, and why this attempt
-    /// failed.
+    /// For each row that was not used, describes the attempt that came closest to using it: how far this attempt got,
+    /// and why it failed.
     missed: BTreeMap<String, (Until, String)>,
     off: Vec<String>,
     faults: Vec<String>,

@@ -141,8 +141,8 @@ fn probe(
     (faults, counts)
 }
 
-/// The bytes with which the memory for results is filled before the first and before the second of two calls. They
-/// differ, so that results that a kernel did not write differ, too.
+/// The bytes with which the memory for results is filled before the first and before the second of two calls. The two
+/// bytes differ, so a result that the kernel does not write differs between the calls.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
 /// Compares the results of two calls with each other and with the results by the definition of the form.

@@ -84,8 +84,8 @@ pub struct Examination<'a> {
     pub progress: &'a dyn ExaminationProgress,
 }
 
-/// Examines a target. It takes seconds. The report for a target is always the same, unless the target's results differ
-/// from run to run.
+/// Examines a target, which takes seconds. The report for a target is always the same, unless the target's results
+/// differ from run to run.
 ///
 /// # Errors
 /// If the target cannot be made with these options.
@@ -157,8 +157,9 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     }
 }
 
-/// The variants of the target: one for each value of an option that changes the table and is not already chosen. If a
-/// variant cannot be made, the table is at fault, and the lines about the table report this.
+/// Makes the variants of the target: one for each value of an option that changes the table and is not already chosen.
+/// If a variant cannot be made, the table is at fault. This variant is then left out here, and the lines about the
+/// table report the fault.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
     let others = table::overlays(spec).filter(|(option, value)| spec.chosen.get(*option) != Some(*value));
     let variants = others.filter_map(|(option, value)| {

@@ -17,8 +17,8 @@ use strait_target::{
 pub(super) struct Choices {
     /// Types of activations and weights, for all nodes.
     pub(super) pair: Option<(Activation, Integer)>,
-    /// The names of values whose type differs from the type that their node computes with, and that type. The values
-    /// may also come from the host.
+    /// The names of values, and a type that these values have instead of the type with which their nodes compute. The
+    /// values may also come from the host.
     pub(super) leaves: Option<(&'static [&'static str], Integer)>,
     /// The largest difference that a fusion may make. `None` for the limit in the target's table.
     pub(super) most: Option<u32>,

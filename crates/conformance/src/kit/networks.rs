@@ -22,8 +22,7 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// What happened in calls of the target's code while the networks were compiled: its answers and the files that it
-/// wrote.
+/// What the target's code did while the networks were compiled: the answers that it gave and the files that it wrote.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The nodes that the target was asked about, for each network.

@@ -59,11 +59,11 @@ impl Counts {
     }
 }
 
-/// The faults of the forms of one row, without those that are only consequences of other faults.
+/// Returns the faults of the forms of one row, without those that are only consequences of other faults.
 ///
-/// If results change from call to call, or are not written at all, then wrong arithmetic, faults on several threads,
-/// faults in other processes and reads past the input are consequences of this. If results differ from process to
-/// process, wrong arithmetic is a consequence of that.
+/// If results change from call to call, or if some results are not written at all, this also causes faults of these
+/// kinds: wrong arithmetic, faults on several threads, faults in other processes, and reads past the input. If results
+/// differ from process to process, this also causes wrong arithmetic.
 pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     let has = |subjects: &[Subject]| faults.iter().any(|fault| subjects.contains(&fault.subject));
     let unsteady = has(&[Subject::Determinism, Subject::Unwritten]);

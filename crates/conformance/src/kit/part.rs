@@ -74,8 +74,8 @@ impl Part {
         }
     }
 
-    /// The channel and the value of the accumulator at position `at` of the tile. If the form has `channels` channels,
-    /// the parameters of this channel apply to the accumulator.
+    /// Returns the channel and the value of the accumulator at position `at` of the tile. `channels` is the number of
+    /// channels of the form. The parameters of the returned channel apply to the accumulator.
     pub(super) fn place(&self, channels: usize, at: usize) -> (usize, i64) {
         (
             self.tile.channel(at).min(channels.saturating_sub(1)),
@@ -83,7 +83,7 @@ impl Part {
         )
     }
 
-    /// The tile with the same accumulators in reverse order, so that each accumulator is requantized with the
+    /// Makes a tile with the same accumulators in reverse order, so that each accumulator is requantized with the
     /// parameters of another channel.
     pub(super) fn turned(&self) -> Part {
         let mut turned = self.clone();

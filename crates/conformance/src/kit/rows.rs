@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};
 
-/// The rows that share an op with other rows, each with the name of the first network that used the row; `None` if no
-/// network did.
+/// The rows that share an op with other rows. Each of them comes with the name of the first network that used the row,
+/// or with `None` if no network used it.
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {

@@ -14,8 +14,8 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line of the report that says whether the table names recordings for every row that it states to be `measured`,
-/// and whether these recordings were given.
+/// Makes the line of the report that says whether the table names recordings for every row that it states to be
+/// `measured`, and whether these recordings were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
@@ -117,8 +117,9 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
     line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
-/// A form that produces every recorded value: its name, the form, and the lowest and the highest code to which results
-/// are clamped. If there is none, the reasons, each a sentence.
+/// The answer to the question which form produces every recorded value. If there is such a form, the answer has its
+/// name, the form itself, and the lowest and the highest code to which its results are clamped. If there is none, the
+/// answer has the reasons, each of them a sentence.
 type Explaining = Result<(String, Requantization, [i32; 2]), Vec<String>>;
 
 /// The first form of the table that explains a layer with integers that `strait identify` has found.
@@ -135,8 +136,8 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     Err(vec![none(answer)])
 }
 
-/// The lowest and the highest code to which results are clamped. An end is the recorded one if the clamp acts there,
-/// and otherwise the end of the type.
+/// Returns the lowest and the highest code to which results are clamped. If `clamps` says that the clamp acts at an
+/// end, this is the code from `recorded`. Otherwise it is the lowest or highest code of the type.
 fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
     let type_ends = [form.out().min(), form.out().max()];
     [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })
@@ -200,8 +201,8 @@ fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_
     Err(why)
 }
 
-/// The first recorded value that a form does not produce: its channel, the accumulator, the form's result, and the
-/// recorded code.
+/// Finds the first recorded value that a form does not produce. Returns its channel, its accumulator, the form's
+/// result, and the recorded code.
 fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
     for (channel, values) in layer.channels.iter().enumerate() {
@@ -223,8 +224,8 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) 
     None
 }
 
-/// The first recorded value that the kernel does not produce: its channel, the accumulator, the recorded code, and the
-/// kernel's result. The loops also apply the clamp.
+/// Finds the first recorded value that the kernel does not produce. Returns its channel, its accumulator, the recorded
+/// code, and the kernel's result. The loops also apply the clamp.
 fn replayed(
     loops: &dyn Loops,
     form: &Requantization,

@@ -18,8 +18,8 @@ impl Interval {
         Interval { low, high }
     }
 
-    /// The factors m in the interval for which x·m meets a bound. If there are no such factors, the result is empty,
-    /// with `low` above `high`.
+    /// Returns the factors m in the interval for which x·m meets the bound `limit`. If there are no such factors, the
+    /// returned interval is empty: its `low` is above its `high`.
     pub(super) fn cut(self, x: i64, limit: Limit) -> Interval {
         let Interval { mut low, mut high } = self;
         let x = i128::from(x);
@@ -57,8 +57,8 @@ impl Interval {
         self.low + (self.high - self.low) / 2
     }
 
-    /// The integer in the interval with the most trailing zero bits. Without its trailing zeros, no other integer in
-    /// the interval has fewer bits.
+    /// Returns the integer in the interval with the most trailing zero bits. When trailing zeros are not counted, no
+    /// other integer in the interval has fewer bits.
     pub(super) fn fewest_bits(self) -> i128 {
         let multiple = |k: u32| {
             let first = ceil(self.low, 1 << k) << k;
@@ -95,10 +95,11 @@ pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
     (0..=MAX_SHIFT).find(meets).map(Scalar::shift)
 }
 
-/// A factor of at most this many bits, with its shift.
+/// Finds a factor of at most `bits` bits that meets all bounds. Returns it with its shift; `None` if there is no such
+/// factor.
 ///
-/// The search uses the largest shift. This also finds every factor with a smaller shift, since round(x·m·2^k / 2^(s+k))
-/// equals round(x·m / 2^s) for every rounding.
+/// The search uses the largest shift. This also finds every factor with a smaller shift s, since for every accumulator
+/// x, factor m and rounding, round(x·m·2^k / 2^(s+k)) equals round(x·m / 2^s).
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
     within(bracketed(edges, zero, rounding, bits)?, bits)
 }
@@ -118,8 +119,8 @@ pub(super) fn all(bits: u8) -> Interval {
     }
 }
 
-/// The interval of factors that meet all bounds and that a multiplier of at most `bits` bits can have, in units of
-/// 2^-62.
+/// Returns the interval of the factors that meet all bounds and that a multiplier of at most `bits` bits can have. The
+/// factors are in units of 2^-62.
 fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Interval> {
     narrow(edges, all(bits), |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
 }
@@ -130,8 +131,8 @@ pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> O
     Some([low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64))
 }
 
-/// The number of `bits` bits that is closest to `factor · 2^-62`, with its shift. The number has fewer bits if the
-/// shift would be too large.
+/// Returns the number of `bits` bits that is closest to `factor · 2^-62`, and its shift. If the shift would be too
+/// large, the returned number has fewer bits.
 pub(super) fn rounded(factor: i128, bits: u8) -> Option<Scalar> {
     let length = 128 - factor.leading_zeros();
     let mut spare = length.saturating_sub(bits.into());

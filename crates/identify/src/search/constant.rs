@@ -28,8 +28,8 @@ impl Lines {
         Lines { above, below }
     }
 
-    /// The smallest and the largest constant that meet all bounds if the multiplier is `m`. If the first is larger than
-    /// the second, no constant does.
+    /// Returns the smallest and the largest constant that meet all bounds if the multiplier is `m`. If the first one is
+    /// larger than the second, no constant meets all bounds.
     fn constants(&self, m: i128) -> (i128, i128) {
         let most = i128::from(MAX_ADDEND);
         let low = self.above.iter().map(|&(x, t)| t - x * m).max().unwrap_or(-most);
@@ -37,8 +37,9 @@ impl Lines {
         (low.max(-most), high.min(most))
     }
 
-    /// A multiplier for which some constant meets all bounds. If there is no such multiplier, the one that misses the
-    /// bounds by the least. It is found because the number of constants is a concave function of the multiplier.
+    /// Finds a multiplier for which some constant meets all bounds. If there is none, finds the multiplier that misses
+    /// the bounds by the least. The search is a bisection, because the number of constants is a concave function of the
+    /// multiplier.
     fn best(&self, mut low: i128, mut high: i128) -> i128 {
         let room = |m| {
             let (low, high) = self.constants(m);
@@ -96,8 +97,8 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
     best.map(|(_, found)| found)
 }
 
-/// The shifts with which a multiplier of this many bits can give the slope of the recorded values. All shifts are
-/// returned if the values do not show a slope.
+/// Returns the shifts with which a multiplier of this many bits can give the slope of the recorded outputs over their
+/// accumulators. If the recorded values do not show a slope, returns all shifts.
 fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
     let of = |side: Side| edges.iter().filter(move |edge| edge.side == side);
     let first = |side| of(side).min_by_key(|edge| edge.x);

@@ -200,8 +200,8 @@ impl Channel<'_> {
         }
     }
 
-    /// The distance of a line, at the value's accumulator, from the products that would give the value's output; 0 if
-    /// the line gives the output.
+    /// Computes how far a line misses a value: at the value's accumulator, the distance of the line's product from the
+    /// products that would give the value's output. This is 0 if the line gives the output.
     fn distance(&self, value: &RecordedValue, line: Scalar) -> i128 {
         let least = once(self.rounding, line.shift);
         let Some(bounds) = bounds(value, self.ends) else {
@@ -216,8 +216,8 @@ impl Channel<'_> {
     }
 }
 
-/// The largest selection of values, sorted by accumulator, whose outputs do not decrease. Each accumulator has only the
-/// output that was recorded most often for it.
+/// Selects as many values as possible so that, sorted by accumulator, their outputs do not decrease. For each
+/// accumulator, only the output that was recorded most often can be selected.
 fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
     let within = |value: &&RecordedValue| (ends[0]..=ends[1]).contains(&value.output);
     let values: Vec<RecordedValue> = values

@@ -71,8 +71,8 @@ pub(crate) fn exact(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requ
     assembled(family, rounding, parameters, zero, bounds.layer.out)
 }
 
-/// For each width, the form with this family and rounding that produces the most recorded values; `None` for a width
-/// without such a form.
+/// Finds, for each width, the form with this family and rounding that produces the most recorded values. Returns `None`
+/// for a width without such a form.
 pub(crate) fn nearest(
     family: Family,
     rounding: Rounding,
@@ -144,8 +144,8 @@ fn assembled(
     })
 }
 
-/// For each channel, the smallest and the largest factor that the recorded values allow. Only for forms with one factor
-/// and one rounding.
+/// Returns, for each channel, the smallest and the largest factor that the recorded values allow. The list is empty
+/// unless the form has one factor and one rounding.
 pub(crate) fn factors(hypothesis: &Hypothesis, form: &Requantization, bounds: &Bounds<'_>) -> Vec<[f64; 2]> {
     let (Family::After, Requantization::TfLite(its)) = (hypothesis.family, form) else {
         return Vec::new();

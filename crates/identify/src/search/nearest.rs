@@ -22,8 +22,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) zeros: Vec<i32>,
 }
 
-/// For each width, the parameters with this family and rounding that produce the most outputs, and their zero point.
-/// `None` for a width without such parameters.
+/// Finds, for each width, the parameters with this family and rounding that produce the most outputs. Returns them with
+/// their zero point; `None` for a width without such parameters.
 pub(super) fn of(
     family: Family,
     rounding: Rounding,
@@ -58,8 +58,8 @@ pub(super) fn of(
     }
 }
 
-/// For each width, the zero point for which all channels together produce the most outputs, with the parameters of each
-/// channel.
+/// Finds, for each width, the zero point with which all channels together produce the most outputs. Returns it with the
+/// parameters of each channel.
 fn each<T>(
     of: &Recorded<'_>,
     zeros: &[i32],
@@ -160,8 +160,8 @@ fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<
     let one = products(values, ends, zero, affine::all(31), &half_up).cells();
     let factor = best(&one, |_| true)?.interval.middle();
     let length = 128 - factor.leading_zeros();
-    // The factor is m · 2^(62 - s), and m has 31 bits. Near a power of two, a shift that is larger or smaller by one
-    // may be better.
+    // In units of 2^-62, the factor is m · 2^(62 - s), where s is the shift and the multiplier m has 31 bits. Near a
+    // power of two, a shift that is larger or smaller by one may be better.
     let shift = 93u32.saturating_sub(length);
     let shifts = [shift.saturating_sub(1), shift, shift + 1].into_iter();
     let of = |shift: u8| {
@@ -214,8 +214,8 @@ fn floats<R: Fn(u64, i64) -> i64>(
     widths.iter().map(of_width).collect()
 }
 
-/// How well a zero point fits: the number of outputs, among a few values of each channel, that the best factor with one
-/// rounding produces.
+/// Says how well a zero point fits. Counts the outputs, among a few values of each channel, that the best factor with
+/// one rounding produces.
 pub(crate) fn fits(layer: &RecordedLayer, ends: [i32; 2], zero: i32) -> u64 {
     let each = (2048 / layer.channels.len().max(1)).clamp(64, 1024);
     let of = |values: &Vec<RecordedValue>| {

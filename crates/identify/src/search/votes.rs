@@ -33,8 +33,8 @@ impl Cell {
 const SAMPLE: usize = 2048;
 
 impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
-    /// The cells that may have the most votes. If there are few values, all cells are returned. If there are many, a
-    /// sample of the values shows where the best cells must be.
+    /// Returns the cells that may have the most votes. If there are few values, these are all cells. If there are many
+    /// values, a sample of them shows where the best cells must be.
     pub(super) fn cells(&self) -> Vec<Cell> {
         if self.values.len() <= 2 * SAMPLE {
             return self.cells_of(self.values.iter(), self.all);

@@ -111,8 +111,8 @@ impl RecordedLayer {
         }
     }
 
-    /// The same layer with another zero point of its input. `None` if the accumulators were recorded themselves, or
-    /// would need more than 64 bits.
+    /// Returns the same layer with another zero point of its input. Returns `None` if the file has the accumulators
+    /// themselves, or if the new accumulators would need more than 64 bits.
     pub(crate) fn with_input_zero(&self, zero: i64) -> Option<RecordedLayer> {
         let InputZero { stated, weights } = self.input_zero.as_ref()?;
         let less = zero.checked_sub(*stated)?;
@@ -143,8 +143,8 @@ impl RecordedLayer {
         place
     }
 
-    /// The same values with the channels along the other axis. `None` if this makes no difference, or if the
-    /// accumulators were computed from operands, whose shapes show the axis.
+    /// Returns the same values with the channels along the other axis. Returns `None` if this makes no difference, or
+    /// if the accumulators were computed from operands, whose shapes show the axis.
     pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
         if self.source != AccumulatorSource::Accumulators {
             return None;
@@ -167,8 +167,8 @@ impl RecordedLayer {
         })
     }
 
-    /// The first two values of a channel that contradict each other: the same accumulator with two outputs, or a larger
-    /// accumulator with a smaller output. No form can produce both values.
+    /// Finds the first two values of a channel that contradict each other: the same accumulator with two outputs, or a
+    /// larger accumulator with a smaller output. No form can produce both values.
     pub(crate) fn contradiction(&self) -> Option<(usize, [RecordedValue; 2])> {
         let of = |(channel, values): (usize, &Vec<RecordedValue>)| {
             let two = values.windows(2).find_map(|two| {

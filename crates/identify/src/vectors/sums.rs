@@ -19,8 +19,8 @@ pub(super) struct Sums {
     pub(super) input_zero: Option<InputZero>,
 }
 
-/// The accumulators of a layer. If the shapes of a convolution fit several layouts, there is an entry for each layout.
-/// The layout with the channels after the batch comes first.
+/// Returns the accumulators of a layer. If the shapes of a convolution fit several layouts, there is an entry for each
+/// layout. The layout with the channels after the batch comes first.
 pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec<Sums>, VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
@@ -74,8 +74,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
     windows.into_iter().map(sums).collect()
 }
 
-/// The convolutions that can have computed outputs of this shape from arrays of these shapes: first those with the
-/// channels after the batch, and then those with the channels last.
+/// Finds the convolutions that can have computed outputs of this shape from arrays of these shapes. First come those
+/// with the channels after the batch, and then those with the channels last.
 fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],
@@ -181,8 +181,8 @@ impl Window {
         [self.input[0], self.outputs, self.size[0], self.size[1]]
     }
 
-    /// The indices of the input's and the weights' elements whose products are summed for one accumulator. Elements of
-    /// the padding are left out, since they stand for zero.
+    /// Lists the pairs of an input element and a weight whose products are summed for one accumulator, by their
+    /// indices. Elements of the padding are left out, since they stand for zero.
     fn terms(&self, at: [usize; 4]) -> impl Iterator<Item = (usize, usize)> + '_ {
         let [image, output, y, x] = at;
         let [_, channels, height, width] = self.input;

@@ -195,8 +195,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
 /// codes as the first, and the first one has to continue to work.
 fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
     plugin.plugin.open?;
-    // The place for the target first has this value, which does not point to a target, to see whether `open` writes to
-    // the place.
+    // Before the call, the place for the target gets this value, which does not point to a target. So it shows whether
+    // `open` writes to the place.
     let nothing = ptr::dangling_mut::<u64>().cast();
     let second = match plugin.opened(options, nothing) {
         Ok(second) => second,

@@ -20,8 +20,8 @@ use super::tiles::CheckedTile;
 use crate::conduct::{Misdeed, Trial};
 use crate::wire::{Fence, TileHeader};
 
-/// The two bytes with which the memory for codes is filled before a call. They differ, so that codes that the library
-/// did not write differ, too.
+/// The two bytes with which the memory for codes is filled before a call. The two bytes differ, so a code that the
+/// library does not write differs between calls.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
 /// Repeated calls stop after this time.
@@ -198,8 +198,8 @@ pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
     unsafe { slice::from_raw_parts(std::ptr::from_ref(of).cast(), size_of::<T>()) }
 }
 
-/// Computes the tiles on several threads at once, one tile on each thread and many times, and compares the codes with
-/// those of calls that are made alone.
+/// Computes the tiles on several threads at once. Each thread computes one of the tiles, many times. Its codes are
+/// compared with the codes of a call that is made while no other call runs.
 fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
     let alone = tiles.iter().map(|checked| {
         let mut places = Places::new(checked);

@@ -14,8 +14,8 @@ use strait_requantize::{IntType, Requantization};
 use super::answer::{Failure, answer};
 use super::open::{items, opened, text};
 
-/// At most this many prepared forms are kept. No model has more. If there are more, all of them are dropped and
-/// prepared again when they are needed.
+/// At most this many prepared forms are kept. Models usually have far fewer forms. If there are more, all prepared
+/// forms are dropped, and they are prepared again when they are needed.
 const MOST_FORMS: usize = 4096;
 
 /// The function that the library exports as [`Plugin::requantize`](strait_plugin_interface::Plugin).

@@ -11,8 +11,8 @@ const X: Slot = Slot(0);
 const C: Slot = Slot(1);
 const INNER: Slot = Slot(2);
 
-/// The names of the values in the slots of the match at the node that makes `anchor`, or the reason why there is no
-/// match.
+/// Matches the pattern at the node that makes `anchor`. Returns the names of the values in the slots of the match, or
+/// the reason why there is no match.
 fn matched(pattern: &'static Pattern, body: &str, anchor: &str) -> Result<Vec<String>, String> {
     let constants = "data @c: f32[2] = inline [1.0, 2.0]\ndata @d: f32[2] = inline [3.0, 4.0]\n";
     let module: Module = parse(&format!("strait 1 float\ngraph @main{body}\n{constants}")).unwrap();

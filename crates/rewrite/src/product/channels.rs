@@ -6,8 +6,9 @@ use strait_core::Op;
 pub(super) struct Channels {
     /// The number of consecutive weights that belong to the same channel.
     step: usize,
-    /// The number of channels that follow each other: all channels, or those of one group. In the second case, the
-    /// channels of the group are repeated for each input of the group.
+    /// The number of channels whose weights follow each other in the tensor. In a transposed convolution, these are the
+    /// channels of one group, and they are repeated for each input of the group. In other layers, they are all
+    /// channels.
     row: usize,
     groups: usize,
     /// The number of weights for all inputs of a group.

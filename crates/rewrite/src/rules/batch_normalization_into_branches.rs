@@ -23,8 +23,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The operands that a concat joins along axis 1, with their numbers of channels. `None` unless each operand comes from
-/// a layer (a conv, a transposed conv or a gemm) and has as many channels as this layer.
+/// Returns the operands that a concat joins along axis 1, with their numbers of channels. Returns `None` unless each
+/// operand comes from a layer (a conv, a transposed conv or a gemm) and has as many channels as this layer.
 pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> {
     let branch = |&operand: &Option<ValueId>| {
         let value = operand?;

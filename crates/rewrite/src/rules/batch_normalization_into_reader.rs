@@ -1,8 +1,9 @@
 //! **Pattern**: a batch normalization whose result is read by a single node: by a gemm if the result is a matrix, or by a
 //! convolution if the result is an image.
-//! **Why**: a batch normalization computes x' = x·factor + summand for each channel. If it cannot be folded into the layer
-//! before it, this rule folds it into the layer after it. For input channel i and output channel o, w'\[o, i\] = w\[o,
-//! i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\].
+//! **Why**: a batch normalization computes x' = x·factor + summand for each channel. If it cannot be folded into the layer before
+//! it, this rule folds it into the layer after it. If that layer has the weights w and the bias b, then for input channel i and
+//! output channel o, its new weights are w'\[o, i\] = w\[o, i\]·factor\[i\], and its new bias is b'\[o\] = b\[o\] + Σᵢ w\[o,
+//! i\]·summand\[i\].
 //! **Preconditions**: the parameters of the normalization, the weights and the bias are constants, and the folded ones are
 //! finite. The convolution has no padding, or the normalization maps zero to zero, because the convolution pads the
 //! normalized image with zeros.

@@ -28,8 +28,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// A batch normalization written as a multiplication and an addition. It has the layer before them, and the factor and
-/// the summand for each channel.
+/// A batch normalization that is written as a multiplication and an addition. The fields are the layer before these two
+/// ops, the factor and the summand for each channel, and the multiplication.
 pub(super) struct SpelledOutNormalization<'a> {
     front: InFront<'a>,
     factors: Vec<f64>,

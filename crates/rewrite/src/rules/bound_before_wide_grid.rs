@@ -37,8 +37,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     })
 }
 
-/// The smallest number on the grids to which the readers quantize the result of a matrix product with 8-bit operands.
-/// `None` unless all these grids have 16 bits.
+/// Returns the smallest number on the grids to which the readers quantize the result of a matrix product with 8-bit
+/// operands. Returns `None` unless all these grids have 16 bits.
 fn least(site: &GraphNode<'_>) -> Option<f32> {
     let has_codes = |index: usize| {
         let codes = site.producer(site.input(index)?, Term::Dequantize)?.input(0)?;

@@ -1,5 +1,5 @@
-//! **Pattern**: a split divides the channels into parts, a convolution reads each part, and a concat joins their results in
-//! the same order.
+//! **Pattern**: a split divides the channels into parts. A convolution of its own reads each part, and a concat joins the results
+//! of the convolutions in the same order.
 //! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
 //! and a concat instead. A grouped convolution is a single op whose result has a single grid, and ops after the concat can
 //! be folded into it.

@@ -31,9 +31,9 @@ pub const RULE: NodeRule = NodeRule {
 /// The largest number of nodes that are moved before a transpose at once. Further nodes are moved later.
 const MOST_IN_FRONT: usize = 16;
 
-/// The patch that moves functions and operations with constants from behind a transpose to before it. The transpose
-/// must read the result of a convolution or matrix product. All of them are moved at once, because a multiplication and
-/// an addition with constants can together form a normalization.
+/// Makes the patch that moves functions and operations with constants from behind a transpose to before it. The
+/// transpose must read the result of a convolution or matrix product. All of them are moved at once, because a
+/// multiplication and an addition with constants can together form a normalization.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
@@ -53,8 +53,8 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
     (added <= saved).then_some(patch)
 }
 
-/// The only reader of a value and the reader's result. `None` if the reader is neither a function nor an operation with
-/// a constant.
+/// Returns the only reader of a value, and the reader's result. Returns `None` unless this reader is a function or an
+/// operation with a constant.
 fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
     let reader = site.only_reader(value)?;
     let op = &reader.node.op;

@@ -60,8 +60,8 @@ impl Axis {
             return None;
         }
         let taps = kernel.div_ceil(stride);
-        // Without cropping, the result would have more positions. The rule needs the positions begin … begin + to − 1
-        // of these. The convolutions make `stride` positions at a time.
+        // Without cropping, the transposed convolution would have more positions in its result. Of these, the rule
+        // needs the positions from `begin` to `begin + to - 1`. The convolutions make `stride` positions at a time.
         let (least, most) = (begin / stride, (begin + to - 1) / stride);
         let front = (taps - 1).saturating_sub(least);
         let back = (most + 1).saturating_sub(from);
@@ -76,8 +76,8 @@ impl Axis {
         })
     }
 
-    /// The tap of the kernel that becomes tap `at` of the convolution for the remainder `rest`. `None` if tap `at` is
-    /// zero.
+    /// Returns the tap of the kernel that becomes tap `at` of the convolution for the remainder `rest`. Returns `None`
+    /// if tap `at` is zero.
     fn tap(self, rest: usize, at: usize) -> Option<usize> {
         let tap = self.stride * (self.taps - 1 - at) + rest;
         (tap < self.kernel).then_some(tap)

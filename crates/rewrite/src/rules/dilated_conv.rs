@@ -89,8 +89,8 @@ impl Back {
     }
 }
 
-/// The slice that is the only reader of a value: its node, its result, and the number of positions that it cuts off
-/// each axis.
+/// Finds the slice that is the only reader of a value. Returns its node, its result, and the number of positions that
+/// it cuts off at the start and at the end of each axis.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let reader = site.only_reader(value)?;
     let (Op::Slice(slice), 1) = (&reader.node.op, reader.node.inputs.len()) else {
@@ -106,8 +106,8 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
     Some((reader.id, reader.output()?, cut))
 }
 
-/// The pad node that padded the image with zeros, the value before it, and the padding at the start and at the end of
-/// each spatial axis of the convolution.
+/// Finds the pad node that padded the image with zeros. Returns this node, the value before it, and the padding at the
+/// start and at the end of each spatial axis of the convolution.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
     let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {
@@ -179,8 +179,8 @@ impl Chain {
     }
 }
 
-/// The convolution near the node at which the rule started. It is this node itself, or only nodes that move elements
-/// lie between them.
+/// Finds the convolution near the node at which the rule started. Either it is this node itself, or there are only
+/// nodes that move elements between this node and the convolution.
 fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
     let is_conv = |node: &GraphNode<'_>| matches!(node.node.op, Op::Conv(_));
     let mut above = *site;

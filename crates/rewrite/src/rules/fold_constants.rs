@@ -37,8 +37,8 @@ const TOGETHER: u64 = 1 << 30;
 /// computed in each run.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
 
-/// The numbers of the operand before rounding, if a rule has rounded them and the node only moves the elements of this
-/// operand.
+/// Returns the numbers that the operand had before a rule rounded them, moved by the node. Returns `None` unless a
+/// rule has rounded the operand and the node only moves the elements of this operand.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
     let mut results = site.node.outputs.iter();

@@ -18,8 +18,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// The convolution with its padding increased by `amounts` (first those at the starts of all axes, then those at the
-/// ends). `None` if a convolution does not support this padding.
+/// Returns the convolution with its padding increased by `amounts`. First in `amounts` are the numbers for the starts
+/// of all axes, then those for the ends. Returns `None` if a convolution does not support this padding.
 fn padded(conv: &Conv, amounts: &[i64]) -> Option<Conv> {
     let (begins, ends) = amounts.split_at(amounts.len() / 2);
     let outer = begins[..2].iter().chain(&ends[..2]).all(|&a| a == 0);

@@ -23,8 +23,8 @@ pub const RULE: NodeRule = NodeRule {
     look,
 };
 
-/// An empty tensor that can replace a value without elements. `None` if the value has elements or already is a
-/// constant.
+/// Makes an empty tensor that can replace a value without elements. Returns `None` if the value has elements or already
+/// is a constant.
 fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     let ty = &site.graph.value(value)?.ty;
     let dims = ty

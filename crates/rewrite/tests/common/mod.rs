@@ -20,8 +20,8 @@ impl Random {
     }
 }
 
-/// The shape of an image. The next constants are the shapes of the same numbers in another order of axes and as a
-/// matrix.
+/// The shape of an image. The next constants are the shapes of the same elements with the axes in another order and as
+/// a matrix.
 const IMAGE: &str = "1,4,3,3";
 const LAST: &str = "1,3,3,4";
 

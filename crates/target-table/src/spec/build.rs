@@ -40,8 +40,8 @@ impl TargetSpec {
 }
 
 impl FormRow {
-    /// Builds the requantization from one scale and zero point to another, by this row's rule and within the row's
-    /// limits.
+    /// Builds the requantization that converts from one scale and zero point to another, by this row's rule and within
+    /// the row's limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
         // A factor outside of the limits is refused and not moved to the nearest limit.
@@ -56,8 +56,8 @@ impl FormRow {
         }))
     }
 
-    /// Builds `sat(round(x / 2^shift))` within this row's limits. This is used if the part of the factor that is not a
-    /// power of two is folded into the weights.
+    /// Builds the form that maps an accumulator x to `sat(round(x / 2^shift))`, within this row's limits. This form is
+    /// used if the part of the factor that is not a power of two is folded into the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
         let form = match self.kind {
             Arithmetic::DequantS16(_) => form::AscendDequantS16 { shift, relu: false }.into(),
@@ -194,8 +194,8 @@ impl FormRow {
     fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
         if let (ScaleRule::Correction, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
-            // In round(x · sc / 2^s) + zp, zp takes the place of both zero points. It is z_out − z_in · factor, rounded
-            // to a whole number.
+            // The form computes round(x · sc / 2^s) + zp, so zp has to account for both the input's zero point z_in and
+            // the output's zero point z_out. It is z_out − z_in · factor, rounded to a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }

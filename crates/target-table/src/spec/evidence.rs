@@ -30,8 +30,8 @@ pub struct Support<'a> {
     pub evidence: Evidence,
     /// The reference, whose results the row describes.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator for which the results were shown to be equal; `None` if for all
-    /// accumulators.
+    /// The smallest and the largest accumulator for which the results were shown to be equal. If this is `None`, they
+    /// were shown to be equal for all accumulators.
     pub holds: Option<[i64; 2]>,
     /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.
     pub ranks: &'a [u8],
@@ -76,8 +76,8 @@ impl TargetSpec {
             .filter_map(|row| self.support(row))
     }
 
-    /// The first of the forms named in `among` that computes this requantization. If there is none, the first form of
-    /// the table that computes it.
+    /// Finds the first of the forms named in `among` that computes this requantization. If there is none, finds the
+    /// first form of the table that computes it. Returns its name.
     pub fn form_name<'a>(&'a self, among: &[&str], form: &Requantization) -> Option<&'a str> {
         let computes = |row: &FormRow| row.accepts(form, None).is_ok();
         let named = among.iter().filter_map(|name| self.form.get_key_value(*name));

@@ -124,7 +124,7 @@ pub enum Arithmetic {
     /// max(half_even(f32(acc) · m), 0) + z, in `f32`. Without a ReLU, the max is left out.
     AscendRequant(Scale),
     /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
-    /// quantization.
+    /// quantization. In this formula, s is the scale of the result and not a shift.
     DequantQuant(Scale),
     /// floor(acc / 2^s), saturated to 16 bits. This is the first step of a requantization through 16-bit sums.
     DequantS16(RightShift),
@@ -204,19 +204,19 @@ words! {
 words! {
     /// The rule that computes a form's integers from scales, bit for bit.
     ScaleRule {
-        /// As LiteRT derives the integers from the `f32` scales in the file: multipliers of 31 bits by `frexp`, and the product of
-        /// the scales by the rule of each op.
+        /// The integers are derived from the `f32` scales in the file as LiteRT does it: multipliers have 31 bits and are
+        /// computed by `frexp`, and the product of the scales is computed by a rule for each op.
         Litert = "litert",
         /// As ONNX Runtime does: scales are multiplied in `f32`.
         OnnxRuntime = "onnxruntime",
         /// The factor is split into a power of two and a correction in (0.5, 1].
         Correction = "correction",
-        /// As for a dequantization followed by a quantization: the scale of the dequantization is multiplied by the reciprocal of
-        /// the scale of the quantization, in `f32`.
+        /// The factor is computed as for a dequantization followed by a quantization: the scale of the dequantization is
+        /// multiplied by the reciprocal of the scale of the quantization, in `f32`.
         DequantizeQuantize = "dequantize_quantize",
-        /// Strait chooses the integers, because the target's file stores them. They are the nearest ones to the factor in `f64`.
-        /// For `multiply_shift`, they are the integers with which the form comes nearest to the ideal function over the
-        /// accumulators that can occur.
+        /// Strait chooses the integers, because the target's file stores them. They are the integers that are nearest to the
+        /// factor in `f64`. For `multiply_shift`, they are the integers with which the form comes nearest to the ideal function
+        /// over the accumulators that can occur.
         Free = "free",
     }
 }

@@ -45,17 +45,17 @@ pub struct FusionRow {
     pub name: String,
     /// The ops that the producer can be, by their terms, or `constant` for a constant tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization, which is fused, too: the producer takes over the second op's
-    /// other operand. The second op is an addition that the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization. It is fused too: the producer takes over its other operand. The
+    /// second op is an addition that the row `op.add` lowers by `in_accumulator`.
     pub with: Option<With>,
     /// Further conditions under which the row applies.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer can take over, the cheapest first. Default: any form. Only rows that requantize at compile
-    /// time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the form, and every
-    /// entry is compared.
+    /// The forms that the producer can take over, the cheapest first. Default: any form. Only rows that requantize a constant or
+    /// a table at compile time (`requantize_data`, `burn_into_table`) may leave this key out, because then no chip computes the
+    /// form, and every entry is compared.
     pub accept: Option<Vec<String>>,
-    /// If a requantization has none of the forms of `accept`, the forms to which it may be converted. The first of these forms
+    /// The forms to which a requantization may be converted if it has none of the forms of `accept`. The first of these forms
     /// that is proved to be equal is taken, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<String>,

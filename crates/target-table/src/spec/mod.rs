@@ -326,20 +326,20 @@ pub fn json_schema() -> serde_json::Value {
 }
 
 impl TargetSpec {
-    /// The forms with these names, of those that the table has.
+    /// Returns the table's forms with these names. Names that the table does not have are skipped.
     fn forms_of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
         names.iter().filter_map(|name| self.form.get(name))
     }
 
-    /// The rows for an op's term. There are several if it is computed in different ways for different types or limits, and
-    /// none if it runs on the host because the table has no row for it.
+    /// Returns the rows for an op's term. If the op is computed in different ways for different types or limits, there are
+    /// several rows. If the table has no row for the op, there are none, and the op runs on the host.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
         self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
     }
 
-    /// One of the rows for an op's term, if possible one that computes on codes. All rows of an op agree in everything
-    /// that does not depend on types: where the op runs, which operands are parameters, and whether the result keeps
-    /// the scale and zero point of the operand.
+    /// Returns one of the rows for an op's term, if possible one that computes on codes. It does not matter which one,
+    /// because all rows of an op agree in everything that does not depend on types: where the op runs, which operands
+    /// are parameters, and whether the result keeps the scale and zero point of the operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
         let named = |name: &str, row: &OpRow| row.ops.is_none() && name == term.name();
         self.op_rows(term)
@@ -351,8 +351,8 @@ impl TargetSpec {
         self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
-    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They may
-    /// differ in limits, in forms, and in keys that only affect lowering.
+    /// Returns the rows by which an op is computed on activations of a type, in the order in which they are tried.
+    /// These rows may differ in limits, in forms, and in keys that only affect lowering.
     pub fn rows_for(&self, term: Term, activation: Activation) -> impl Iterator<Item = (&str, &OpRow)> {
         self.op_rows(term)
             .filter(move |(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
@@ -363,8 +363,8 @@ impl TargetSpec {
         self.rows_for(term, activation).next()
     }
 
-    /// The pairs of activation type and weight type of a row. They are the pairs that the row names, or all pairs that
-    /// its recipe accepts.
+    /// Returns the pairs of activation type and weight type of a row: the pairs that the row names, or else all pairs
+    /// of the table that the row's recipe accepts.
     pub fn pairs<'a>(&'a self, row: &'a OpRow) -> impl Iterator<Item = Pair> + 'a {
         let pairs = row.pairs.as_deref().unwrap_or(&self.types.pairs).iter().copied();
         pairs.filter(|pair| pair.is_weight_only() == row.is_weight_only())
@@ -379,9 +379,9 @@ impl TargetSpec {
         })
     }
 
-    /// The weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have such pairs. If the op
-    /// has a row for them, the accelerator computes the pairs of this row. The host computes all weight-only pairs of
-    /// the table.
+    /// Returns the weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have such pairs. If
+    /// the op has a row for weight-only pairs, the accelerator computes the pairs of this row. The host can compute all
+    /// weight-only pairs of the table.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
         let weighs = Recipe::DequantizeWeights.lowers().contains(&term);
         let all = self.types.pairs.iter().copied();

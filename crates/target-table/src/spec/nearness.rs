@@ -6,8 +6,9 @@ use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
 
-/// How far a requantization is from the ideal function `sat(round(s (x - z_x)) + z)`, where s is the exact factor. Ties
-/// are rounded as the form rounds them. All accumulators that can occur are compared.
+/// How far a requantization is from the ideal function `sat(round(s (x - z_x)) + z)`. Here x is the accumulator or code
+/// that is requantized, z_x its zero point, s the exact factor, and z the zero point of the result. Ties are rounded as
+/// the form rounds them. All accumulators that can occur are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// The integers of the requantization are free, and the compiler has chosen them.
@@ -34,8 +35,8 @@ pub enum Nearness {
 pub struct Distance {
     /// The largest difference between two results in any channel, in LSB (steps of the result's codes).
     pub max_lsb: u32,
-    /// The fraction of a channel's accumulators for which the results differ. Of all channels, this is the largest
-    /// fraction.
+    /// The fraction of accumulators for which the results differ. It is computed for each channel, and this is the
+    /// largest one.
     pub share: f64,
     /// The number of accumulators for which the results differ, in all channels together.
     pub differing: u64,
@@ -144,8 +145,9 @@ impl FormRow {
         }
     }
 
-    /// The multipliers and shifts that this row allows, for a form that rounds only once. `None` for a kind of form
-    /// without integers, and for a kind that cannot subtract the zero point of the input if this zero point is not 0.
+    /// Returns the multipliers and shifts that this row allows, for a form that rounds only once. Returns `None` for a
+    /// kind of form without integers. Also returns `None` for a kind that cannot subtract the zero point of the input,
+    /// if this zero point is not 0.
     fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
         // The kinds `Gemmlowp` and `SixteenByEight` have a fixed shift by 31 or 15 bits in addition to the stated
         // shift.
@@ -187,8 +189,8 @@ impl PossibleGain {
     }
 }
 
-/// The range of accumulators for which the integers of a channel are used. If each channel has integers of its own, it
-/// is the range of the channel. If there is one set of integers for the tensor, it is the range of all channels
+/// Returns the range of accumulators for which the integers of a channel are used. If each channel has integers of its
+/// own, it is the range of the channel. If there is one set of integers for the tensor, it is the range of all channels
 /// together.
 pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
     if integers.channels().is_some() {

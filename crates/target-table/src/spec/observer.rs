@@ -78,8 +78,8 @@ impl Observer {
         }
     }
 
-    /// If the observer cannot be used for such operands and codes, a sentence that says so and names the observers that
-    /// can be used.
+    /// Returns a sentence that refuses the observer and names the observers that can be used instead. Returns `None` if
+    /// the observer can be used for such operands and codes.
     pub fn refusal(self, observed: Observed, codes: CodeKind) -> Option<String> {
         if self.serves(observed, codes) {
             return None;

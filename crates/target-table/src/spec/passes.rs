@@ -104,8 +104,8 @@ impl Default for Passes {
 
 impl Default for Alignments {
     /// By default, operands and results share no scale and zero point, except for functions that become a clamp and for
-    /// concatenations. The operands of a concatenation share a grid that covers all of them. On the measured range of
-    /// the result, an observer that clips outliers could clip most values of a single part.
+    /// concatenations. The operands of a concatenation share a grid that covers all of them. If they had the grid of
+    /// the result instead, an observer that clips outliers of the result could clip most values of a single operand.
     fn default() -> Alignments {
         Alignments {
             activation: Alignment::Output,
@@ -121,8 +121,9 @@ impl Default for Alignments {
 }
 
 impl Alignments {
-    /// The alignment that the table states for the kind of an op; `None` if there is no key for its kind. Whether an op
-    /// is an `activation` or `passive` does not follow from its kind.
+    /// Returns the alignment that the table states for the kind of an op. Returns `None` if the table has no key for
+    /// this kind. The keys `activation` and `passive` are not returned, because an op's kind does not tell whether they
+    /// apply to it.
     pub fn of(&self, term: Term) -> Option<Alignment> {
         match term {
             Term::Add | Term::Sub => Some(self.elementwise),

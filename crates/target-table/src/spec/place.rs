@@ -28,14 +28,15 @@ pub struct OpSite<'a> {
     pub operands: &'a [Option<Operand<'a>>],
     /// The type of the op's first result.
     pub result: &'a TensorType,
-    /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes.
-    /// Limits of this sum are then taken to hold.
+    /// The largest Σ |code − zero point| over the weights of one output. `None` as long as the weights have no codes: a
+    /// limit of this sum is then taken to be satisfied.
     pub weight_sum: Option<u64>,
 }
 
 impl TargetSpec {
-    /// The row that computes an op on the accelerator, and its name: the first row for these types of activations and
-    /// weights whose limits hold. If there is none, the reason of each row why the op stays on the host.
+    /// Finds the first row that supports these types of activations and weights and whose limits the op satisfies. This
+    /// row computes the op on the accelerator. Returns the row and its name. If there is no such row, the op stays on
+    /// the host, and each row that was tried gives a reason why.
     pub fn place(
         &self,
         site: &OpSite<'_>,
@@ -105,8 +106,8 @@ impl OpRow {
     }
 }
 
-/// The values that a limit is checked against: all values of a quantity, the value at one position, or products of
-/// several quantities. Empty if the op does not have the quantity.
+/// Returns the values that a limit is checked against: all values of a quantity, the value at one position, or products
+/// of several quantities. The list is empty if the op does not have the quantity.
 fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reason> {
     let of = |factor: &str| -> Result<Vec<Scalar>, Reason> {
         let (quantity, position) = position(factor);

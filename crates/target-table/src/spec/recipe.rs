@@ -25,8 +25,8 @@ pub enum Recipe {
         #[serde(default)]
         pad: Padding,
     },
-    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the
-    /// op. The activations, the bias and the result are real numbers. For pairs with the activation type `"float32"`.
+    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the op.
+    /// The activations, the bias and the result are real numbers. This recipe is for pairs with the activation type `"float32"`.
     DequantizeWeights,
     /// A matrix product of two activations. Its accumulators have 16 to 64 bits, are stored in i32 or i64, and are then
     /// requantized.
@@ -141,8 +141,8 @@ words! {
         /// The finest grid that covers all weights.
         #[default]
         MaxAbs = "max_abs",
-        /// The finest grid that covers all weights and with which the factor from the accumulator to the output is a power of two:
-        /// s_w = 2^-n · s_y / s_x.
+        /// The finest grid that covers all weights and with which the factor from the accumulator to the output is a power of
+        /// two: s_w = 2^-n · s_y / s_x, where s_w, s_x and s_y are the scales of the weights, the operand and the output.
         Shift = "shift",
         /// The grid of `shift`, but with two roundings. Weights are first rounded on the grid of `max_abs`. Their codes are then
         /// multiplied by the correction in (0.5, 1], which is the ratio of the two scales, and rounded half to even.
@@ -226,8 +226,9 @@ impl Reciprocal {
 }
 
 impl Lines {
-    /// The number of codes from one entry to the next, as a power of two, for codes of `bits` bits. `None` if the
-    /// entries are not evenly spaced, or if each code has an entry.
+    /// Returns the distance between neighbouring entries: the number of codes from one entry to the next is 2 to the
+    /// power of the result, if codes have `bits` bits. Returns `None` if the entries are not evenly spaced, or if each
+    /// code has an entry.
     pub fn step(self, bits: u8) -> Option<u8> {
         let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
         let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;

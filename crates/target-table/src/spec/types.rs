@@ -257,8 +257,8 @@ impl Types {
     }
 }
 
-/// The range of codes: the interval if there is one, and otherwise all codes of the type. The check of the table has
-/// made sure that the interval fits the type.
+/// Returns the range of codes: the interval `range` if the table states one, and otherwise all codes of the type. The
+/// check of the table has made sure that the interval fits the type.
 fn codes(t: IntType, range: Option<[i64; 2]>) -> RangeInclusive<i32> {
     range.map_or(t.range(), |[min, max]| t.saturate(min)..=t.saturate(max))
 }

@@ -4,8 +4,9 @@ use strait_document::words;
 use strait_requantize::IntType;
 
 words! {
-    /// How well it is known that the table says what the reference computes. The strongest evidence comes first. A layer that
-    /// depends on several rows has the weakest evidence of these rows, which is the maximum in this order.
+    /// How well it is known that the table says what the reference computes. The words are in order, from the strongest evidence
+    /// to the weakest. A layer that depends on several rows has the weakest evidence of these rows, which is the maximum in this
+    /// order.
     Evidence {
         /// Derived from the reference's definition.
         Proved = "proved",

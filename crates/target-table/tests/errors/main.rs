@@ -12,8 +12,8 @@ const NORM: &str =
     "ops = [\"layer_normalization\"]\nrecipe = { layer_normalization = { definition = \"litert.softmax.int8.v1\" } }";
 const SOFTMAX: &str = "run = \"host\"\nwhy = \"no exponential unit\"";
 
-/// The findings of the parser in a table. For each finding: the file, line and column; the message and the label at the
-/// caret; the text of the line; and the help.
+/// Returns the findings of the parser in a table. For each finding, the text has the file, line and column; the message
+/// and the label at the caret; the text of the line; and the help.
 fn findings(text: &str) -> String {
     let Err(findings) = Table::parse("t.toml", text) else {
         return "nothing".into();

@@ -8,8 +8,8 @@ use crate::intervals::Interval;
 use strait_requantize::certificate::{ordered, unordered};
 use strait_requantize::{FromFloat, Step, Verdict};
 
-/// The largest difference between two quantizations with their steps, on NaN and on the floats whose positions in the
-/// order lie in an interval.
+/// Finds the largest difference between two quantizations with their steps. It compares them on NaN, and on the floats
+/// whose positions in the order lie in an interval.
 pub(crate) fn compare_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),

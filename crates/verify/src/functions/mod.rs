@@ -108,13 +108,13 @@ impl<'a> Chains<'a> {
         }
         let after = Function::new(self.after, channel)?;
         let after_ends = ends(&after)?;
-        // If both functions requantize by the same R and only their clamps differ, equal results at the ends mean that
-        // the functions are equal in between too: clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
+        // A function f(x) = clamp(R(x), a, b) whose R never decreases equals clamp(R(x), f(low), f(high)) from `low` to
+        // `high`. So if both functions have the same R and the same results at the ends, they are equal in between too.
         if before_ends == after_ends && parameters::are_equal(&before, &after) {
             return Ok(Verdict::Exact);
         }
-        // The results of such a function never decrease, so the number of its runs is limited by the number of integers
-        // between its results at the ends. It is also limited by the number of accumulators.
+        // The results of a chain never decrease. So the number of its runs is limited by the number of integers between
+        // its results at the ends, and by the number of accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {
@@ -125,8 +125,8 @@ impl<'a> Chains<'a> {
         Ok(Verdict::Unknown)
     }
 
-    /// The result of [`Chains::compare`] for every channel. If neither the steps nor the interval have channels, there
-    /// is one verdict for all channels.
+    /// Returns the result of [`Chains::compare`] for every channel. If neither the steps nor the interval have
+    /// channels, returns one verdict for all channels.
     pub(crate) fn verdicts(&self, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, Undecided> {
         let steps = self.before.iter().chain(self.after);
         let mut channels = interval.channels();

@@ -5,8 +5,8 @@ use super::Function;
 use strait_requantize::Rounding;
 use strait_requantize::form::{Affine, Arithmetic};
 
-/// A step without its saturation and clamp, in a normal form. Steps with the same normal form are the same function of
-/// all integers.
+/// A step without its saturation and clamp, in a normal form. Steps with the same normal form give the same result for
+/// every integer.
 #[derive(Debug, PartialEq)]
 enum Normal<'a> {
     /// `floor((x factor + addend) / 2^shift)`, with an odd factor or a shift of zero.
@@ -23,12 +23,12 @@ pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     }
 }
 
-/// Brings a step into normal form. With p = x factor + addend, the following holds:
+/// Brings a step into normal form. Let p = x f + A for an accumulator x, where f is the step's factor and A its addend,
+/// and let 2^s be the divisor. Then the following holds:
 /// - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s)
-/// - ties go up in floor((p + 2^(s-1)) / 2^s), and down in floor((p + 2^(s-1) - 1) / 2^s)
+/// - floor((p + 2^(s-1)) / 2^s) rounds ties up, and floor((p + 2^(s-1) - 1) / 2^s) rounds them down
 /// - adding a zero point z after the division is the same as adding z 2^s before it
-/// - if factor and divisor share t powers of two, floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
-///   2^(s-t))
+/// - if f and 2^s are both divisible by 2^t, floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t))
 fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     let Arithmetic::Affine(a) = arithmetic else {
         return Normal::Other(arithmetic);

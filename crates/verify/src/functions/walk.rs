@@ -84,9 +84,9 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The last integer from `from` to `high` at which the function still has the result `value` that it has at `from`. The
-/// search first looks at the distance `guess` from `from`, then takes growing steps, and finally bisects between the
-/// last two integers. The result is exact for every guess.
+/// Finds the last integer from `from` to `high` up to which the function has the result `value`, which it has at
+/// `from`. The search first looks at the distance `guess` from `from`, then takes growing steps, and finally bisects
+/// between the last two integers. The result is exact for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,

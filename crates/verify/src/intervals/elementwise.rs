@@ -16,9 +16,9 @@ impl Analysis<'_> {
         Some(aligned(a?)?.combined(&aligned(b?)?, f))
     }
 
-    /// The bounds of a lookup, which are those of the table's entries that the codes can select. There is one entry for
-    /// every 2^`step`th code, counted from the smallest code of the type. Results for codes in between are interpolated
-    /// linearly between two neighbouring entries.
+    /// Returns the bounds of a lookup, which are the bounds of the table's entries that the codes can select. The table
+    /// has one entry for every 2^`step`th code, counted from the smallest code of the type. Results for codes in
+    /// between are interpolated linearly between two neighbouring entries.
     pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<ValueRange> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (x, table) = (x?, table?);

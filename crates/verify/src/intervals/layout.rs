@@ -54,8 +54,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// The bounds of a select, a minimum or a maximum. Each element of the result is an element of one of two operands.
-    /// `None` for other ops.
+    /// Returns the bounds of a select, a minimum or a maximum. Each element of the result is an element of one of two
+    /// operands. Returns `None` for other ops.
     fn chosen(&self, node: &Node) -> Option<Vec<ValueRange>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {
@@ -74,9 +74,10 @@ impl Analysis<'_> {
         Some(vec![ValueRange::tensor(range)])
     }
 
-    /// The bounds of a reshape. An element at position p in row-major order has the index p / inner % extent along an
-    /// axis, where `inner` is the product of the extents after this axis. So if an axis of the result has the same
-    /// extent and the same `inner` as an axis of the operand, the bounds along this axis are kept.
+    /// Returns the bounds of a reshape. Let p be the position of an element in row-major order, and `inner` the product
+    /// of the extents after an axis. The index of the element along this axis is p / inner % extent. So if an axis of
+    /// the result has the same extent and the same `inner` as an axis of the operand, the bounds along this axis are
+    /// kept.
     fn reshaped(&self, x: ValueId, result: ValueId) -> Option<ValueRange> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();

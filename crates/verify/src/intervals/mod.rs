@@ -43,8 +43,8 @@ impl Intervals {
         self.values.get(id.index())?.as_ref()
     }
 
-    /// The bounds of the numbers that a node computes before its fused requantization. If nothing is fused into the
-    /// node, the bounds of its first result.
+    /// Returns the bounds of the numbers that a node computes before its fused requantization. If nothing is fused into
+    /// the node, returns the bounds of its first result.
     pub fn accumulator(&self, id: NodeId) -> Option<&ValueRange> {
         self.accumulators.get(id.index())?.as_ref()
     }
@@ -56,8 +56,8 @@ impl Intervals {
     }
 }
 
-/// The largest number of intervals for all values together, which take 1 GiB of memory. When this number is reached,
-/// each further value gets only a single interval.
+/// The largest number of intervals for all values together; so many intervals take 1 GiB of memory. When this number is
+/// reached, each further value gets only a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
 /// The number of intervals that may still be stored.
@@ -124,8 +124,8 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
 
 /// The numbers that each channel of a requantization has to requantize.
 enum Met {
-    /// The channel is the index along the axis, if there is one. The numbers of a channel lie in the bounds for this
-    /// index.
+    /// The channel of an element is its index along this axis. The numbers of a channel lie in the bounds for this
+    /// index. If there is no axis, there is one channel for all elements.
     Along(Option<usize>),
     /// A constant selects the channel. The list has the interval of each channel.
     Picked(Vec<Interval>),
@@ -310,8 +310,8 @@ impl<'a> Analysis<'a> {
         (elem, whole): (Elem, Interval),
         kind: Kind,
     ) -> ValueRange {
-        // In the interval of a computed i64, an end of the range of i64 also stands for all numbers beyond it. In the
-        // interval of an i64 that was only moved, it stands only for itself.
+        // If an i64 was computed, an interval that ends at `i64::MIN` or `i64::MAX` also stands for all numbers beyond
+        // this end. If an i64 was only moved, it does not.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
         if fits(range.hull()) {
@@ -330,8 +330,8 @@ impl<'a> Analysis<'a> {
         ValueRange::tensor(whole)
     }
 
-    /// For each channel of a form, the part of `range` that it requantizes. The form is fused into the node, or belongs
-    /// to the node itself if that is a `requantize`.
+    /// Finds, for each channel of a form, the part of `range` that the channel requantizes. The form is fused into the
+    /// node, or the node is a `requantize` with this form.
     fn met(&self, node: &Node, rank: usize, range: &ValueRange, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,
@@ -357,8 +357,8 @@ impl<'a> Analysis<'a> {
         Met::Picked(found.unwrap_or_else(|| vec![range.hull(); channels]))
     }
 
-    /// The bounds of the results of a requantization: f([low, high]) = [f(low), f(high)], because f never decreases.
-    /// They are computed for each channel of the form or of the range.
+    /// Returns the bounds of the results of a requantization f. They are computed for each channel of the form or of
+    /// the range. An interval [low, high] becomes [f(low), f(high)], because f never decreases.
     fn requantized(&mut self, result: ValueId, range: &ValueRange, form: &Requantization, met: Met) -> ValueRange {
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);

@@ -12,9 +12,9 @@ pub(crate) struct Elements {
     pub(crate) most: u64,
 }
 
-/// For each of `channels` channels, the numbers of elements in the windows that select the channel, or `None` if no
-/// window does. The result as a whole is `None` if the constant also selects by batch or by channel of the image, if
-/// extents do not fit together, or if windows have too many taps.
+/// Returns, for each of `channels` channels, the numbers of elements in the windows that select the channel; `None` for
+/// a channel that no window selects. Returns `None` instead of a list if the constant also selects by batch or by
+/// channel of the image, if extents do not fit together, or if windows have too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
@@ -55,9 +55,10 @@ pub(crate) fn elements(
     Some(found)
 }
 
-/// The interval of the sums of each channel, for elements in `x`. A window adds up n elements, and the value of the
-/// padding for each of its other taps. The smallest and the largest n give the smallest and the largest sums. For a
-/// channel that no window selects, the interval is that of a window that reads only padding.
+/// Returns the interval of the sums of each channel, for elements in `x`. If n taps of a window lie inside the image,
+/// the window adds up n elements and, for each of its other taps, the value of the padding. The smallest and the
+/// largest n give the smallest and the largest sums. For a channel that no window selects, the interval is that of a
+/// window that reads only padding.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

@@ -24,8 +24,9 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// The interval of Σ (w − z)·x, where no weight w has a larger magnitude than `most`. Each term is smallest and
-    /// largest at the ends of its input's interval. If w − z is negative, the smallest term is at the upper end.
+    /// Returns the interval of Σ (w − z)·x over the weights w and the inputs x, where z is `zero`. No weight has a larger
+    /// magnitude than `most`. Each term is smallest and largest at the ends of its input's interval. If w − z is
+    /// negative, the smallest term is at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
@@ -51,8 +52,8 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has one entry for
-/// each group of `per_group` outputs.
+/// Returns the intervals of the sums of all outputs. `index(output, input)` is the index of a weight. `inputs` returns
+/// the intervals of the inputs of each group; a group has `per_group` outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
     [outputs, per_group]: [usize; 2],
@@ -134,8 +135,8 @@ impl Analysis<'_> {
         self.with_bias(node, 1, products, bias)
     }
 
-    /// The numbers that each tap of a convolution can read. If extents are not known or do not fit together, every tap
-    /// is taken to read both elements and padding.
+    /// Returns the numbers that each tap of a convolution can read: elements, padding or both. If extents are not known
+    /// or do not fit together, every tap is taken to read both.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);
@@ -148,8 +149,9 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// The interval of Σ a·(b − z) + bias for each column. If b is computed at run time and has too many elements,
-    /// there is one interval for all columns.
+    /// Returns the interval of Σ a·(b − z) + bias for each column of the result, where a and b are the operands and z
+    /// is the zero point of b. If b is computed at run time and has too many elements, there is one interval for all
+    /// columns.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<ValueRange> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;

@@ -65,8 +65,8 @@ impl Interval {
         Interval::around(low - most, high - least)
     }
 
-    /// The interval of x·y. The smallest and the largest product are products of ends, because multiplication is linear
-    /// in each factor.
+    /// Returns the interval of the products x·y of the numbers x of this interval and the numbers y of `other`. The
+    /// smallest and the largest product are products of ends, because multiplication is linear in each factor.
     pub fn times(self, other: Interval) -> Interval {
         let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
@@ -131,8 +131,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// Bounds for each index along the axis `axis` of a value. `None` if the axis does not exist, or if its extent is
-    /// not the number of intervals.
+    /// Makes bounds from one interval for each index along the axis `axis` of a value. Returns `None` if the axis does
+    /// not exist, or if its extent is not the number of intervals.
     pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<ValueRange> {
         let along = Along {
             axis,
@@ -191,9 +191,9 @@ impl ValueRange {
         failed.map_or(Ok(mapped), Err)
     }
 
-    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value
-    /// that corresponds to `axis`. If there is none, or if that axis has a different extent, the bounds along `axis`
-    /// are dropped.
+    /// Returns the bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new
+    /// value that corresponds to the old axis `axis`. If no axis corresponds to it, or if the new axis has a different
+    /// extent, the bounds along `axis` are dropped.
     pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> ValueRange {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
@@ -206,8 +206,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// The bounds of a function of two elements at the same position, one of this value and one of `other`. Both values
-    /// have the same shape.
+    /// Returns the bounds of a function of two elements at the same position, one of this value and one of `other`.
+    /// Both values have the same shape.
     pub fn combined(&self, other: &ValueRange, f: impl Fn(Interval, Interval) -> Interval) -> ValueRange {
         let mut axes: Vec<(usize, usize)> = self
             .axes()

@@ -9,9 +9,10 @@ use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types}
 use serde_json::{Map, Value, json};
 use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 
-/// The settings of a simple configuration.
+/// Converts a simple configuration to settings.
 ///
-/// # Errors All fields that ask for something that is not supported.
+/// # Errors
+/// If fields ask for something that is not supported. All such fields are returned.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
     let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
@@ -132,8 +133,8 @@ impl Whose<'_> {
         }
     }
 
-    /// The keys by which a rule applies to the first operands of these layers. For all layers, the rule applies to all
-    /// tensors, including inputs of the model.
+    /// Returns the keys by which a rule applies to the first operands of these layers. If `self` is `Whose::All`, the
+    /// rule applies to all tensors instead, including inputs of the model.
     fn operands(&self) -> Value {
         match self {
             Whose::All => json!({ "tensors": ["**"] }),

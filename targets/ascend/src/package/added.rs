@@ -19,8 +19,8 @@ pub(super) struct Added<'m> {
 }
 
 impl<'m, F: Flavour> Walk<'m, F> {
-    /// The addition that a node computes, if it adds a constant to a product of two activations. The constant must be
-    /// one number, or one for each column.
+    /// Returns the addition that a node computes, if the node adds a constant to a product of two activations. The
+    /// constant must be one number, or one for each column. Otherwise returns `None`.
     pub(super) fn added(&self, node: &Node) -> Option<Added<'m>> {
         (node.op.term() == Term::Add).then_some(())?;
         [[0, 1], [1, 0]].into_iter().find_map(|[product, constant]| {

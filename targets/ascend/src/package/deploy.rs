@@ -1,9 +1,9 @@
 //! The deploy model, which ATC compiles.
 //!
-//! Attributes are written as CANN's ONNX parser reads them. AscendQuant has the floats `scale` = 1/s and `offset` = z,
-//! and the text `dst_type`. AscendDequant has `dtype` 0, which means float32; its second operand is a 64-bit word for
-//! each channel. AscendAntiQuant has `scale` = s and `offset` = z, whose sign the parser inverts. These operators are
-//! registered in ONNX's own domain `ai.onnx`.
+//! Attributes are written as CANN's ONNX parser reads them. Let s be the scale and z the zero point of the codes.
+//! AscendQuant has the floats `scale` = 1/s and `offset` = z, and the text `dst_type`. AscendDequant has `dtype` 0,
+//! which means float32; its second operand is a 64-bit word for each channel. AscendAntiQuant has `scale` = s and
+//! `offset` = z, whose sign the parser inverts. These operators are registered in ONNX's own domain `ai.onnx`.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;

@@ -69,8 +69,9 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
     json!({ "name": model, "graph": [{ "name": model, "op": ops.collect::<Vec<Value>>() }] })
 }
 
-/// `config.json`: the configuration with the settings of each layer. If a range was not found by an algorithm of AMCT,
-/// the file states it as an IFMR search with a single candidate and a range that covers all values.
+/// `config.json`: the configuration with the settings of each layer. The file names the algorithm of AMCT that found
+/// the range of a layer's input. If no algorithm of AMCT found it, the file states an IFMR search that leaves no
+/// choice: its percentiles cut off nothing, and 1 is the only factor that it tries.
 pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
     let mut document = Map::new();
     document.insert("version".into(), json!(1));

@@ -4,9 +4,10 @@
 //! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
 //! ```
 //!
-//! The model rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The
-//! two results only differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) +
-//! z. Accumulators are exact as long as they stay below 2^24.
+//! Here x is the input, s its scale and z its zero point, and s_w is the scale of the weights. The model rounds before
+//! it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The two results only differ
+//! if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) + z. Accumulators are exact
+//! as long as they stay below 2^24.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;

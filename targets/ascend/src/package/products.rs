@@ -190,8 +190,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
             })
     }
 
-    /// For an average over whole axes: the attributes of the window that covers these axes, and the axes that the
-    /// result does not have.
+    /// Describes an average over whole axes as a pool. Returns the attributes of the window that covers these axes, and
+    /// the axes that the result does not have.
     fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
         let axes = match node.op.attribute("axes") {
             Some(Attribute::Ints(axes)) => axes,

@@ -5,8 +5,8 @@ use strait_plugin_sdk::graph::{QuantParams, TensorData};
 
 use super::unsupported;
 
-/// The real numbers of constant codes q, which are scale · (q − zero point) in f32. If there are several scales, each
-/// of them is for one channel.
+/// Computes the real numbers of constant codes: for a code q, the real number is scale · (q − zero point) in f32. If
+/// there are several scales, each of them is for one channel.
 pub(super) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<TensorData, TargetError> {
     if grid.block.is_some() {
         return Err(unsupported(

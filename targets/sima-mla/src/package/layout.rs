@@ -43,8 +43,9 @@ pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize
     out
 }
 
-/// Converts weights of a convolution from `[O, I, H, W]`, where O = groups × outputs of a group, to `[H, W, I, G, O]`,
-/// where O is the outputs of one group. Returns their shape and elements.
+/// Converts weights of a convolution from the order `[G·O, I, H, W]` to `[H, W, I, G, O]`, where G is the number of
+/// groups, O the outputs and I the inputs of one group, and H and W the size of the kernel. Returns the new shape and
+/// the elements.
 pub(super) fn convolution_weights(bytes: &[u8], width: usize, shape: [u64; 4], groups: u64) -> ([u64; 5], Vec<u8>) {
     let [outputs, inputs, height, columns] = shape;
     let each = outputs / groups.max(1);

@@ -91,8 +91,8 @@ struct Buffer<'a> {
 }
 
 impl Description<'_> {
-    /// The document as JSON, with one entry on each line. This cannot fail, since all keys are text and all scales are
-    /// finite.
+    /// Writes the document as JSON, with one entry on each line. This cannot fail, since all keys are text and all
+    /// scales are finite.
     pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)?;
         json.push(b'\n');

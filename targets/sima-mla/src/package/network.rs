@@ -159,8 +159,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The integer arithmetic of a node on the accelerator: its weights and bias, how its result is requantized, and
-    /// the scale and zero point of the result.
+    /// Describes the integer arithmetic of a node on the accelerator: its weights and bias, how its result is
+    /// requantized, and the scale and zero point of the result.
     fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
         let result = self.describe(node.outputs.first().copied())?;
         let op = match (node.op.term(), &parameters) {

@@ -53,7 +53,7 @@ pub(super) struct Subgraph {
     pub(super) outputs: Vec<ValueId>,
 }
 
-/// All nodes, in an order in which they can run.
+/// Divides all nodes into steps, and returns the steps in an order in which they can run.
 ///
 /// The level of a node is the largest number of changes between the accelerator and other processors on any path to it.
 /// The level is odd for nodes on the accelerator and even for others. A node only reads from lower levels, or from its

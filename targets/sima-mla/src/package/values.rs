@@ -47,8 +47,9 @@ impl<'a> Described<'a> {
     }
 }
 
-/// SiMa's scale S, with q = round(real · S) + Z. It is the reciprocal of the scale in the IR, rounded to f64. If 1 / S
-/// is rounded to f32, the result is the scale in the IR again.
+/// Converts the scale in the IR to SiMa's scale S, with which q = round(real · S) + Z for a code q with the zero point
+/// Z. S is the reciprocal of the scale in the IR, rounded to f64. If 1 / S is rounded to f32, the result is the scale
+/// in the IR again.
 pub(super) fn multiplicative(scale: f32) -> f64 {
     1.0 / f64::from(scale)
 }

@@ -76,8 +76,8 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     });
 }
 
-/// The first key that must be the same in two rows for one op and the same types, but is not. Such keys matter to more
-/// than the lowering, so they may not depend on limits.
+/// Finds the first key that has different values in two rows for one op and the same types, although it must have the
+/// same value in both. Such keys matter to more than the lowering, so they may not depend on limits.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     let [own, others] = [row, other].map(|row| row.recipe.map(for_all_limits));
     [
@@ -93,8 +93,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// The recipe without those parameters in which rows of one op with different limits may differ: roundings, and how the
-/// sum of a pool is divided.
+/// Returns the recipe without the parameters that rows of one op with different limits may choose differently:
+/// roundings, and how the sum of a pool is divided.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,

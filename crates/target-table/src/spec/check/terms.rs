@@ -121,8 +121,8 @@ pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     Term::parse(term).is_some_and(|term| Op::is_list(term.op_name(), quantity))
 }
 
-/// The words that a quantity of the op with this term can have as its value. `None` if the op has no such quantity, and
-/// an empty list if the value is a number.
+/// Returns the words that a quantity of the op with this term can have as its value. If the value is a number, returns
+/// an empty list. If the op has no such quantity, returns `None`.
 pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static str>> {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return Some(derived.words.to_vec());

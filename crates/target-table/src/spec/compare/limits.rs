@@ -33,8 +33,8 @@ fn limits(changes: &mut Changes, (row, key): (&str, &str), old: &Limits, new: &L
 }
 
 impl Limit {
-    /// True if this limit accepts everything that `other` accepts. Also false if the keys of the two limits do not show
-    /// this.
+    /// True if this limit accepts everything that `other` accepts. If the keys of the two limits do not show this, the
+    /// result is false, too.
     fn takes_all_of(&self, other: &Limit) -> bool {
         if let Some(values) = &other.one_of {
             let number = |value: &Scalar| match value {

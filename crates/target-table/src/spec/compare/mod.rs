@@ -311,8 +311,8 @@ fn list<T: Display>(values: impl IntoIterator<Item = T>) -> Option<String> {
     Some(values.join(", "))
 }
 
-/// The effect of a change to a list. The table only accepts more if all new elements are harmless and come after all
-/// old ones.
+/// Returns the effect of a change to a list. The table only accepts more if all new elements are harmless and come
+/// after all old ones.
 fn appended<T: PartialEq>(old: &[T], new: &[T], harmless: impl Fn(&T) -> bool) -> Effect {
     match new.strip_prefix(old) {
         Some(behind) if behind.iter().all(harmless) => Effect::AcceptsMore,

@@ -100,8 +100,8 @@ fn both(
     changes.keys(row, [old, new], &OTHERS);
     let both = [&resolved(old_spec, old), &resolved(new_spec, new)];
     changes.choice(row, "recipe", both, |parameter, values| match (parameter, values) {
-        // These parameters decide which nodes run on the host: with `zero_code`, convolutions whose zero point is not
-        // 0, and without `fraction`, linear resizes.
+        // These parameters decide which nodes run on the host. With `zero_code`, convolutions whose zero point is not 0
+        // run there. Without `fraction`, linear resizes run there.
         ("pad", [Some("zero_code"), Some("zero_point")]) => Effect::AcceptsMore,
         ("pad", [Some("zero_point"), Some("zero_code")]) => Effect::AcceptsLess,
         ("fraction.bits" | "fraction.rounding", [None, _]) => Effect::AcceptsMore,
@@ -154,9 +154,9 @@ fn resolved(spec: &TargetSpec, row: &OpRow) -> Option<Recipe> {
     recipe
 }
 
-/// The effect of a change of the accumulators' width. A node is accepted only if its sums are proved to fit. So a wider
-/// accumulator accepts more nodes, and does not change the sums of the others if both widths are computed in i32 or
-/// both in i64.
+/// Returns the effect of a change of the accumulators' width. A node is accepted only if its sums are proved to fit. So
+/// a wider accumulator accepts more nodes. It does not change the sums of the nodes that were accepted before, if the
+/// sums are computed in i32 with both widths or in i64 with both widths.
 pub(super) fn wider(old: Option<u8>, new: Option<u8>) -> Effect {
     match (old, new) {
         (Some(old), Some(new)) if (old > 32) != (new > 32) => Effect::OtherBits,
