@@ -43,8 +43,8 @@ pub enum Kernels {
 /// Chooses the kernels that compute the requantizations, and reports which requantizations a library does not cover, so
 /// that the host computes them.
 ///
-/// If `held` is set, an error is returned as soon as a library computes a code that differs from what its table
-/// prescribes. Otherwise the caller has to compare the codes.
+/// If `held` is set, an error is returned as soon as a library computes a code that differs from the code that its
+/// table prescribes. If it is not set, the caller has to compare the codes.
 ///
 /// # Errors
 /// If the target is neither registered nor in the library, the artifact was not made with the library, or the library

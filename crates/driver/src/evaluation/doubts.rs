@@ -42,8 +42,8 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
 /// number of samples. Other image decoders or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
-/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, the model
-/// is not compared with guessing.
+/// Returns warnings for a float model that is right on the fraction `share` of the samples. If the number of classes is
+/// not known, the model is not compared with guessing.
 pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(

@@ -145,8 +145,8 @@ fn own<'a>(loaded: &'a Loaded, input: &str) -> Option<&'a Preprocess> {
     input.preprocess.as_ref()
 }
 
-/// For each input of integers or truth values, by name, the range of its numbers in these samples. Verification draws
-/// random inputs from it.
+/// Returns the range of the numbers in these samples for each input of integers or truth values. The keys are the names
+/// of the inputs. Verification draws random inputs from these ranges.
 pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     let ranges = specs.iter().zip(samples.whole_ranges());
     Ranges(
@@ -156,7 +156,8 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     )
 }
 
-/// The calibration samples, at most `most`, with the data of all inputs. `None` if the configuration names no samples.
+/// Opens the calibration samples, at most `most`, with the data of all inputs. Returns `None` if the configuration
+/// names no samples.
 ///
 /// # Errors
 /// As for [`Samples::open`].

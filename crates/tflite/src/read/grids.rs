@@ -38,8 +38,8 @@ const HALF_OF_16: f32 = 1.0 / 32768.0;
 /// s_y are the scales of image, weights and result.
 const MOST_OFF: f64 = 0.02;
 
-/// For an operator that sums products: the positions of image, weights and bias among its operands, and the axis of the
-/// weights along which the output channels run.
+/// If the operator sums products, returns the positions of image, weights and bias among its operands, and the axis of
+/// the weights along which the output channels run. Otherwise returns `None`.
 fn sum(name: &str) -> Option<([usize; 3], u8)> {
     match name {
         "CONV_2D" | "FULLY_CONNECTED" => Some(([0, 1, 2], 0)),

@@ -89,8 +89,8 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// Only the operators that the outputs need are read. Layers are named after their results. The batch is the free
-    /// dimension that is the first one of every input.
+    /// Only the operators that the outputs need are read. Layers are named after their results. A free dimension is the
+    /// batch if it is the first dimension of every input.
     ///
     /// # Errors
     /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of

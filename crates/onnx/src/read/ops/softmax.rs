@@ -62,8 +62,8 @@ fn along(
             reader.finish(op, &args)
         }
         _ => {
-            // No extent of the shape after the function may be symbolic, because the second reshape could not take it
-            // from its operand.
+            // The second reshape restores the original shape. No extent of this shape may be symbolic, because the
+            // reshape could not take the extent from its operand, which is a matrix.
             let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
             let back = back.collect::<Option<_>>().ok_or_else(|| {
                 Refusal::invalid(

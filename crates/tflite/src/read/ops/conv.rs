@@ -75,8 +75,8 @@ fn convolution(
     reader.finish_image(result, window.activation)
 }
 
-/// The number of groups. The file does not state it, so it is computed from the number of channels of the image and the
-/// number of channels of a kernel.
+/// Returns the number of groups. The file does not state this number, so it is computed from the number of channels of
+/// the image and the number of channels of a kernel.
 fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     let own = weight.get(1).copied().filter(|&own| own > 0)?;
     channels.is_multiple_of(own).then_some(channels / own)
