@@ -259,8 +259,8 @@ fn digest_of(encoded: &[u8]) -> Digest {
     sha256(&[before, behind].concat())
 }
 
-/// The files that a manifest of any schema version lists. `None` if the bytes are not a manifest that Strait has
-/// written.
+/// Returns the files that a manifest lists, whatever its schema version is. Returns `None` if the bytes are not a
+/// manifest that Strait has written.
 pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Listing {

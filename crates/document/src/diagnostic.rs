@@ -234,8 +234,8 @@ impl Diagnostic {
     }
 }
 
-/// The part of the span that lies in this line, as a range of bytes within the line. Its ends are borders of
-/// characters.
+/// Returns the part of the span that lies in the line, as a range of bytes within the line. The range begins and ends
+/// at borders between characters.
 #[cfg(feature = "render")]
 fn caret(excerpt: &Excerpt, line_start: usize, line: &str) -> Range<usize> {
     let border = |position: usize| {

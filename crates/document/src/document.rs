@@ -83,8 +83,8 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     Err(Diagnostics(findings.collect()))
 }
 
-/// If the text is in another language than TOML: the name of that language, and the place at which it is recognised.
-/// Only the first line that is not a comment is looked at.
+/// If the text is in another language than TOML, returns the name of that language and the place at which it is
+/// recognised. Only the first line that is not a comment is looked at.
 fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -170,8 +170,8 @@ impl Shape {
         }
     }
 
-    /// The text that follows a key in its pattern: `[]` if the value is a list, and `NAME` for keys that the user
-    /// chooses.
+    /// Returns the text that follows a key in its pattern: `[]` if the value of the key is a list, and `NAME` if the
+    /// value is a table whose keys the user chooses.
     fn step(&self, dot: &str) -> String {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),

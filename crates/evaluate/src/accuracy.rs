@@ -200,11 +200,11 @@ impl Change {
 }
 
 impl Measured {
-    /// How many points the integer model loses. If a confidence from 0 to 1 is given, the largest loss that is possible
-    /// with this confidence.
+    /// Returns how many points the integer model loses. If a confidence from 0 to 1 is given, returns the largest loss
+    /// that is possible with this confidence.
     ///
-    /// `None` if there is no measured change. If a confidence is given, also `None` if the distribution of the change
-    /// is not known.
+    /// Returns `None` if there is no measured change. If a confidence is given, also returns `None` if the distribution
+    /// of the change is not known.
     pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {

@@ -77,7 +77,7 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// The levels of an image after all steps, with rows from top to bottom.
+    /// Returns the levels of an image after all steps, with rows from top to bottom.
     ///
     /// # Errors
     /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.
@@ -110,8 +110,8 @@ impl Images {
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
 
-    /// The images that cannot be decoded. Images are decoded in order until `most` readable ones are found; if `most`
-    /// is `None`, all images are decoded. This uses all processors.
+    /// Returns the indices of the images that cannot be decoded. Images are decoded in order until `most` readable
+    /// images are found; if `most` is `None`, all images are decoded. This uses all processors.
     pub(crate) fn unreadable(&self, most: Option<usize>) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);

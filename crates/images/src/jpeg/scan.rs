@@ -237,8 +237,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may have coefficients that
-    /// were 0 so far and consist of only this bit.
+    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may also have coefficients
+    /// that were 0 so far; this bit is then their only bit.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;
