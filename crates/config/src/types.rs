@@ -246,7 +246,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The options in the configuration that are options of the target's table.
+    /// Returns those options in the configuration that are options of the target's table.
     ///
     /// # Errors
     /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.

@@ -67,8 +67,8 @@ fn regular(file: File) -> Result<File> {
     }
 }
 
-/// The error for a link. A link is not accepted as a file of an artifact, since it could lead to a place outside the
-/// artifact.
+/// Makes the error for a link. A link is not accepted as a file of an artifact, since it could lead to a place outside
+/// the artifact.
 fn link() -> Error {
     Error::new(ErrorKind::InvalidData, "it is a link, not a file of the artifact")
 }

@@ -211,10 +211,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The digest that identifies the whole artifact: SHA-256 of `manifest.json` without the line that states it.
+    /// Returns the digest that identifies the whole artifact. It is the SHA-256 of `manifest.json` without the line
+    /// that states the digest.
     ///
-    /// This text has the digests of every other file and of everything that the artifact was made from. So artifacts
-    /// with the same digest are equal byte for byte.
+    /// `manifest.json` has the digests of every other file and of everything that the artifact was made from. So
+    /// artifacts with the same digest are equal byte for byte.
     pub fn digest(&self) -> Digest {
         self.digest
     }

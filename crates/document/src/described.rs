@@ -130,8 +130,8 @@ impl Shape {
     }
 }
 
-/// The shape of an enum: words if no variant has content, tables with one key if all variants have content, and
-/// otherwise either of them.
+/// Returns the shape of an enum. It consists of words if no variant has content, and of tables with one key if all
+/// variants have content. If only some variants have content, it allows words and such tables.
 fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();

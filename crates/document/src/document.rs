@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// The text of a file without its byte order mark. `name` is the name of the kind of document.
+/// Converts the bytes of a file to a text, without the byte order mark. `name` is the name of the kind of document.
 ///
 /// # Errors
 /// The bytes are not UTF-8.

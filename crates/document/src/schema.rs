@@ -133,8 +133,8 @@ pub struct Key {
 }
 
 impl Shape {
-    /// The pattern of every key in this shape, such as `quantize.rule[].run` or `form.NAME.kind`. There are also
-    /// patterns for tables and lists of tables.
+    /// Returns the pattern of every key in this shape, such as `quantize.rule[].run` or `form.NAME.kind`. There are
+    /// also patterns for tables and lists of tables.
     pub fn keys(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.visit("", &mut |_, path| {

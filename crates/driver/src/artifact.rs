@@ -125,7 +125,7 @@ pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, 
     Side::new(opened.whole(), &options, session)
 }
 
-/// How samples are preprocessed for each input.
+/// Returns how samples are preprocessed for each input.
 ///
 /// # Errors
 /// If the preprocessing is not possible, which does not happen with an artifact that Strait has written.
@@ -157,7 +157,7 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samp
     Ok((samples, files.into_values().collect()))
 }
 
-/// The file for each input, from arguments `[NAME=]FILE`.
+/// Finds the file for each input in arguments of the form `[NAME=]FILE`.
 ///
 /// # Errors
 /// The errors of [`named_file`], and an error if an input has two files.

@@ -21,7 +21,7 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// The smallest memory limit among this process's control group and all groups that contain it.
+/// Finds the smallest memory limit among this process's control group and all groups that contain it.
 ///
 /// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
 /// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in

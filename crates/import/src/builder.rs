@@ -233,8 +233,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor at which the graph begins. If the file declares no type for a tensor in the middle of the
-    /// model, the type is inferred by reading the nodes before the tensor.
+    /// Returns the type of a tensor at which the graph begins. If the file declares no type for a tensor in the middle
+    /// of the model, the type is inferred by reading the nodes before the tensor.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {
@@ -491,8 +491,9 @@ impl<'a> Builder<'a> {
         may(&mut self.written, elements, MOST_WRITTEN)
     }
 
-    /// The name of a node that computes an operator of the model. It is the name of the operator, unless another node
-    /// already has that name: an operator may become several nodes, and two operators may have the same name.
+    /// Returns a name for a node that computes an operator of the model. It is the name of the operator, unless another
+    /// node already has this name. That can happen because an operator may become several nodes, and because two
+    /// operators may have the same name.
     pub fn node_name(&mut self, operator: &str, op: &Op) -> Symbol {
         let name = self.module.names.intern(operator);
         match self.named.insert(name) {

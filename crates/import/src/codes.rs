@@ -76,7 +76,8 @@ impl Builder<'_> {
 
 impl Layer<'_, '_> {
     /// Replaces codes by the real numbers that they stand for. This is possible for constants, and for codes that were
-    /// quantized from real numbers on the same grid, even if ops have moved them since. `None` for all other codes.
+    /// quantized from real numbers on the same grid, even if ops have moved the codes since. Returns `None` for all
+    /// other codes.
     ///
     /// # Errors
     /// A constant does not fit the grid.

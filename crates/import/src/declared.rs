@@ -18,16 +18,16 @@ pub trait TensorSource {
     /// The type that the file declares for a tensor, if any.
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
-    /// The grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that the codes
-    /// stand for. Only the inputs and outputs of the model still have codes; to make these codes, numbers are rounded
-    /// half away from zero. Returns `None` for other tensors, and for all tensors in formats in which operators say
-    /// which tensors are codes.
+    /// Returns the grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that
+    /// the codes stand for. Only the inputs and outputs of the model still have codes; to make these codes, numbers are
+    /// rounded half away from zero. Returns `None` for other tensors, and for all tensors in formats in which operators
+    /// say which tensors are codes.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
 
-    /// True if a graph can begin at the tensor, because its element type is one that we can read. `None` if the file
-    /// does not state the element type.
+    /// True if a graph can begin at the tensor, because its element type is one that we can read. The result is `None`
+    /// if the file does not state the element type.
     fn begins(&self, tensor: TensorId) -> Option<bool> {
         let declared = self.declared(tensor)?;
         Some(!matches!(declared.elem, Some(Err(_))))

@@ -65,8 +65,8 @@ pub trait Decoded: Debug + Send {
         self.build(options, true)
     }
 
-    /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
-    /// content.
+    /// Returns the data files that have been read so far. For each file, this gives the path relative to the model's
+    /// folder, and the content.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         Vec::new()
     }

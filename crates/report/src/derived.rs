@@ -91,8 +91,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// The entry of a report for one layer of the graph. `made_by` finds the fusion that made a value, by the name of the
-/// value.
+/// Returns the entry of a report for one layer of the graph. `made_by` gets the name of a value and finds the fusion
+/// that made this value.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));

@@ -18,9 +18,9 @@ use strait_target::{
 /// The rows on which a layer rests, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
-    /// The rows; the row with the weakest evidence is last. The list is empty for a layer on the host. Some rows only
-    /// hold under a condition. If the layer meets the condition, it is removed from the row; otherwise the row counts
-    /// as `documented`.
+    /// The rows on which the layer rests. The row with the weakest evidence is last. The list is empty for a layer on
+    /// the host. Some rows only hold under a condition. If the layer meets the condition, the entry here has no
+    /// condition; otherwise the entry counts as `documented`.
     pub(super) supports: Vec<Support<'a>>,
     /// The forms whose evidence covers fewer accumulators than the layer can have.
     pub(super) outside: Vec<Outside>,

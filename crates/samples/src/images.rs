@@ -33,8 +33,8 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// The images of a listing. After the pipeline, all of them have the same size. If the steps of the pipeline do not
-    /// determine this size, it is that of the first image that can be decoded.
+    /// Prepares the images of a listing. After the pipeline, all images have the same size. If the steps of the
+    /// pipeline do not determine this size, it is the size of the first image that can be decoded.
     pub(crate) fn new(listing: Listing, pipeline: &Pipeline, skips: bool) -> Result<Images, DataError> {
         let (size, channels) = pipeline.size();
         let mut images = Images {

@@ -125,8 +125,8 @@ impl Graph {
         self.positions.get(name).copied()
     }
 
-    /// The operands of a node that are tensors, except those from branches that never run because their condition is a
-    /// constant.
+    /// Returns the operands of a node that are tensors. Operands from branches that never run, because their condition
+    /// is a constant, are omitted.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {
@@ -166,9 +166,9 @@ impl Graph {
         })
     }
 
-    /// The connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not state
-    /// its outputs. If the caller does not name outputs either, the outputs are the results that no node reads, and the
-    /// inputs are the placeholders that these outputs need.
+    /// Returns the connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not
+    /// state its outputs. If the caller does not name outputs either, the outputs are the results that no node reads,
+    /// and the inputs are the placeholders that these outputs need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);

@@ -295,8 +295,8 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     Ok(codes)
 }
 
-/// The tensors of a graph. Each gets a unique name: if the name in the file is missing or already used, the number of
-/// the tensor is added to it.
+/// Reads the tensors of a graph. Each tensor gets a unique name: if its name in the file is missing or already used,
+/// the number of the tensor is added to the name.
 fn tensors<'a>(
     bytes: &'a Bytes,
     model: &schema::Model<'a>,

@@ -38,8 +38,8 @@ impl Side {
         })
     }
 
-    /// The outputs in the order of the graph, as metrics see them: an output of codes is described as an output of real
-    /// numbers.
+    /// Describes the outputs for metrics, in the order of the graph. An output of codes is described as an output of
+    /// real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {

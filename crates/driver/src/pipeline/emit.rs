@@ -28,7 +28,7 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// The formats that the configuration names, or else the formats that the target's table lists.
+/// Returns the formats that the configuration names or, if it names none, the formats that the target's table lists.
 ///
 /// # Errors
 /// If the target does not have one of the formats.
@@ -48,8 +48,8 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     Diagnostics(findings.collect()).or(asked.clone())
 }
 
-/// A remark on biases that are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of 64
-/// bits.
+/// Returns a remark if biases are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of
+/// 64 bits.
 pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
     let module = &lowered.built.annotated;
     let (graph, table) = (module.main(), &module.main().quant);

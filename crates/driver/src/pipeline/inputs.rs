@@ -31,8 +31,8 @@ pub(crate) struct Input {
     pub(crate) shape: Vec<usize>,
 }
 
-/// The inputs of the main graph, whose shapes must be fixed. Inputs of bodies of control flow that are inlined in the
-/// graph are left out.
+/// Returns the inputs of the main graph, whose shapes must be fixed. Some inputs belong to bodies of control flow that
+/// are inlined in the graph; these are left out.
 pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     let graph = module.main();
     let input = |&id| {
@@ -48,8 +48,8 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// How samples are preprocessed for each input. This is set by the input's own table in the configuration, or else by
-/// the table for all inputs.
+/// Returns how samples are preprocessed for each input. If the configuration has a table for the input, this table says
+/// it; otherwise the table for all inputs does.
 ///
 /// # Errors
 /// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does

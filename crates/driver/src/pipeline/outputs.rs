@@ -64,8 +64,8 @@ impl Outputs {
         ties.filter(|(_, each)| each.get() > 1).collect()
     }
 
-    /// The convolutions that were made from several layers, or that have more channels than their layers have outputs.
-    /// Each comes with its name and its layers.
+    /// Returns the convolutions that were made from several layers, or that have more channels than their layers have
+    /// outputs. Each convolution comes with its name and its layers.
     pub(super) fn joined(&self, module: &Module) -> Vec<(String, Joined)> {
         let nodes = module.main().nodes();
         let parts = nodes.filter_map(|(_, node)| {

@@ -54,7 +54,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// The requested statistics of the calibration samples, for this graph.
+    /// Returns the requested statistics of the values of `module` on the calibration samples.
     ///
     /// # Errors
     /// If the samples or the graph cannot be used, or the user interrupts.

@@ -55,8 +55,8 @@ impl Jump {
         })
     }
 
-    /// The node whose name the report uses for the jump. For a convolution or matrix product that was fused with a
-    /// clamp, it is the convolution or product.
+    /// Returns the node whose name the report uses for the jump. If a convolution or matrix product was fused with a
+    /// clamp, this is the convolution or product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);

@@ -1,6 +1,7 @@
 //! Compares one output of two models, number by number.
 //!
-//! Let x be the float model's numbers and y the integer model's, over all samples for which both have the same shape:
+//! Let x be the float model's numbers and y the integer model's numbers, over all samples for which the output has the
+//! same shape in both models:
 //!
 //! ```text
 //! snr        10 · log10 (Σ x² / Σ (x − y)²)

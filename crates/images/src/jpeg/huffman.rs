@@ -19,8 +19,8 @@ pub(super) struct Huffman {
 }
 
 impl Huffman {
-    /// Makes a table from the number of codes of each length; `None` if these numbers are not valid. `listed` has the
-    /// symbols.
+    /// Makes a table from `counts`, the number of codes of each length, and `listed`, the symbols in the order of their
+    /// codes. Returns `None` if the numbers are not valid.
     pub(super) fn new(counts: &[u8; 16], listed: &[u8]) -> Option<Huffman> {
         let mut symbols = [0; 256];
         symbols.get_mut(..listed.len())?.copy_from_slice(listed);

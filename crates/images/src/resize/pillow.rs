@@ -159,8 +159,8 @@ fn columns(image: &Pixels, weights: &Weights) -> Pixels {
     }
 }
 
-/// The source pixel for each pixel of the result: ⌊½·f + x·f⌋. As in Pillow, the sum is computed by adding f
-/// repeatedly.
+/// Returns the source pixel for each pixel x of the result: ⌊½·f + x·f⌋, with f source pixels for one pixel of the
+/// result. As in Pillow, the sum is computed by adding f repeatedly.
 fn nearest(from: usize, to: usize) -> Vec<usize> {
     let factor = from as f64 / to as f64;
     let mut place = factor * 0.5;

@@ -310,9 +310,9 @@ fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// Like [`inside`], for an error that stopped reading the graph. `read` has what was read until then. If the error is
-/// that extents contradict each other, and all extents are known numbers, then every run of the graph would fail there,
-/// so the graph can never run.
+/// Like [`inside`], for an error that ended the reading of the graph. `read` has what was read before the error. If the
+/// error is that extents contradict each other, and all extents are known numbers, then every run of the graph would
+/// fail there, so the graph can never run.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());

@@ -100,8 +100,8 @@ impl<'c> Instance<'c> {
         fresh
     }
 
-    /// A copy of an attribute of an inner node. If the attribute refers to an attribute of the function, the result is
-    /// a copy of the function's attribute. Graphs that come from the caller are not changed.
+    /// Returns a copy of an attribute of an inner node. If the attribute refers to an attribute of the function, the
+    /// result is a copy of the function's attribute. Graphs that come from the caller are not changed.
     fn attribute(&mut self, texts: &mut Texts, inner: &AttributeProto) -> Option<AttributeProto> {
         if !inner.ref_attr_name.is_empty() {
             let mut all = self.call.attribute.iter().chain(&self.function.attribute_proto);

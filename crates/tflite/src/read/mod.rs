@@ -76,8 +76,8 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors at which the graph can be cut, in the order of the file: the graph's inputs, and the
-    /// results of its operators.
+    /// Returns the names of all tensors at which the graph can be cut, in the order of the file. These are the graph's
+    /// inputs, and the results of its operators.
     fn tensors(&self) -> Vec<&str> {
         self.tensors.iter().map(String::as_str).collect()
     }

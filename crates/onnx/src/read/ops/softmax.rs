@@ -19,8 +19,8 @@ pub(super) const ROWS: &[Row] = &[
 /// The op that gives the node's result, and its operands.
 type Last = (Op, Vec<Arg>);
 
-/// 1 for the largest element, and 0 for all others. If several elements are equally large, only the one with the
-/// smallest index gets 1.
+/// Computes 1 for the largest element along an axis, and 0 for all others. If several elements are equally large, only
+/// the one with the smallest index gets 1.
 fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let extents = reader.extents(&x)?;
     let axis = reader.axis(axis, extents.len())?;

@@ -49,7 +49,7 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
 }
 
 /// Looks for one scale for all axes that are resized. It has to be exactly the scale that the size of one axis
-/// requires, and has to give all other axes their sizes, too. `None` if there is no such scale.
+/// requires, and has to give all other axes their sizes, too. Returns `None` if there is no such scale.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();

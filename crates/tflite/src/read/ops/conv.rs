@@ -136,7 +136,7 @@ fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
 
 /// Reads a transposed convolution. Operands: the shape of the result, the weights (`permutation` brings their axes into
 /// the order [I, O, spatial…]), the image, and the bias. The padding is that of the forward convolution. If the stated
-/// shape of the result is larger than the result, elements are added at the end.
+/// shape is larger than the shape that follows from the other operands, elements are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));
