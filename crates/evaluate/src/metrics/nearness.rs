@@ -3,7 +3,7 @@
 //! Let x be the float model's output on a sample, and y the integer model's output:
 //!
 //! ```text
-//! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 where both are 0, 0 where one is
+//! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 if both x and y are 0, and 0 if only one of them is
 //! snr      10 · log10 (Σ x² / Σ (x − y)²)                        both sums over all samples
 //! ```
 //!
