@@ -137,8 +137,8 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     Ok((builder.module, builder.assumed))
 }
 
-/// Adds `more` to `used`, which counts what has been used of a budget, if the sum is at most the budget, `most`.
-/// Returns whether `more` was added. Amounts of up to [`FEW`] are not counted, and the result is true.
+/// Takes the amount `more` from a budget of `most`, of which `used` has been used so far. Returns false, and takes
+/// nothing, if too little is left. Amounts of up to [`FEW`] are free.
 fn may(used: &mut u64, more: u64, most: u64) -> bool {
     if more <= FEW {
         return true;
@@ -479,8 +479,8 @@ impl<'a> Builder<'a> {
         Ok(self.module.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Counts operations that are spent on constants. If the sum would exceed the limit, returns false and does not
-    /// count them. Small amounts are free.
+    /// Counts operations that are spent on constants. If their total would exceed the limit, returns false and does not
+    /// count these operations. Small amounts are free.
     pub fn may_take(&mut self, operations: u64) -> bool {
         may(&mut self.worked, operations, MOST_OPERATIONS)
     }

@@ -105,7 +105,7 @@ impl Declared {
     }
 
     /// Returns a message if the declared shape of a tensor differs from the inferred shape, and `None` if it does not.
-    /// A symbolic extent is considered equal to every extent.
+    /// An extent that is not known counts as equal to every extent.
     pub(crate) fn other_shape(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
         let extents = self.extents.as_ref()?;
         if extents.len() != inferred.shape.len() {

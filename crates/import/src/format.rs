@@ -94,8 +94,8 @@ pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
 /// Decodes a model of one of `formats`. If no format recognises the bytes, the last format decodes them, because its
 /// error explains best what is wrong.
 ///
-/// # Errors The bytes are not a model of one of these formats, or there are more bytes than a file of the format can
-/// have.
+/// # Errors
+/// The bytes are not a model of one of these formats, or there are more bytes than a file of the format can have.
 pub fn decode(formats: &[&dyn Format], bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
     let format = recognised(formats, &bytes).or_else(|| formats.last().copied());
     let Some(format) = format else {

@@ -48,8 +48,8 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// Returns how samples are preprocessed for each input. If the configuration has a table for the input, this table says
-/// it; otherwise the table for all inputs does.
+/// Returns how samples are preprocessed for each input. If the configuration has a table for an input, this table
+/// determines the preprocessing; otherwise the table for all inputs does.
 ///
 /// # Errors
 /// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does

@@ -45,8 +45,8 @@ pub(super) struct Instance<'c> {
 
 impl<'c> Instance<'c> {
     /// Gives the function's operands and results the names that the caller has for them. If an operand of the function
-    /// is also its result, or a result appears twice, a tensor has to be copied. These copies are returned, too: each
-    /// is a pair of the name that is copied and the name of the copy.
+    /// is also its result, or a result appears twice, a tensor has to be copied. These copies are returned, too, as
+    /// pairs: the name of the tensor, and the name of its copy.
     pub(super) fn new(call: &'c NodeProto, function: &'c FunctionProto) -> (Instance<'c>, Vec<(String, String)>) {
         let mut inside: BTreeMap<String, String> = BTreeMap::new();
         let operands = call.input.iter().cloned().chain(std::iter::repeat(String::new()));

@@ -22,7 +22,8 @@ pub struct DataFile {
 impl DataFile {
     /// Writes the file.
     ///
-    /// # Errors Writing to `out` fails.
+    /// # Errors
+    /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (zeros, mut end) = ([0; ALIGNMENT as usize], 0);
         for tensor in &self.tensors {

@@ -100,8 +100,8 @@ struct Parameters {
     axis: Vec<AttributeProto>,
 }
 
-/// Returns the shape of the scales. Without blocks, the only extent is that of the grid's axis. With blocks, the scales
-/// have the shape of the value, except that the grid's axis has one position for each block.
+/// Returns the shape of the scales. Without blocks, there is one scale for each position of the grid's axis. With
+/// blocks, the scales have the shape of the value, except that the grid's axis has one position for each block.
 fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     let axis = usize::from(quant.axis?);
     let extent = shape.get(axis)?.fixed()?;

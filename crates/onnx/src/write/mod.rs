@@ -53,7 +53,8 @@ pub struct Encoded {
 impl Encoded {
     /// Writes the file of the model.
     ///
-    /// # Errors Writing to `out` fails.
+    /// # Errors
+    /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.model.encode_to_vec())
     }
