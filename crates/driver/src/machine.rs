@@ -38,8 +38,8 @@ fn container(root: &Path, groups: &str) -> Option<u64> {
         };
         let group = root.join(path.trim_start_matches('/'));
         let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
-        // A file may contain the word `max`, which means that there is no limit. It does not parse as a number and is
-        // skipped.
+        // A file may contain the word `max`, which means that there is no limit. The word does not parse as a number,
+        // so the file is skipped.
         let limit = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         around.filter_map(limit).min()
     };

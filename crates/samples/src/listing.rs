@@ -1,4 +1,4 @@
-//! The files of a set, and their order.
+//! Lists the files of a set of samples, in a fixed order.
 //!
 //! ```text
 //! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths

@@ -129,7 +129,8 @@ impl Steps {
             let before = sample.to_vec();
             step.apply(sample, scratch);
             // No number was NaN or infinite before this step, and steps that move numbers do not change that. So this
-            // step computes, and a number that is now NaN or infinite is still in the place where its operand was.
+            // step is one that computes. It does not move numbers, so a number that is now NaN or infinite is in the
+            // same place as the number from which it was computed.
             let at = sample.iter().position(|x| !x.is_finite())?;
             Some(format!(
                 "the preprocessing step `{}` makes {} of {}",

@@ -36,8 +36,8 @@ pub(super) const LEAST_SNR: f64 = 10.0;
 /// tie.
 const MOST_DIFFERING: u64 = 1;
 
-/// Two numbers count as about equal if they differ by less than this fraction of the distance from the largest number
-/// to the mean.
+/// Two numbers of an output count as about equal if they differ by less than this fraction of the distance from the
+/// output's largest number to the mean of its numbers.
 const TIE: f64 = 0.125;
 
 /// If the sum of the squared deviations from the mean is less than this fraction of the sum of all squares, the numbers

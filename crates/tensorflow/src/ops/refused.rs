@@ -1,4 +1,4 @@
-//! For operators that are not read: the reasons, and options with which a model that has such operators can still be
+//! Explains why an operator is not read, and suggests options with which a model that has such operators can still be
 //! read.
 
 use std::collections::BTreeSet;

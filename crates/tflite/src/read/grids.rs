@@ -16,8 +16,8 @@ const WITHOUT: &[(&str, &[Elem])] = &[
     ("SQUARED_DIFFERENCE", &[Elem::I16, Elem::U8]),
 ];
 
-/// Operators for which LiteRT's kernels assume a fixed grid of the result: its scale and zero point for int8, uint8 and
-/// int16.
+/// The operators for which LiteRT's kernels assume a fixed grid of the result. For each operator, there are the scale
+/// and the zero point of this grid for int8, uint8 and int16.
 const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     (
         "L2_NORMALIZATION",

@@ -1,5 +1,5 @@
-//! Prepares the metric of boxes: finds its labels, and the outputs that contain the boxes, or the command that computes
-//! boxes from outputs.
+//! Prepares the metric `map`, which judges boxes: finds its labels, and either the outputs that contain the boxes or
+//! the command that computes boxes from outputs.
 
 use strait_evaluate::{
     Better, Measure, Output, Unit,

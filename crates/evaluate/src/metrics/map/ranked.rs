@@ -6,8 +6,8 @@ use strait_samples::Object;
 
 use crate::meter::Note;
 
-/// The boxes of all images, as far as their classes have objects. Each box comes with the index of its image. Boxes are
-/// sorted by score, the largest first.
+/// The boxes of all images, except boxes of classes that have no objects. Each box comes with the index of its image.
+/// Boxes are sorted by score, the largest first.
 pub(super) struct Ranked {
     overlaps: usize,
     /// For each class: the boxes as (sample, hits), and, for each sample with objects of this class, the number of

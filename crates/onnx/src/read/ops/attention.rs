@@ -262,8 +262,8 @@ fn by_lengths(
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
         Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
-    // The position of a query is its index + length − queries. The inequality is rearranged so that the length is
-    // compared with a constant.
+    // Query i is at position p = i + length − queries. It sees the keys from p − left to p + right. The two
+    // inequalities are rearranged so that the length is compared with a constant.
     if let Some(right) = bounds.right {
         let least = table(reader, &|query, key| key - query + queries - right)?;
         let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;

@@ -33,8 +33,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
         return None;
     }
     let axes = || extents.iter().zip(&resize.scales).zip(&resize.sizes);
-    // Runtimes multiply in f32, where the product may be rounded. In f64 it is exact. Both products have to give the
-    // size.
+    // Runtimes multiply an extent by its scale in f32, where the product may be rounded. In f64, the product is exact.
+    // Both products have to give the size.
     let by_scale = |((&extent, &scale), &size): ((&u64, &f32), &i64)| {
         let products = [extent as f64 * f64::from(scale), f64::from(extent as f32 * scale)];
         products.iter().all(|product| product.floor() == size as f64)
