@@ -1,5 +1,5 @@
 //! Collects statistics of the float values. If nothing has changed since an earlier run, the statistics are read from
-//! the file that this run wrote.
+//! the file that the earlier run wrote.
 
 use std::{
     borrow::Cow,

@@ -131,8 +131,8 @@ impl Decoded for Model {
     /// Builds the module from the file.
     ///
     /// Only nodes on which the outputs depend are read. Constants that a node takes as data must be finite. Nodes keep
-    /// their names; a node without a name gets the name of its first result. A free dimension is the batch if it is the
-    /// first dimension of every input.
+    /// their names; a node without a name gets the name of its first result. The batch consists of the first dimensions
+    /// of all inputs, if all of them are free.
     fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
         let graph = self
             .proto

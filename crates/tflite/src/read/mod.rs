@@ -89,8 +89,8 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// Only the operators that the outputs need are read. Layers are named after their results. A free dimension is the
-    /// batch if it is the first dimension of every input.
+    /// Only the operators that the outputs need are read. Layers are named after their results. The batch consists of
+    /// the first dimensions of all inputs, if all of them are free.
     ///
     /// # Errors
     /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of
