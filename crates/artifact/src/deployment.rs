@@ -1,5 +1,5 @@
-//! `deployment.json`: what is needed, besides the integer model, to run it on stored samples and to compare the float
-//! model with it.
+//! `deployment.json` has everything, besides the integer model, that is needed to run the integer model on stored
+//! samples and to compare the float model with it.
 
 use std::collections::BTreeMap;
 

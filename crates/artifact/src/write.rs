@@ -82,8 +82,8 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     Ok((manifest.digest(), others))
 }
 
-/// A target's origin as a manifest records it, including the tables that the target's table extends. Paths are left
-/// out, since they differ from machine to machine.
+/// Returns a target's origin in the form in which a manifest records it, including the tables that the target's table
+/// extends. Paths are left out, since they differ from machine to machine.
 pub(crate) fn recorded(origin: &Origin, bases: &[Base]) -> Option<TargetOrigin> {
     let extended = |base: &Base| ExtendedTable {
         id: base.id.clone(),

@@ -46,8 +46,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The metrics that the configuration asks for. If it asks for none, these are the default metrics that are possible with
-    /// the data. Each metric comes with the path of its key.
+    /// Returns the metrics that the configuration asks for. If it asks for none, returns those default metrics that are
+    /// possible with the data. Each metric comes with the path of its key.
     pub fn chosen_metrics(&self) -> Vec<(KeyPath, MetricTable)> {
         let words = match (&self.metrics, &self.labels) {
             (Some(metrics), _) => metrics.clone(),

@@ -11,15 +11,15 @@ use super::{evaluation::Drop, leaf::Pattern};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gate {
-    /// The largest loss that the integer model may have compared with the float model, by the name of a metric of
-    /// `[evaluation]`. For the metrics `agreement` and `cosine`, the float model counts as 100 and 1. If a metric has several
-    /// outputs, each of them has to meet the limit.
+    /// The largest loss that the integer model may have compared with the float model. Each key is the name of a metric
+    /// of `[evaluation]`. The float model counts as 100 for the metric `agreement`, and as 1 for `cosine`. If a metric
+    /// has several outputs, each of them has to meet the limit.
     pub accuracy_drop: BTreeMap<String, Drop>,
-    /// The smallest value that a metric may have for the integer model, by the name of a metric of `[evaluation]` and in the
-    /// metric's unit: `least = { snr = 30 }`.
+    /// The smallest value that a metric may have for the integer model, in the metric's unit. Each key is the name of a
+    /// metric of `[evaluation]`: `least = { snr = 30 }`.
     pub least: BTreeMap<String, f64>,
-    /// Source names of the only layers that may run on the host. Each name has to be in the model. With `[]`, no layer may run
-    /// on the host. Absent: every layer may.
+    /// Source names of the layers that may run on the host; no other layer may. Each name has to be in the model. With
+    /// `[]`, no layer may run on the host. Absent: every layer may.
     pub host_layers: Option<Vec<Pattern>>,
     /// A requirement for the fusions.
     pub fusions: Option<FusionGate>,

@@ -11,9 +11,9 @@ use super::{Override, consistency, overrides, types::Config};
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Loaded {
-    /// The configuration with additional rules, which are placed before the rules of `[quantize]`, and with additional keys,
-    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of the file,
-    /// and errors can show the place of each addition.
+    /// Returns the configuration with additional rules and keys. The rules are placed before the rules of `[quantize]`.
+    /// A key is only used if the configuration does not set it itself. The additions are checked like the keys of the
+    /// file, and errors can show the place of each addition.
     ///
     /// # Errors
     /// The additions have errors. All of them are reported at once.

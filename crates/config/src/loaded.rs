@@ -23,9 +23,9 @@ impl Loaded {
         self.tree.find(path).is_some()
     }
 
-    /// Makes an error about the value at `path`. It has the place of the value, with `label` next to the caret. This is
-    /// used for errors that can only be found with the model, the data or the target. If there is no value at `path`,
-    /// the place is that of the enclosing table or list.
+    /// Makes an error about the value at `path`. The error shows the place of the value, with `label` next to the
+    /// caret. If there is no value at `path`, it shows the place of the enclosing table or list. This function is used
+    /// for errors that can only be found with the model, the data or the target.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         self.tree.error(code, path, message, label)
     }
@@ -35,8 +35,9 @@ impl Loaded {
         self.tree.find(path)
     }
 
-    /// The settings that are recorded in the manifest of one target. They are the same on every machine. Paths are left out,
-    /// because the manifest has the digests of the files instead. Other targets and their options are left out too.
+    /// Returns the settings that are recorded in the manifest of one target. They are the same on every machine. Paths
+    /// are left out, because the manifest has the digests of the files instead. Other targets and their options are
+    /// left out too.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
         settings::settings_for(&self.tree, target)
     }

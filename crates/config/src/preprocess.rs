@@ -109,8 +109,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The list of the steps on pixels. `None` if a step on pixels is not possible now, because such steps come before all
-    /// other steps.
+    /// Returns the list of the steps on pixels, to which a step can be added. Returns `None` if there is already
+    /// another step, because steps on pixels come before all other steps.
     fn pixels(&mut self) -> Option<&mut Vec<images::Step>> {
         let pixels = self.pixels.as_mut().filter(|_| self.operations.is_empty());
         pixels.map(|pixels| &mut pixels.steps)
@@ -183,8 +183,8 @@ impl<'a> Draft<'a> {
     fn layout(&mut self, wanted: &'a str) -> Result<(), Refused> {
         let known = self.layout.ok_or(("the stored axes are not known", NEEDS_LAYOUT))?;
         let axes: Option<Vec<usize>> = wanted.chars().map(|axis| known.find(axis)).collect();
-        // The letters are distinct. So if there are as many of them as axes, and all were found, they are a
-        // permutation.
+        // The letters are distinct. So if all of them were found among the letters of the axes, and there are as many
+        // letters as axes, they are a permutation of the axes.
         let axes = axes.filter(|axes| axes.len() == known.len()).ok_or((
             "not a permutation of the axes so far",
             "a layout step keeps every axis and adds none",

@@ -246,7 +246,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The options in the configuration that are options of the target's table.
+    /// Returns those options in the configuration that are options of the target's table.
     ///
     /// # Errors
     /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.
@@ -333,8 +333,8 @@ pub struct Fusion {
     /// With `accept = "bounded"`: the largest difference, in steps of the output's codes (LSB). Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
-    /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
-    /// no suitable form, because there is no proof, or because the difference is not accepted.
+    /// What to do if a fusion row of the target's table matches, but the requantization cannot be fused. This is the
+    /// case if the row accepts no suitable form, if there is no proof, or if the difference is not accepted.
     pub refused: Refused,
 }
 

@@ -139,8 +139,8 @@ fn every_key_can_be_used_at_once() {
     assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));
 }
 
-/// The keys of the schema that none of the values has. Tables with names that the user chooses, and steps, are searched
-/// like lists.
+/// Adds to `found` the keys of the schema that none of the values has. Tables whose keys the user chooses, and steps,
+/// are searched like lists.
 fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<String>) {
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{key}");

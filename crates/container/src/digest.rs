@@ -13,7 +13,7 @@ pub fn sha256(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// One digest for a file together with further files that belong to it.
+/// Computes one digest for a file together with further files that belong to it.
 ///
 /// If there are further files, this is the digest of a text in the format of `sha256sum`, with one line `DIGEST  NAME`
 /// for each file. The file itself comes first, without a name. If there are no further files, the result is the digest

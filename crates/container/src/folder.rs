@@ -26,8 +26,9 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The folder of the artifact that contains `place`, or `place` if it is an artifact itself. Only the artifact's own
-/// files may be in such a folder. `place` need not exist yet.
+/// If `place` is inside of an artifact, returns the artifact's folder. If `place` is an artifact itself, returns
+/// `place`. Otherwise returns `None`. Only the artifact's own files may be in such a folder. `place` need not exist
+/// yet.
 pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(place).ok()?;
     // The nearest folder above that exists is used, since everything that is made later will be inside it.

@@ -10,8 +10,8 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use strait_file_names::{MOST_FILES, MOST_PARTS};
 
-/// The largest number of entries of a folder that are listed. An artifact has far fewer entries, so files that do not
-/// belong to the artifact are still found.
+/// At most this many entries of a folder are listed. An artifact has far fewer entries, so files that do not belong to
+/// the artifact are still found.
 const MAX_ENTRIES: usize = 100_000;
 const _: () = assert!(MOST_FILES < MAX_ENTRIES);
 
@@ -35,7 +35,8 @@ impl Held {
         &self.path
     }
 
-    /// Everything in the folder and its subfolders that is not a folder itself, sorted by path with `/`.
+    /// Lists everything in the folder and its subfolders that is not a folder itself. The entries are paths with `/`,
+    /// and are sorted.
     ///
     /// Links are not followed. In a name that is not Unicode, replacement characters stand for what cannot be read.
     pub(crate) fn entries(&self) -> Result<Vec<String>> {
@@ -66,8 +67,8 @@ fn regular(file: File) -> Result<File> {
     }
 }
 
-/// The error for a link. A link is not accepted as a file of an artifact, since it could lead to a place outside the
-/// artifact.
+/// Makes the error for a link. A link is not accepted as a file of an artifact, since it could lead to a place outside
+/// the artifact.
 fn link() -> Error {
     Error::new(ErrorKind::InvalidData, "it is a link, not a file of the artifact")
 }

@@ -211,10 +211,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The digest that identifies the whole artifact: SHA-256 of `manifest.json` without the line that states it.
+    /// Returns the digest that identifies the whole artifact. It is the SHA-256 of `manifest.json` without the line
+    /// that states the digest.
     ///
-    /// This text has the digests of every other file and of everything that the artifact was made from. So artifacts
-    /// with the same digest are equal byte for byte.
+    /// `manifest.json` has the digests of every other file and of everything that the artifact was made from. So
+    /// artifacts with the same digest are equal byte for byte.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -259,8 +260,8 @@ fn digest_of(encoded: &[u8]) -> Digest {
     sha256(&[before, behind].concat())
 }
 
-/// The files that a manifest of any schema version lists. `None` if the bytes are not a manifest that Strait has
-/// written.
+/// Returns the files that a manifest lists, whatever its schema version is. Returns `None` if the bytes are not a
+/// manifest that Strait has written.
 pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Listing {

@@ -191,9 +191,10 @@ fn config(
     })
 }
 
-/// The configs from which the scale and zero point of a config come. If configs share a scale, this is the root of
-/// their set, or the configs from which the scale of the root is derived. Empty if the config has its own scale and
-/// zero point.
+/// Returns the configs from which the scale and zero point of a config come. The list is empty if the config has its
+/// own scale and zero point. Configs that share a scale form a set, and one of them, the root, has the scale. For
+/// another member of a set, the list has only the root. For a root whose scale is derived from other configs, the list
+/// has these configs.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

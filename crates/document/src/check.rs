@@ -282,8 +282,8 @@ impl Checker {
     }
 }
 
-/// For a value that is only the name of a variant: the keys that the variant's table requires, so that the name is not
-/// enough.
+/// Used for a value that is only the name of a variant. Returns the keys that the variant's table requires. If there
+/// are any, the name is not enough.
 fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     let keys = match table {
         Shape::OneKey(names) => names.get(name).map(|key| &key.shape),

@@ -130,8 +130,8 @@ impl Shape {
     }
 }
 
-/// The shape of an enum: words if no variant has content, tables with one key if all variants have content, and
-/// otherwise either of them.
+/// Returns the shape of an enum. If no variant has content, the values are words. If all variants have content, the
+/// values are tables with one key. If only some variants have content, both kinds of values are allowed.
 fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();

@@ -71,8 +71,8 @@ impl Excerpt {
         Some((from, text[from..to].trim_end_matches('\r')))
     }
 
-    /// The start of the span. If it is beyond the text or within a character, it is moved back to the end of the text
-    /// or to the start of the character.
+    /// Returns the start of the span. If the start is beyond the end of the text, the result is the end of the text. If
+    /// it is within a character, the result is the start of the character.
     fn start(&self) -> Option<usize> {
         let mut start = self.span.as_ref()?.start.min(self.source.text.len());
         while !self.source.text.is_char_boundary(start) {
@@ -176,8 +176,8 @@ impl Diagnostic {
         further.fold(first, |text, line| format!("{text}\n{line}"))
     }
 
-    /// The text for people: the message, the place, the line with a caret, the notes and the advice. `colour` says
-    /// whether ANSI colours are used.
+    /// Renders the text for people: the message, the place, the line with a caret, the notes and the advice. `colour`
+    /// says whether ANSI colours are used.
     #[cfg(feature = "render")]
     pub fn render(&self, colour: bool) -> String {
         let level = match self.severity {
@@ -211,8 +211,8 @@ impl Diagnostic {
         renderer.decor_style(DecorStyle::Ascii).render(&[group])
     }
 
-    /// The JSON for programs. `file`, `line`, `column`, `text` (the line) and `label` are only present if they are
-    /// known.
+    /// Renders the JSON for programs. `file`, `line`, `column`, `text` (the line) and `label` are only present if they
+    /// are known.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "severity": self.severity.name(),
@@ -234,8 +234,8 @@ impl Diagnostic {
     }
 }
 
-/// The part of the span that lies in this line, as a range of bytes within the line. Its ends are borders of
-/// characters.
+/// Returns the part of the span that lies in the line, as a range of bytes within the line. The range begins and ends
+/// at borders between characters.
 #[cfg(feature = "render")]
 fn caret(excerpt: &Excerpt, line_start: usize, line: &str) -> Range<usize> {
     let border = |position: usize| {

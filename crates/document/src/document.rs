@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// The text of a file without its byte order mark. `name` is the name of the kind of document.
+/// Converts the bytes of a file to a text, without the byte order mark. `name` is the name of the kind of document.
 ///
 /// # Errors
 /// The bytes are not UTF-8.
@@ -83,8 +83,8 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     Err(Diagnostics(findings.collect()))
 }
 
-/// If the text is in another language than TOML: the name of that language, and the place at which it is recognised.
-/// Only the first line that is not a comment is looked at.
+/// If the text is in another language than TOML, returns the name of that language and the place at which it is
+/// recognised. Only the first line that is not a comment is looked at.
 fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -91,8 +91,8 @@ impl Glob {
         reached[self.tokens.len()]
     }
 
-    /// Marks that token i may be the next one. If token i can match nothing, the token after it may be the next one
-    /// too, and so on.
+    /// Marks that token i may have to match the next character. If token i can also match no characters at all, the
+    /// token after it may have to match the next character, too, and so on.
     fn arrive(&self, reached: &mut [bool], i: usize) {
         reached[i] = true;
         if matches!(

@@ -1,14 +1,14 @@
 //! Finds the existing name that a misspelled word probably stands for.
 
-/// The names for which `word` is probably a misspelling: at most three, the most similar first. Up to a third of the
-/// letters of `word` may be wrong. Upper and lower case are not distinguished.
+/// Returns the names for which `word` is probably a misspelling: at most three, the most similar first. Up to a third
+/// of the letters of `word` may be wrong. Upper and lower case are not distinguished.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let limit = word.chars().count().div_ceil(3);
     rank(word, names, limit, 3)
 }
 
-/// The `count` names that are most similar to `pattern`, even if they are not very similar. A `*` in the pattern
-/// matches any text.
+/// Returns the `count` names that are most similar to `pattern`, even if they are not very similar. A `*` in the
+/// pattern matches any text.
 pub fn closest<'a>(pattern: &str, names: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     rank(pattern, names, usize::MAX, count)
 }
@@ -52,15 +52,15 @@ fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, 
     best.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Number of letters in which `word` and `name` differ: letters that are inserted, deleted, replaced, or swapped with
-/// their neighbour. `None` if there are more than `limit`.
+/// Returns the number of letters in which `word` and `name` differ: letters that are inserted, deleted, replaced, or
+/// swapped with their neighbour. Returns `None` if this number is above `limit`.
 ///
-/// d(i, j) is the distance between the first i letters of `word` and the first j of `name`: the least of d(i-1, j) + 1,
-/// d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the first two of
-/// these terms are d(i-1, j) and d(i, j-1), without the 1. Distances are computed row by row (for each i). The smallest
-/// distance in a row is never below that of the rows it is computed from. So if two consecutive rows are completely
-/// above the limit, the result is `None`; one such row is not enough, because swaps use the row before the previous
-/// one.
+/// Let wᵢ be letter i of `word`, nⱼ letter j of `name`, and d(i, j) the distance between the first i letters of `word`
+/// and the first j letters of `name`. It is the least of d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and
+/// d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the first two of these terms are d(i-1, j) and d(i, j-1),
+/// without the 1. Distances are computed row by row (for each i). The smallest distance in a row is never below that of
+/// the rows it is computed from. So if two consecutive rows are completely above the limit, the result is `None`; one
+/// such row is not enough, because swaps use the row before the previous one.
 fn distance(word: &[char], name: &str, limit: usize) -> Option<usize> {
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let wildcards = word.contains(&'*');

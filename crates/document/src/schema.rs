@@ -133,8 +133,8 @@ pub struct Key {
 }
 
 impl Shape {
-    /// The pattern of every key in this shape, such as `quantize.rule[].run` or `form.NAME.kind`. There are also
-    /// patterns for tables and lists of tables.
+    /// Returns the pattern of every key in this shape, such as `quantize.rule[].run` or `form.NAME.kind`. There are
+    /// also patterns for tables and lists of tables.
     pub fn keys(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.visit("", &mut |_, path| {
@@ -170,8 +170,8 @@ impl Shape {
         }
     }
 
-    /// The text that follows a key in its pattern: `[]` if the value is a list, and `NAME` for keys that the user
-    /// chooses.
+    /// Returns the text that follows a key in its pattern: `[]` if the value of the key is a list, and `NAME` if the
+    /// value is a table whose keys the user chooses.
     fn step(&self, dot: &str) -> String {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),

@@ -171,8 +171,8 @@ impl Node {
         node
     }
 
-    /// Makes an error about the value at `path`. It has the place of the value, with `label` next to the caret. If
-    /// there is no value at `path`, the place is that of the enclosing table or list.
+    /// Makes an error about the value at `path`. The error shows the place of the value, with `label` next to the
+    /// caret. If there is no value at `path`, it shows the place of the enclosing table or list.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }

@@ -43,8 +43,8 @@ pub enum Kernels {
 /// Chooses the kernels that compute the requantizations, and reports which requantizations a library does not cover, so
 /// that the host computes them.
 ///
-/// If `held` is set, an error is returned as soon as a library computes a code that differs from what its table
-/// prescribes. Otherwise the caller has to compare the codes.
+/// If `held` is set, an error is returned as soon as a library computes a code that differs from the code that its
+/// table prescribes. If it is not set, the caller has to compare the codes.
 ///
 /// # Errors
 /// If the target is neither registered nor in the library, the artifact was not made with the library, or the library
@@ -125,7 +125,7 @@ pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, 
     Side::new(opened.whole(), &options, session)
 }
 
-/// How samples are preprocessed for each input.
+/// Returns how samples are preprocessed for each input.
 ///
 /// # Errors
 /// If the preprocessing is not possible, which does not happen with an artifact that Strait has written.
@@ -157,7 +157,7 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samp
     Ok((samples, files.into_values().collect()))
 }
 
-/// The file for each input, from arguments `[NAME=]FILE`.
+/// Finds the file for each input in arguments of the form `[NAME=]FILE`.
 ///
 /// # Errors
 /// The errors of [`named_file`], and an error if an input has two files.

@@ -66,8 +66,9 @@ fn read_words(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, D
     found.settled(loaded)
 }
 
-/// The text of all rules as they would be written in a configuration, in the order in which they apply. The rules that
-/// [`expanded`] adds come first. The text begins with the other keys that the settings of a tool set.
+/// Returns the text of all rules as they would be written in a configuration, in the order in which they apply. The
+/// rules that [`expanded`] adds come first. If the settings of a vendor's tool set other keys than rules, the text
+/// begins with these keys.
 ///
 /// # Errors
 /// As for [`expanded`].

@@ -77,8 +77,8 @@ impl<'a> EvaluationRequest<'a> {
         Some(EvaluationRequest {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            // If the configuration names no metrics, the list stays empty, and the metrics are chosen later: it depends
-            // on the labels and models that are given.
+            // If the configuration names no metrics, the list stays empty, and the metrics are chosen later, because
+            // they depend on the labels and models that are given.
             metrics: if says_metrics {
                 evaluation.chosen_metrics()
             } else {

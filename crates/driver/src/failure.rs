@@ -34,8 +34,8 @@ pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
     Stop::from(error).note(&format!("it is sample {index} that fails"))
 }
 
-/// Refuses a place inside the folder of an artifact, which must contain only its own files. `what` says what is not done
-/// there.
+/// Returns an error if `place` is inside the folder of an artifact, because this folder must contain only the
+/// artifact's own files. In the message, the path of the artifact follows after `what`.
 pub(crate) fn outside(place: &Path, what: &str, help: &str) -> Result<(), Diagnostics> {
     artifact_around(place).map_or(Ok(()), |artifact| {
         let message = format!("{what} the artifact {}", artifact.display());
@@ -173,8 +173,8 @@ pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     (!outputs.is_empty()).then_some(finding)
 }
 
-/// A remark on graphs inside nodes, such as a branch of a condition, that fail in every run. Such a graph is left out,
-/// and the node is replaced by its other graph.
+/// Returns a remark on graphs inside nodes that fail in every run, for example a branch of a condition. Such a graph is
+/// left out, and the node is replaced by its other graph.
 pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model has graphs that no run gets through, and they are left out: {}",
@@ -314,8 +314,8 @@ impl From<EvaluateError> for Stop {
 }
 
 impl From<CompileError> for Stop {
-    /// The finding for an error of the compiler. For [`CompileError::Denied`], code that knows the configuration can make a
-    /// better finding, which names the rule.
+    /// Makes the finding for an error of the compiler. For [`CompileError::Denied`], code that knows the configuration
+    /// can make a better finding, which names the rule.
     fn from(error: CompileError) -> Stop {
         match error {
             CompileError::Interrupted => Stop::Interrupted,

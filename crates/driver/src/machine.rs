@@ -21,7 +21,7 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// The smallest memory limit among this process's control group and all groups that contain it.
+/// Finds the smallest memory limit among this process's control group and all groups that contain it.
 ///
 /// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
 /// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in
@@ -38,8 +38,8 @@ fn container(root: &Path, groups: &str) -> Option<u64> {
         };
         let group = root.join(path.trim_start_matches('/'));
         let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
-        // A file may contain the word `max`, which means that there is no limit. It does not parse as a number and is
-        // skipped.
+        // A file may contain the word `max`, which means that there is no limit. The word does not parse as a number,
+        // so the file is skipped.
         let limit = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         around.filter_map(limit).min()
     };

@@ -62,8 +62,8 @@ pub(crate) fn add(
 }
 
 /// Loads a plugin and returns its target, with a model of the target's arithmetic. The library must have the given
-/// digest, and the plugin the given id. If `held` is set, the model's codes are compared with the form's, and a
-/// difference is an error.
+/// digest, and the plugin the given id. If `held` is set, the codes that this model computes are compared with those of
+/// the table's forms, and a difference is an error.
 ///
 /// # Errors
 /// If the library is refused, or the plugin has no model of its target's arithmetic.

@@ -92,9 +92,9 @@ struct Phases {
     over: Vec<Phase>,
 }
 
-/// The number of threads for a session: `wanted`, or by default as many as the machine has. The number is smaller if
-/// the system does not allow this process so many threads, or if more threads would not make the work faster. The user
-/// is told of this.
+/// Returns the number of threads for a session: `wanted`, or by default as many as the machine has. If the system does
+/// not allow this process so many threads, or if more threads would not make the work faster, the number is smaller,
+/// and the user is told.
 pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
     let wanted = wanted.unwrap_or_else(Threads::available);
     let obtainable = Threads::obtainable(wanted);
@@ -163,7 +163,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How many of `samples` may run at a time ([`Limits::admit`]). If the work takes long, the user is told.
+    /// Returns how many of `samples` samples may run at a time ([`Limits::admit`]). If the work will take long, the
+    /// user is told.
     ///
     /// # Errors
     /// If not even one sample fits, or one needs more operations than allowed.

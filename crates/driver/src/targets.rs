@@ -14,7 +14,7 @@ use crate::{
     session::Session,
 };
 
-/// The targets that are built into the program, and those whose tables are in `files`.
+/// Registers the targets that are built into the program, and those whose tables are in `files`.
 ///
 /// # Errors
 /// If a table cannot be read or is wrong, or two targets have the same id.
@@ -26,8 +26,8 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
     Ok(registry)
 }
 
-/// The targets that the configuration compiles for, in the order in which it names them. A target comes from `registry`
-/// or from a file that the configuration names.
+/// Returns the targets that the configuration compiles for, in the order in which the configuration names them. A
+/// target comes from `registry` or from a file that the configuration names.
 ///
 /// # Errors
 /// If the configuration names a target that is not registered, or sets options for such a target. The error names the

@@ -40,8 +40,8 @@ pub struct Measured {
     pub better: Better,
     /// Figure of the float model. Absent if it was not measured, or if the metric compares with the float model.
     pub float: Option<Figure>,
-    /// Figure of the integer model, or of its comparison with the float model. Absent if only the simulation could be
-    /// compared with.
+    /// Figure of the integer model. If the metric compares models, this figure compares the integer model with the
+    /// float model, and is absent if there is no float model.
     pub integer: Option<Figure>,
     /// Figure of the simulation: the float graph with rounding wherever the integer graph has codes. If the metric
     /// compares models, this figure compares the integer model with the simulation. It is measured only if asked for.
@@ -200,11 +200,11 @@ impl Change {
 }
 
 impl Measured {
-    /// How many points the integer model loses. If a confidence from 0 to 1 is given, the largest loss that is possible
-    /// with this confidence.
+    /// Returns how many points the integer model loses. If a confidence from 0 to 1 is given, returns the largest loss
+    /// that is possible with this confidence.
     ///
-    /// `None` if there is no measured change. If a confidence is given, also `None` if the distribution of the change
-    /// is not known.
+    /// Returns `None` if there is no measured change. If a confidence is given, also returns `None` if the distribution
+    /// of the change is not known.
     pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {

@@ -36,9 +36,9 @@ impl Question {
         }
     }
 
-    /// True if the model's answer is right: for scores, if the label is among the `most` classes with the largest
-    /// scores; otherwise if the answer equals the label. If two scores are equal, the score of the earlier class counts
-    /// as larger.
+    /// True if the model's answer is right. For scores, it is right if the label is among the `most` classes with the
+    /// largest scores. For any other answer, it is right if it equals the label. If two scores are equal, the score of
+    /// the earlier class counts as larger.
     ///
     /// # Errors
     /// As for [`EvaluatedSample::numbers`].
@@ -59,8 +59,8 @@ impl Question {
         Ok(scores.iter().enumerate().filter(before).count() < most)
     }
 
-    /// The model's answer. For an output of floats, it is the index of the largest one; if several are equally large,
-    /// the index of the first of them. For any other output, it is the content of the output.
+    /// Returns the model's answer. For an output of floats, it is the index of the largest float; if several are
+    /// equally large, the index of the first of them. For any other output, it is the content of the output.
     ///
     /// # Errors
     /// As for [`EvaluatedSample::numbers`].

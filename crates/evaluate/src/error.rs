@@ -13,8 +13,8 @@ pub enum EvaluateError {
         /// Advice to the user.
         help: Option<&'static str>,
     },
-    /// The caller is at fault, who combined things that do not fit: the outputs do not fit the labels, or the outputs
-    /// of another model.
+    /// The caller is at fault, because it combined things that do not fit: the outputs do not fit the labels, or do not
+    /// fit the outputs of another model.
     #[error("{message}")]
     Unfit {
         /// The message, which names the output and the sample.

@@ -116,8 +116,8 @@ impl Spread {
     }
 }
 
-/// The quantile of the normal distribution, accurate to 16 digits. The rational functions are those of algorithm AS 241
-/// (Wichura 1988).
+/// Computes the quantile of the normal distribution at the probability `p`, accurate to 16 digits. The rational
+/// functions are those of algorithm AS 241 (Wichura 1988).
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let ratio = |x: f64, above: [f64; 8], below: [f64; 7]| {
         let polynomial = |of: &[f64]| of.iter().rev().fold(0.0, |sum, &coefficient| sum * x + coefficient);
@@ -193,7 +193,7 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -tail } else { tail }
 }
 
-/// The quantile of Student's t distribution.
+/// Computes the quantile of Student's t distribution with `freedom` degrees of freedom, at the probability `p`.
 ///
 /// One and two degrees of freedom have closed forms. For three or more, the quantile is computed by the expansion of
 /// Abramowitz and Stegun, 26.7.5. The error of the 97.5 % quantile is below 0.4 % for three degrees of freedom, and

@@ -18,14 +18,14 @@ impl Proportion {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
-    /// The percentage of samples that do not have the property. It is computed with a single rounding, so that a gate
-    /// that allows exactly this loss is met.
+    /// Returns the percentage of samples that do not have the property. It is computed with a single rounding, so that
+    /// a gate is met if it allows exactly this percentage as a loss.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }
 
-    /// The 95 % confidence interval in percent, by Wilson (1927). Here p is the fraction of samples that have the
-    /// property, n is the number of samples, and z is the quantile:
+    /// Returns the 95 % confidence interval in percent, by Wilson (1927). Here p is the fraction of samples that have
+    /// the property, n is the number of samples, and z is the 97.5 % quantile of the normal distribution:
     ///
     /// ```text
     /// (p + z²/2n  ±  z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
@@ -68,7 +68,7 @@ impl Paired {
         100.0 * (self.gained as f64 - self.lost as f64) / self.samples.max(1) as f64
     }
 
-    /// The standard error of [`Paired::points`]; `None` for fewer than two samples.
+    /// Returns the standard error of [`Paired::points`], or `None` for fewer than two samples.
     ///
     /// Each sample contributes a difference d of −1, 0 or 1. If s² is the sample variance of d over n samples, the
     /// error is √(s²/n). Since both models run on the same samples, this error is far smaller than that of the

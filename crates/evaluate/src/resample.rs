@@ -20,15 +20,15 @@ impl Generator {
         z ^ (z >> 31)
     }
 
-    /// A random number below `end`: the upper half of the product of `end` and a random number. Its bias is below end /
-    /// 2^64.
+    /// Returns a random number below `end`. It is the upper half of the 128-bit product of `end` and a random number of
+    /// 64 bits. Its bias is below end / 2^64.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 }
 
-/// The distribution of a statistic over the drawn sets. The function `statistic` gets, for each sample, how often it
-/// was drawn. A set for which the statistic is not finite is left out, for example a set without any object.
+/// Returns the distribution of a statistic over the drawn sets. The function `statistic` gets, for each sample, how
+/// often it was drawn. A set for which the statistic is not finite is left out, for example a set without any object.
 pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
     let [spread] = together(samples, |weights| [statistic(weights)]);
     spread

@@ -36,7 +36,7 @@ pub struct EvaluatedSample<'a> {
 }
 
 impl<'a> EvaluatedSample<'a> {
-    /// An output of the model that is measured.
+    /// Returns an output of the model that is measured.
     ///
     /// # Errors
     /// There is no such output, which is a bug of ours.
@@ -44,7 +44,7 @@ impl<'a> EvaluatedSample<'a> {
         (self.outputs.get(index)).ok_or_else(|| EvaluateError::Defect("a run has fewer outputs than its plan".into()))
     }
 
-    /// The elements of an output as floats, without NaN. Integers and booleans are converted.
+    /// Returns the elements of an output as floats, of which none is NaN. Integers and booleans are converted.
     ///
     /// # Errors
     /// An element is NaN, or there is no such output.

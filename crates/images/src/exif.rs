@@ -9,8 +9,8 @@
 /// A directory with more entries than this is treated as corrupt.
 const MOST_ENTRIES: u16 = 1000;
 
-/// The orientation in a block of Exif data (without the leading `Exif\0\0`). It is 1 if the block has no valid
-/// orientation.
+/// Returns the orientation that a block of Exif data states, or 1 if the block has no valid orientation. `block` does
+/// not include the leading `Exif\0\0`.
 pub(crate) fn orientation(block: &[u8]) -> u8 {
     find(block).filter(|found| (1..=8).contains(found)).unwrap_or(1)
 }

@@ -95,8 +95,8 @@ impl Pipeline {
         self.steps.iter().try_fold(pixels, |pixels, step| step.apply(pixels))
     }
 
-    /// The width and height after the steps (`None` if they are not the same for all images), and the number of
-    /// channels.
+    /// Returns the width and height of an image after the steps, and the number of channels. Width and height are
+    /// `None` if they are not the same for all images.
     pub fn size(&self) -> (Option<[usize; 2]>, usize) {
         let known = self.steps.iter().rev().find_map(|step| match step {
             Step::Resize(Resize {

@@ -29,7 +29,8 @@ impl Pixels {
         }
     }
 
-    /// The luma of red, green and blue by Recommendation BT.601, rounded as the library does:
+    /// Converts the image to gray. The gray level is the luma of red (r), green (g) and blue (b) by Recommendation
+    /// BT.601, rounded as the library `like` does:
     ///
     /// ```text
     /// Pillow   (19595 r + 38470 g +  7471 b + 2¹⁵) >> 16     convert("L")
@@ -55,11 +56,11 @@ impl Pixels {
         }
     }
 
-    /// The image as the photographer saw it. The Exif orientations 2 to 8 say where row 0 and column 0 of the stored
-    /// image belong. For any other value, nothing is changed.
+    /// Returns the image as the photographer saw it. The Exif orientations 2 to 8 say where row 0 and column 0 of the
+    /// stored image belong. For any other value, the image is not changed.
     pub(crate) fn oriented(self, orientation: u8) -> Pixels {
         let (w, h) = (self.width, self.height);
-        // The position at which the pixel (x, y) of the result is stored.
+        // Computes, for the pixel (x, y) of the result, its position in the image as the file stores it.
         let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
             2 => |x, y, w, _| (w - 1 - x, y),
             3 => |x, y, w, h| (w - 1 - x, h - 1 - y),

@@ -40,8 +40,8 @@ impl Rounding {
 }
 
 /// Cuts out a part of `size` (width, height), in the middle or in the top left corner. For a part in the middle, half
-/// of the remaining pixels are cut off before it; if that is not a whole number, it is rounded to even, as in
-/// torchvision's `center_crop`.
+/// of the surplus pixels of each direction are cut off before the part. If that is not a whole number, it is rounded to
+/// even, as in torchvision's `center_crop`.
 pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) -> Result<Pixels, ImageError> {
     if width > image.width || height > image.height {
         return Err(ImageError::Crop {

@@ -8,8 +8,9 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Ends the node with ops that follow each other. The first operand of each op is the result of the op before it,
-    /// or `x` for the first op; each op has its further operands beside it. Without ops, the result of the node is `x`.
+    /// Ends the node with a chain of ops. The first operand of each op is the result of the op before it, or `x` for
+    /// the first op. `ops` has each op together with its other operands. If `ops` is empty, the result of the node is
+    /// `x`.
     pub fn finish_chain(&mut self, mut x: Arg, mut ops: Vec<(Op, Vec<Arg>)>) -> Result<(), Refusal> {
         let (last, further) = ops.pop().unwrap_or_else(|| (Identity {}.into(), Vec::new()));
         for (op, further) in ops {
@@ -29,8 +30,8 @@ impl Layer<'_, '_> {
         self.finish_chain(Arg::Operand(0), ops.collect())
     }
 
-    /// Ends the node with a clip, which targets support, if it is the maximum or minimum of a value and a constant
-    /// number. Returns whether it is.
+    /// If the node is the maximum or minimum of a value and a constant number, ends it with a clip, which targets
+    /// support, and returns true. Otherwise adds nothing and returns false.
     pub fn finish_as_clip(&mut self, function: BinaryFunction) -> Result<bool, Refusal> {
         for (value, number) in [(0, 1), (1, 0)] {
             let rank = self.rank(value)?;
@@ -61,8 +62,8 @@ impl Layer<'_, '_> {
         self.finish(BinaryFunction::Xor, &[truth, all])
     }
 
-    /// Ends the node with ⌊a / b⌋ of its operands. For integers, it is (a − a mod b) / b, where the remainder has the
-    /// sign of the divisor.
+    /// Ends the node with ⌊a / b⌋, where a and b are its two operands. For integers, this is computed as (a − a mod b)
+    /// / b, where the remainder a mod b has the sign of b.
     pub fn finish_floor_div(&mut self) -> Result<(), Refusal> {
         self.one_type([0, 1])?;
         let (a, b) = (Arg::Operand(0), Arg::Operand(1));
@@ -89,8 +90,7 @@ impl Layer<'_, '_> {
         self.finish(Div {}, &[x, divisor])
     }
 
-    /// Makes a constant without elements the node's first result, whatever operand 0 is. Refuses an operand that has
-    /// elements.
+    /// Makes a constant without elements the node's first result. Refuses the node if operand 0 has elements.
     pub fn finish_empty(&mut self, shape: &[i64]) -> Result<(), Refusal> {
         let ty = self.ty(0)?;
         let is_empty = ty.shape.iter().any(|dim| dim.fixed().is_none_or(|extent| extent == 0));
@@ -104,8 +104,9 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// x − max − ln Σ exp(x − max) along an axis. This is precise even where the softmax is close to 0 and its logarithm
-    /// would not be. Returns the last op, which is not added yet, and its operands.
+    /// Computes the logarithm of a softmax as x − max − ln Σ exp(x − max) along an axis. Where the softmax is close to
+    /// 0, this is more precise than the logarithm of its rounded result. Returns the last op, which is not added yet,
+    /// and its operands.
     pub fn log_softmax(&mut self, x: &Arg, axis: i64) -> Result<(Op, Vec<Arg>), Refusal> {
         let largest = self.reduced(Reduction::Max, x, &[axis])?;
         let below = self.minus(x, &largest)?;

@@ -7,13 +7,13 @@ use crate::declared::{Extent, TensorSource};
 use crate::error::FreeDimension;
 use crate::wiring::{TensorId, Wiring};
 
-/// The dimensions that are the batch and have no value yet, and the values in `bind` with 1 for each of these dimensions.
-/// Unless `is_single` is true, no dimension gets a value here.
+/// Returns the dimensions that are the batch and have no value yet, and the values in `bind` extended by the value 1
+/// for each of these dimensions. If `is_single` is false, no dimension is returned, and no value is added.
 ///
 /// The batch consists of the first dimensions of all inputs. Each of them must be free in the file, and none of them
 /// may also appear at another axis. If `bind` gives one of these dimensions a value other than 1, the caller has chosen
-/// the batch size, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of
-/// the whole model are used instead.
+/// the batch size, and no dimension is returned. If the graph is cut at a tensor whose shape is not declared, the
+/// inputs of the whole model are used instead.
 pub fn with_batch(
     wiring: &Wiring<'_>,
     source: &dyn TensorSource,
@@ -38,8 +38,8 @@ pub fn with_batch(
     (batch, bind)
 }
 
-/// The first dimension of each input. `None` if one of these dimensions is a number, is missing, or also appears at
-/// another axis.
+/// Returns the first dimension of each input. Returns `None` if one of these dimensions is a number, is missing, or
+/// also appears at another axis.
 fn first_dimensions(wiring: &Wiring<'_>, inputs: &[(TensorId, Option<Vec<Extent>>)]) -> Option<Vec<FreeDimension>> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (id, extents) in inputs {

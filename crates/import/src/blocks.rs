@@ -42,8 +42,8 @@ fn sides_of(block: &[i64]) -> Result<(), Refusal> {
 }
 
 impl Layer<'_, '_> {
-    /// Rearranges channels into blocks of `side` by `side` positions of an image (channels first). This takes several
-    /// ops. Returns the last of these ops, which is not added to the graph yet, and its operand.
+    /// Rearranges the channels of an image (channels first) into blocks of `side` by `side` positions. This takes
+    /// several ops. Returns the last op, which is not added to the graph yet, and the operand of this op.
     ///
     /// # Errors
     /// The operand is not an image, or its channels do not make up whole blocks.

@@ -21,17 +21,18 @@ use crate::refusal::Refusal;
 use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
 
-/// Limit on the operations that are spent on computing constants while one model is read: a second or two of matrix
-/// products. Constants beyond this limit are left to the canonicaliser, which has its own limits.
+/// Limit on the operations that are spent on computing constants while one model is read. Matrix products with this
+/// number of operations take a second or two. Constants beyond this limit are left to the canonicaliser, which has its
+/// own limits.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
 /// Limit on the total number of elements of all constants that are computed, or filled in from a shape, while one model
 /// is read.
 const MOST_WRITTEN: u64 = 1 << 26;
 
-/// A constant of up to this many elements, or a computation of up to this many operations, does not count towards the
-/// limits. Shapes and amounts of padding are this small, so they are always computed, even if many weights were
-/// computed before them.
+/// Constants of up to this many elements, and computations of up to this many operations, do not count towards the
+/// limits. Shapes and amounts of padding are that small, so they are always computed, even if the limits have been used
+/// up by weights.
 const FEW: u64 = 64;
 
 /// A graph of a file, and the values that are bound to extents of the graph.
@@ -96,16 +97,16 @@ pub struct Builder<'a> {
     named: BTreeSet<Symbol>,
     /// The named extents of the model's inputs that have no value yet.
     pub(crate) free: BTreeSet<Dim>,
-    /// For lists of integers of which only some elements are known now: the known elements. The others are computed
-    /// when the model runs.
+    /// For each list of integers of which some elements are only computed when the model runs: the elements, with
+    /// `None` for those that are not known yet.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
     /// For codes that were computed by quantizing: the real numbers that they were quantized from, and their grid.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
     /// Copies of values that are needed because some readers read the value rounded to a grid, and others read it
     /// unrounded.
     pub(crate) copies: Vec<Copy>,
-    /// For codes that some node reads as integers: the value that has these integers, which is computed from the real
-    /// numbers.
+    /// For each value of codes that a node reads as integers: the value of these integers, which is computed from the
+    /// real numbers that the codes stand for.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// For constants that the model stores as codes, and that are already in the graph: the value that holds them as
     /// real numbers on their grid.
@@ -136,8 +137,8 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     Ok((builder.module, builder.assumed))
 }
 
-/// Adds `more` to `used`, the part of a budget that has been used, if the sum is at most `most`. Returns whether it was
-/// added. Small amounts are free.
+/// Takes the amount `more` from a budget of `most`, of which `used` has been used so far. Returns false, and takes
+/// nothing, if too little is left. Amounts of up to [`FEW`] are free.
 fn may(used: &mut u64, more: u64, most: u64) -> bool {
     if more <= FEW {
         return true;
@@ -192,8 +193,8 @@ impl<'a> Builder<'a> {
         self.scope
     }
 
-    /// Takes over from another builder how much of the limits has been used. One of the two builders reads a graph that
-    /// is inside of the other's graph.
+    /// Takes over the counts of another builder, so that both use the same limits. One of the two builders reads a
+    /// graph that is nested in the other's graph.
     pub fn share_budgets(&mut self, other: &Builder<'_>) {
         (self.written, self.worked) = (other.written, other.worked);
     }
@@ -232,8 +233,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor at which the graph begins. If the file declares no type for a tensor in the middle of the
-    /// model, the type is inferred by reading the nodes before the tensor.
+    /// Returns the type of a tensor at which the graph begins. If the file declares no type for a tensor in the middle
+    /// of the model, the type is inferred by reading the nodes before the tensor.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {
@@ -381,7 +382,7 @@ impl<'a> Builder<'a> {
         Some(&self.module.main().value(self.value_at(id)?)?.ty)
     }
 
-    /// What is known about a tensor. A constant is converted when it is first asked for.
+    /// Returns what is known about a tensor. A constant is converted when it is first asked for.
     ///
     /// # Errors
     /// No node computes the tensor, or it is a constant that cannot be read.
@@ -478,8 +479,8 @@ impl<'a> Builder<'a> {
         Ok(self.module.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Counts operations that are spent on constants. If the sum would exceed the limit, returns false and does not
-    /// count them. Small amounts are free.
+    /// Counts operations that are spent on constants. If their total would exceed the limit, returns false and does not
+    /// count these operations. Small amounts are free.
     pub fn may_take(&mut self, operations: u64) -> bool {
         may(&mut self.worked, operations, MOST_OPERATIONS)
     }
@@ -490,8 +491,9 @@ impl<'a> Builder<'a> {
         may(&mut self.written, elements, MOST_WRITTEN)
     }
 
-    /// The name of a node that computes an operator of the model. It is the name of the operator, unless another node
-    /// already has that name: an operator may become several nodes, and two operators may have the same name.
+    /// Returns a name for a node that computes an operator of the model. It is the name of the operator, unless another
+    /// node already has this name. That can happen because an operator may become several nodes, and because two
+    /// operators may have the same name.
     pub fn node_name(&mut self, operator: &str, op: &Op) -> Symbol {
         let name = self.module.names.intern(operator);
         match self.named.insert(name) {
@@ -505,8 +507,8 @@ impl<'a> Builder<'a> {
         self.module.names.fresh(&format!("{operator}:{}", op.name()))
     }
 
-    /// A new name for a value that does not exist in the model. The last number used with each base is remembered, so
-    /// that even the hundred-thousandth name is found at once.
+    /// Returns a new name for a value that does not exist in the model: `base` with a number. The last number used with
+    /// each base is remembered, so that even the hundred-thousandth name is found at once.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {

@@ -76,7 +76,8 @@ impl Builder<'_> {
 
 impl Layer<'_, '_> {
     /// Replaces codes by the real numbers that they stand for. This is possible for constants, and for codes that were
-    /// quantized from real numbers on the same grid, even if ops have moved them since. `None` for all other codes.
+    /// quantized from real numbers on the same grid, even if ops have moved the codes since. Returns `None` for all
+    /// other codes.
     ///
     /// # Errors
     /// A constant does not fit the grid.
@@ -185,8 +186,9 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// The activation that a tool has left out because the codes of the op's result saturate: a ReLU if the smallest
-    /// code stands for 0 and the op's result can be negative, or a ReLU6 if in addition the largest code stands for 6.
+    /// Returns the activation that a tool has left out because the codes of the op's result saturate in the same way.
+    /// This is a ReLU if the smallest code stands for 0 and the op's result can be negative, and a ReLU6 if in addition
+    /// the largest code stands for 6. Returns `None` in all other cases.
     pub fn hidden_activation(&self, op: &Op, operands: &[Option<ValueId>], grid: &QuantParams) -> Option<Op> {
         let graph = self.builder.module.main();
         let from_zero = |value: &Option<ValueId>| {
@@ -210,9 +212,9 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// The integer value of codes, for nodes that compute on codes as integers: adds ops that compute clip(round(x /
-    /// scale) + zero point) from the real numbers. Returns all other values unchanged, and also codes with several
-    /// scales.
+    /// For nodes that compute on codes as integers: if `codes` is a value of codes with one scale, adds ops that
+    /// compute these integers, clip(round(x / scale) + zero point), from the real numbers x, and returns the result.
+    /// Returns all other values unchanged, and also codes with several scales.
     pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&integers) = self.builder.integers.get(&codes) {
             return Ok(integers);
@@ -279,7 +281,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A real value with a grid: the value itself if it has no grid or the same grid, and otherwise a copy.
+    /// Returns the value `real` with the grid `grid`. If the value has no grid yet, it gets this grid. If it has
+    /// another grid, a copy of it gets this grid.
     ///
     /// # Errors
     /// Only bugs of ours; a model cannot cause an error here.
@@ -296,8 +299,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A copy of a real value for readers that need the value rounded to a grid, while other readers need it unrounded.
-    /// All readers that need the same grid share one copy.
+    /// Returns a copy of a real value, for readers that need the value rounded to a grid while others need it
+    /// unrounded. All readers that need the same grid share one copy.
     fn copy(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         let mut known = self.builder.copies.iter();
         if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
@@ -315,8 +318,9 @@ impl Layer<'_, '_> {
         Ok(copy)
     }
 
-    /// The real numbers of codes that ops have moved since they were quantized. The ops that moved the codes are also
-    /// applied to the real numbers.
+    /// Returns the real numbers that codes stand for, even if ops have moved the codes since they were quantized. In
+    /// that case, the same ops are applied to the real numbers from which the codes were quantized. Returns `None` if
+    /// these real numbers are not found within `way` ops.
     fn moved(&mut self, codes: ValueId, grid: &QuantParams, way: usize) -> Result<Option<ValueId>, Refusal> {
         if let Some(real) = self.builder.real_of(codes, grid) {
             return Ok(Some(real));
@@ -372,9 +376,9 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The real numbers of constant codes, as a value with the grid of the codes. For biases of 32 bits, f32 may be too
-    /// imprecise, so that quantizing these numbers would give other codes. In this case, the codes stay in the graph,
-    /// and an op dequantizes them.
+    /// Returns the real numbers that constant codes stand for, as a value with the grid of the codes. For biases with
+    /// codes of 32 bits, f32 may be too imprecise, so that quantizing the real numbers would give other codes. In this
+    /// case, the codes stay in the graph, and an op dequantizes them.
     fn real_constant(&mut self, codes: &TensorData, grid: &QuantParams, name: Option<Symbol>) -> Result<Arg, Refusal> {
         let shape = codes.tensor_type().shape;
         let parts = grid.parts(&shape);
@@ -419,8 +423,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A constant that the model stores as codes, as a real value on the grid of these codes; `None` for any other
-    /// tensor.
+    /// If the tensor is a constant that the model stores as codes, returns a value of real numbers on the grid of these
+    /// codes. Returns `None` for any other tensor.
     pub(crate) fn given_constant(&mut self, id: TensorId) -> Result<Option<ValueId>, Refusal> {
         let source = self.builder.scope().source;
         let Some(grid) = source.codes(id) else {
@@ -449,8 +453,8 @@ impl Layer<'_, '_> {
         Ok(Some(value))
     }
 
-    /// If an op moves the elements of a constant that has a grid, the result gets the same grid. If the grid has an
-    /// axis, the new grid has the axis to which the op moves it.
+    /// If an op only moves the elements of a constant that has a grid, gives the result the same grid. If the grid has
+    /// an axis, the grid of the result has the axis to which the op moves this axis.
     pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
         let graph = self.builder.module.main();
         let Some((from, to)) = graph.value(operand).zip(graph.value(result)) else {
@@ -481,8 +485,9 @@ fn above_zero(grid: &QuantParams) -> Option<[f32; 2]> {
     (i64::from(zero) == least).then(|| [scale, (most - least) as f32 * scale])
 }
 
-/// The grid of a tensor after a reshape. The axis of the grid becomes the axis of the new shape that has the same
-/// extent and as many elements before it. `None` if there is no such axis, or if the grid has a scale per block.
+/// Returns the grid of a tensor after a reshape from the shape `from` to the shape `to`. The grid's axis becomes the
+/// axis of `to` that has the same extent and the same product of the extents before it. Returns `None` if there is no
+/// such axis, or if the grid has a scale per block.
 fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams> {
     let Some(axis) = grid.axis.map(usize::from) else {
         return Some(grid.clone());
@@ -496,8 +501,8 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
     })
 }
 
-/// The grid with these scales and zero points. `None` unless all scales are finite and above 0, and all zero points are
-/// codes.
+/// Returns the grid with these scales and zero points. Returns `None` if a scale is not finite or not above 0, or if a
+/// zero point is not a code.
 pub fn grid_of(
     scales: &[f32],
     zeros: &[i32],

@@ -13,11 +13,11 @@ use crate::wiring::{TensorId, Wiring};
 /// The part of a graph that is read: everything between some of its tensors.
 #[derive(Debug)]
 pub struct Cut {
-    /// The tensors that become inputs, in the order in which the options name them. If the options name none, in the
-    /// order of the file.
+    /// The tensors that become inputs. They are in the order in which the options name them or, if the options name
+    /// none, in the order of the file.
     pub inputs: Vec<TensorId>,
-    /// The tensors that become outputs, in the order in which the options name them. If the options name none, in the
-    /// order of the file.
+    /// The tensors that become outputs. They are in the order in which the options name them or, if the options name
+    /// none, in the order of the file.
     pub outputs: Vec<TensorId>,
     /// The positions of the nodes between inputs and outputs. Each node comes after the nodes that compute its
     /// operands. If the file already has such an order, it is kept.
@@ -53,8 +53,8 @@ pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError>
     between(wiring, begin, outputs, !options.outputs.is_empty())
 }
 
-/// The part that ends at `outputs` and begins at `begin`, or at the graph's inputs if `begin` is empty. Unless `is_cut`
-/// is true, all inputs of the graph are kept, even those that no output needs.
+/// Returns the part of the graph that ends at `outputs` and begins at `begin`, or at the graph's inputs if `begin` is
+/// empty. If `is_cut` is false, all inputs of the graph are kept, even those that no output needs.
 ///
 /// # Errors
 /// A tensor is needed but nothing defines it, an output depends on an input that is not in `begin`, or nodes form a
@@ -116,8 +116,8 @@ pub fn between(
     Ok(Cut { inputs, outputs, nodes })
 }
 
-/// The tensors that `names` refer to. A name is the name of a tensor, or of a node. For a node, `of_node` chooses one
-/// of its tensors.
+/// Returns the tensors that `names` refer to. Each name is the name of a tensor or of a node. For a node, `of_node`
+/// chooses one of its tensors.
 fn resolve(
     wiring: &Wiring<'_>,
     what: &'static str,

@@ -18,15 +18,16 @@ pub trait TensorSource {
     /// The type that the file declares for a tensor, if any.
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
-    /// The grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that the codes
-    /// stand for. Only the inputs and outputs of the model still have codes; for these, numbers are rounded half away
-    /// from zero. `None` in formats in which operators say which tensors are codes.
+    /// Returns the grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that
+    /// the codes stand for. Only the inputs and outputs of the model still have codes; to make these codes, numbers are
+    /// rounded half away from zero. Returns `None` for other tensors, and for all tensors in formats in which operators
+    /// say which tensors are codes.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
 
-    /// True if a graph can begin at the tensor, because its element type is one that we can read. `None` if the file
-    /// does not state the element type.
+    /// True if a graph can begin at the tensor, because its element type is one that we can read. The result is `None`
+    /// if the file does not state the element type.
     fn begins(&self, tensor: TensorId) -> Option<bool> {
         let declared = self.declared(tensor)?;
         Some(!matches!(declared.elem, Some(Err(_))))
@@ -67,8 +68,8 @@ impl Declared {
         self.elem.clone()?.ok()
     }
 
-    /// The declared type, if its element type and rank are known; otherwise a message that says what is missing. An
-    /// extent without a value becomes a symbolic dimension that has its key as a name.
+    /// Returns the declared type, if its element type and rank are known, and otherwise a message that says what is
+    /// missing. If an extent has no value, it becomes a symbolic dimension whose name is the extent's key.
     pub(crate) fn tensor_type(&self, bind: &BTreeMap<String, u64>, names: &mut Names) -> Result<TensorType, String> {
         let elem = match &self.elem {
             Some(Ok(elem)) => *elem,
@@ -103,8 +104,8 @@ impl Declared {
         Some(format!("it is declared as {declared}, but is {}", inferred.elem))
     }
 
-    /// A message if the declared shape of a tensor differs from the inferred one. A symbolic extent differs from no
-    /// other extent.
+    /// Returns a message if the declared shape of a tensor differs from the inferred shape, and `None` if it does not.
+    /// An extent that is not known counts as equal to every extent.
     pub(crate) fn other_shape(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
         let extents = self.extents.as_ref()?;
         if extents.len() != inferred.shape.len() {

@@ -9,8 +9,8 @@ use crate::compose::{reduction_over, slice_along};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position among the covered axes, counted
-/// from the last one.
+/// The label of an axis. An axis has a letter or, if an ellipsis covers it, its position among the covered axes,
+/// counted from the last one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Ellipsis(usize),
@@ -73,8 +73,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     let output: Vec<Label> = match right {
         // An ellipsis in the output stands for all axes that the ellipses of the operands cover.
         Some(right) => labels_with(right, extents.keys().filter(is_ellipsis).count())?,
-        // If the equation has no output, the result has first the axes that ellipses cover, and then the letters that
-        // appear only once, in alphabetical order.
+        // If the equation does not state the output, the result has first the axes that ellipses cover, and then the
+        // axes of those letters that appear only once, in alphabetical order.
         None => {
             let letters = extents
                 .keys()
@@ -160,8 +160,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// If a label appears twice in an operand, takes the diagonal: the two axes [.., n, n] are joined to one axis, of which
-/// every (n + 1)-th element is taken.
+/// If a label appears twice in an operand, takes the diagonal of the two axes. To do this, the two axes of extent n are
+/// joined into one axis of extent n², and every (n + 1)-th element of the joined axis is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {

@@ -13,12 +13,12 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Elem, Kind, TensorData, TensorType};
 use strait_execute::operations;
 
-/// Limit on the elements of a folded constant. The largest constants that exporters leave to be folded are relative
-/// positions of a thousand tokens, and masks of as many pixels.
+/// Limit on the number of elements of a folded constant. The largest constants that exporters leave to be folded are
+/// the relative positions of a thousand tokens to each other, and masks with as many elements.
 const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses the number of operations,
-/// or if the op is not defined for these operands. In these cases the op stays in the graph.
+/// Returns the results of an op on constants. Returns `None` if a result is too large, if `may_take` refuses the number
+/// of operations, or if the op is not defined for these operands. In these cases the op stays in the graph.
 pub(crate) fn evaluate(
     op: &Op,
     operands: &[Option<&TensorData>],

@@ -65,8 +65,8 @@ pub trait Decoded: Debug + Send {
         self.build(options, true)
     }
 
-    /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
-    /// content.
+    /// Returns the data files that have been read so far. For each file, this gives the path relative to the model's
+    /// folder, and the content.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         Vec::new()
     }
@@ -95,7 +95,7 @@ pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
 /// error explains best what is wrong.
 ///
 /// # Errors
-/// The bytes are not a model of these formats, or are more than a file of the format can have.
+/// The bytes are not a model of one of these formats, or there are more bytes than a file of the format can have.
 pub fn decode(formats: &[&dyn Format], bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
     let format = recognised(formats, &bytes).or_else(|| formats.last().copied());
     let Some(format) = format else {

@@ -74,8 +74,8 @@ impl Layer<'_, '_> {
         Ok(results)
     }
 
-    /// Widens all integer operands to i64. Returns the original type of the first operand that was widened; `None` if
-    /// no operand was.
+    /// Widens all integer operands to i64. Returns the original type of the first operand that was widened, or `None`
+    /// if no operand was widened.
     fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
         for source in &mut args.0 {

@@ -1,5 +1,5 @@
-//! Shapes and bounds that are only computed when the model runs, and the elements of them that are already known when
-//! the model is read.
+//! Helpers for shapes and bounds that are only computed when the model runs. Some of their elements may already be
+//! known when the model is read.
 
 use strait_core::op::{BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
@@ -9,8 +9,8 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// The elements of an operand that is a list of integers, with −1 in place of each element that is only computed at
-    /// run time. `None` if all elements are known.
+    /// Returns the elements of an operand that is a list of integers, with −1 in place of each element that is only
+    /// computed at run time. Returns `None` if all elements are known.
     pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
         // Negative numbers have special meanings in such a list, so they are treated as unknown.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
@@ -18,8 +18,8 @@ impl Layer<'_, '_> {
         Ok(list.map(|list| list.into_iter().map(known).collect()))
     }
 
-    /// The elements of an operand that is a list, with `None` for those that are not known. Returns `None` if all
-    /// elements are known.
+    /// Returns the elements of an operand that is a list, with `None` in place of each element that is not known. If
+    /// all elements are known, the whole result is `None`.
     pub fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
         if !self.has(position) || self.constant(position)?.is_some() {
             return Ok(None);
@@ -44,8 +44,8 @@ impl Layer<'_, '_> {
         Ok(Some(known))
     }
 
-    /// The extent of an axis of a value, as a list with one element. The list is a constant, or a value that is
-    /// computed at run time.
+    /// Returns the extent of an axis of a value, as a list with one element. This list is a constant if the extent is
+    /// known, and otherwise a value that is computed at run time.
     pub fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.shape.get(axis).and_then(|dim| dim.fixed()) {
             Some(extent) => Ok(Arg::Constant(self.integers(&[1], &[extent as i64])?)),
@@ -56,8 +56,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The elements of a value at the positions `first..end` along an axis. Both bounds are lists of one element.
-    /// Positions wrap around: the first element follows after the last, and the last comes before the first.
+    /// Returns the elements of a value at the positions `first..end` along an axis. Both bounds are lists of one
+    /// element. Positions wrap around: the first element follows after the last, and the last comes before the first.
     pub fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
@@ -112,8 +112,9 @@ impl Layer<'_, '_> {
         Ok(args)
     }
 
-    /// A shape that an operand gives, and the operands of the op that takes this shape: operand 0 and, if the shape is
-    /// computed at run time, the shape. In that case the shape has −1 in place of each unknown extent.
+    /// Returns a shape that an operand gives, and the operands for an op that takes this shape. These are operand 0
+    /// and, if the shape is computed at run time, the shape as a second operand. In that case, the returned shape has
+    /// −1 in place of each unknown extent.
     pub fn shape_operand(&mut self, position: usize, missing: ReasonCode) -> Result<(Vec<i64>, Vec<Arg>), Refusal> {
         if let Some(shape) = self.late_list(position)? {
             return Ok((shape, self.late_operands(&[position])?));
@@ -130,8 +131,8 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// True if an extent of an operand is only known at run time. Named extents of inputs do not count, because they
-    /// can be bound.
+    /// True if an operand has an extent that is only known at run time. Named extents of inputs do not count, because
+    /// they can be bound.
     pub fn has_open_extent(&mut self, position: usize) -> Result<bool, Refusal> {
         let shape = self.ty(position)?.shape;
         let free = &self.builder.free;

@@ -154,8 +154,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// The elements of an operand that must be known now. Refuses the node if they are not known; `None` if the operand
-    /// is omitted.
+    /// Returns the elements of an operand, or `None` if the operand is omitted. Refuses the node if the elements are
+    /// not known now.
     pub fn known(&mut self, position: usize, what: &str) -> Result<Option<TensorData>, Refusal> {
         match (self.has(position), self.constant(position)?) {
             (true, None) => Err(Refusal::Unsupported(format!("its {what} is computed at run time"))),

@@ -7,8 +7,9 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Adds an axis of `depth` booleans. For each element of `positions`, the boolean at the position that the element
-    /// states is true, and all others are false. If the position is beyond the new axis, all are false.
+    /// Adds an axis of `depth` booleans. For each element of `positions`, one boolean along the new axis is true: the
+    /// one at the position that the element states. All others are false. If the position is beyond the new axis, all
+    /// are false.
     ///
     /// # Errors
     /// The axis does not exist, or there are too many elements.

@@ -34,8 +34,8 @@ pub(crate) struct Copy {
     pub(crate) copy: ValueId,
 }
 
-/// Each code as a real number, (q − zero point) · scale, in f32. Also returns whether quantizing these real numbers
-/// gives the same codes again.
+/// Returns each code q as a real number, (q − zero point) · scale, in f32. Also returns whether quantizing these real
+/// numbers gives the same codes again.
 pub(crate) fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
     let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
     let block = grid.block.map(|block| block.get() as usize);

@@ -19,8 +19,8 @@ fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
 }
 
 impl Layer<'_, '_> {
-    /// Tiles a value, with a number of copies for each axis. This takes several ops. Returns the last of these ops,
-    /// which is not added to the graph yet, and its operands. The last axis is tiled first, so that long stretches of
+    /// Tiles a value, with a number of copies for each axis. This takes several ops. Returns the last op, which is not
+    /// added to the graph yet, and the operands of this op. The last axis is tiled first, so that long stretches of
     /// memory are copied.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use crate::cut::Cut;
 use crate::error::NodeFault;
 use crate::wiring::{TensorId, Wiring};
 
-/// Limit on the groups of nodes for which options are suggested. If there are more groups, no choice of inputs and
-/// outputs helps.
+/// Limit on the number of groups of nodes for which options are suggested. If there are more groups, no choice of
+/// inputs and outputs helps.
 const MOST_GROUPS: usize = 16;
 
 /// Limit on the nodes of a group that a message names.
@@ -44,9 +44,9 @@ pub fn with_ways(
     faults.into_iter().map(fault).collect()
 }
 
-/// Groups of nodes that are connected by tensors other than constants, ordered by their first nodes. All nodes that
-/// read or produce a tensor at which no graph can begin, such as the handle of a variable, form a single group, because
-/// each of these nodes prevents reading, even if the others are left out.
+/// Returns groups of nodes, ordered by the first node of each group. Nodes that are connected by a tensor other than a
+/// constant are in one group. All nodes that read or produce a tensor at which no graph can begin, such as the handle
+/// of a variable, form a single group, because each of these nodes prevents reading, even if the others are left out.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,
@@ -80,8 +80,8 @@ fn groups(
     groups.into_values().collect()
 }
 
-/// A phrase that names the nodes of a group. The node with the fault comes first. If that node is in a nested graph,
-/// the node that contains the nested graph comes first instead.
+/// Returns a phrase that names the nodes of a group. The node with the fault comes first. If that node is in a nested
+/// graph, the node that contains the nested graph comes first instead.
 fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
     let name = |node: usize| format!("`{}`", wiring.node_name(node));
     let first = match is_inside {
@@ -153,8 +153,8 @@ fn in_front(
     read.filter(is_it).collect()
 }
 
-/// The tensors that the outputs need if the graph begins at results of a group: inputs of the graph, and results of the
-/// group.
+/// Returns the tensors that the outputs need if the graph begins at results of a group: first the inputs of the graph,
+/// then the results of the group.
 fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
     let mut seen = vec![false; wiring.tensor_count()];
     let mut behind = BTreeSet::new();

@@ -62,8 +62,8 @@ impl Window {
     }
 }
 
-/// The padding of an axis, before and after it together, that gives ⌈extent / stride⌉ windows. `None` if the window does
-/// not fit.
+/// Returns the total padding of an axis, before and after it together, with which there are ⌈extent / stride⌉ windows.
+/// Returns `None` if the window does not fit.
 pub fn same_padding(extent: u64, size: u64, stride: u32, dilation: u32) -> Option<u32> {
     let stride = u64::from(stride);
     let steps = extent

@@ -17,8 +17,8 @@ pub enum Value<'a> {
     },
 }
 
-/// The fields of a message, each with its number. The list ends before the first field that is invalid or incomplete,
-/// except that bytes without their end are listed as [`Value::Cut`].
+/// Returns the fields of a message, each with its number. The list ends before the first field that is invalid or
+/// incomplete. The only exception is a field of bytes whose end is missing: it is listed as [`Value::Cut`].
 pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     let mut rest = message;
     std::iter::from_fn(move || field(&mut rest))

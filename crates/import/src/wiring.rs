@@ -127,8 +127,8 @@ impl<'a> Wiring<'a> {
         self.of(name).is_outer = true;
     }
 
-    /// Adds a node: its name, its operands, the tensors of this graph that its nested graphs read, and its results. An
-    /// omitted operand or result is `None`.
+    /// Adds a node with its name, its operands, its captures (the tensors of this graph that the node's nested graphs
+    /// read), and its results. An omitted operand or result is `None`.
     ///
     /// # Errors
     /// A result is already defined.

@@ -1,6 +1,6 @@
-//! Measures the time from a file to its module, on one thread. The models are one of few nodes with 100 MB of weights,
-//! once in one file and once with a data file, and graphs of 100,000 nodes on small tensors. In one of these graphs,
-//! half of the nodes compute shapes, as exporters write them.
+//! Measures the time from a file to its module, on one thread. One model has few nodes and 100 MB of weights; it is
+//! read once from a single file and once with a data file. The other models have 100,000 nodes on small tensors. In one
+//! of them, half of the nodes compute shapes, as exporters write them.
 //!
 //! `cargo bench -p strait-onnx` prints one line per measurement, the median of several runs, and ends with an error if
 //! a measurement takes longer than allowed. `cargo bench -p strait-onnx -- NAME` runs only the measurements whose name

@@ -9,8 +9,8 @@ use std::{
 use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
 
-/// A sentence for each input or result whose type or grid in `quantization.json` differs from its type or grid in the
-/// lowered graph.
+/// Returns a sentence for each input or result whose type or grid in `quantization.json` differs from its type or grid
+/// in the lowered graph.
 ///
 /// Tensors are matched by name. Operands, states and origins are not checked. Results that are only real numbers in the
 /// lowered graph are not checked either.
@@ -87,8 +87,9 @@ fn listed<T: Display>(numbers: &[T]) -> String {
     numbers.join(", ")
 }
 
-/// The types and grids of the codes that a tensor of the float model has in the lowered graph. These are the tensor's
-/// own codes, or the codes from which it is dequantized, or the codes to which its readers quantize it.
+/// Returns the types and grids of the codes that stand for a tensor of the float model in the lowered graph. If the
+/// tensor itself has codes, these are its own. If a node computes the tensor, they are the codes from which the node
+/// dequantizes it. Otherwise they are the codes to which the readers of the tensor quantize it.
 fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<TypeAndGrid<'a>> {
     let of = |value: &'a Value| {
         let grid = value.quant.as_ref().filter(|_| value.is_quantized());

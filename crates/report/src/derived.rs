@@ -16,12 +16,12 @@ use super::{
     fusions::{fired_by, reason},
 };
 
-/// Sentences that say where a report contradicts the model. A sentence names the layer if the model has a layer of that
-/// name.
+/// Returns sentences that say where a report contradicts the model. If a contradiction is about a layer of the model,
+/// its sentence names the layer.
 ///
-/// Only those parts of the report are compared that follow from the model alone. Parts that also depend on the float
-/// model, the configuration, the target's table or samples are not compared. The size is not compared either, because
-/// an artifact stores equal tensors only once.
+/// Only those parts of the report that follow from the integer model alone are compared. Parts that also depend on the
+/// float model, the configuration, the target's table or samples are not compared. The size is not compared either,
+/// because an artifact stores equal tensors only once.
 pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
@@ -91,8 +91,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// The entry of a report for one layer of the graph. `made_by` finds the fusion that made a value, by the name of the
-/// value.
+/// Returns the entry of a report for one layer of the graph. `made_by` gets the name of a value and finds the fusion
+/// that made this value.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -172,8 +172,8 @@ fn rounds(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// The number of bytes of the constants that the main graph uses. Equal tensors are counted once, because an artifact
-/// stores them once, even if the compiler made several tensors from a shared one.
+/// Returns the number of bytes of the constants that the main graph uses. Equal tensors are counted once, because an
+/// artifact stores them once, even if the compiler made several tensors from a shared one.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());

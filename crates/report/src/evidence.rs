@@ -1,5 +1,5 @@
-//! Evidence for a model: the rows of the target's table on which the model's layers rest, and what may be claimed
-//! because of these rows.
+//! Evidence for a model. It consists of the rows of the target's table on which the model's layers rest, and of what
+//! may be claimed because of these rows.
 
 use std::{
     cmp::Reverse,
@@ -90,7 +90,7 @@ pub struct Ground {
     pub layers: usize,
 }
 
-/// What may be claimed of a model or a table that rests on the rows `supports`.
+/// Returns what may be claimed of a model or a table that rests on the rows `supports`.
 ///
 /// This is the only place where the word `bit-accurate` is used. It is used only if everything is measured or proved,
 /// without any condition. `oracle` is the reference of the whole table. Rows that follow another reference are named

@@ -18,9 +18,9 @@ use strait_target::{
 /// The rows on which a layer rests, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
-    /// The rows; the row with the weakest evidence is last. The list is empty for a layer on the host. Some rows only
-    /// hold under a condition. If the layer meets the condition, it is removed from the row; otherwise the row counts
-    /// as `documented`.
+    /// The rows on which the layer rests. The row with the weakest evidence is last. The list is empty for a layer on
+    /// the host. Some rows only hold under a condition. If the layer meets the condition, the entry here has no
+    /// condition; otherwise the entry counts as `documented`.
     pub(super) supports: Vec<Support<'a>>,
     /// The forms whose evidence covers fewer accumulators than the layer can have.
     pub(super) outside: Vec<Outside>,
@@ -82,8 +82,8 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// The rows on which a layer of the main graph rests, and the forms of the layer whose evidence covers fewer
-    /// accumulators than the layer can have.
+    /// Returns the rows on which a layer of the main graph rests. Also returns those forms of the layer whose evidence
+    /// does not cover all accumulators that the layer can have.
     pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
             // In a weight-only product, weights are dequantized for a product of real numbers. Dequantizing them is
@@ -202,8 +202,9 @@ impl<'a> Grounds<'a> {
         recipe == Some(Recipe::Clamp)
     }
 
-    /// If another tensor is added to the layer's accumulators: the form that requantizes the added codes to the grid of
-    /// the accumulators, and the value that this form requantizes in the lowered graph.
+    /// If another tensor is added to the layer's accumulators, returns the form that requantizes the added codes to the
+    /// grid of the accumulators, and the value that this form requantizes in the lowered graph. Otherwise returns
+    /// `None`.
     fn added<'n>(&self, layer: &'n Node, sum: Option<&Node>) -> Option<(&'n Requantization, ValueId)> {
         let (addend, _) = layer.addend()?;
         let lowered = self.lowered.as_ref()?.graph;
@@ -219,9 +220,9 @@ impl<'a> Grounds<'a> {
         ))
     }
 
-    /// Names of the forms that a layer may use. For a fused layer, these are the forms that the fusion row accepts, and
-    /// for any other layer the forms with which the rows of its ops requantize. In both cases, the forms that
-    /// requantize codes to be added to accumulators are included.
+    /// Returns the names of the forms that a layer may use. For a fused layer, these are the forms that the fusion row
+    /// accepts, and for any other layer the forms with which the rows of its ops requantize. In both cases, the forms
+    /// that requantize codes to be added to accumulators are included.
     fn forms_of(&self, fusion: Option<&str>, ops: &BTreeSet<&str>) -> Vec<&'a str> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
         let added = ops.iter().filter_map(|name| self.spec.op.get(*name));
@@ -239,8 +240,8 @@ impl<'a> Grounds<'a> {
         own.into_iter().chain(added).collect()
     }
 
-    /// The nodes of the lowered graph that became part of a fused layer, from the last to the first. The name of the
-    /// layer is that of the first node.
+    /// Returns the nodes of the lowered graph that became part of a fused layer, from the last to the first. The layer
+    /// has the name of the first of these nodes in the lowered graph.
     fn lowered(&self, layer: &Node) -> Vec<&'a Node> {
         let main = self.integer.main();
         let Some(Lowered {
@@ -274,8 +275,8 @@ impl<'a> Grounds<'a> {
     }
 }
 
-/// The evidence of a row for a layer whose first operand has `rank` axes. If the row was only shown to be right for
-/// other numbers of axes, it counts as `documented`.
+/// Returns a row with its evidence for a layer whose first operand has `rank` axes. If the row was only shown to be
+/// right for other numbers of axes, it counts as `documented`.
 fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
     let shown = support.ranks.is_empty() || support.ranks.iter().any(|&shown| Some(usize::from(shown)) == rank);
     Support {

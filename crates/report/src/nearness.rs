@@ -94,8 +94,9 @@ impl FreeIntegers {
 }
 
 impl FromScales {
-    /// A sentence that says how far the results with the runtime's integers are from the ideal, and whether other
-    /// integers would be nearer; `None` if the results are equal to the ideal.
+    /// Returns a sentence that says how far the results with the runtime's integers are from the ideal function, and
+    /// whether results with other integers would be nearer. Returns `None` if the results are equal to the ideal
+    /// function.
     pub fn remark(&self) -> Option<String> {
         let Some(runtime) = &self.runtime else {
             return Some("the runtime's integers: its results are too many to be compared".to_owned());
@@ -110,8 +111,8 @@ impl FromScales {
     }
 }
 
-/// The entry of the report for a requantization: the first part if the compiler chose the integers, and the second part
-/// if the runtime computes them.
+/// Returns the entry of the report for a requantization. Only the first part is present if the compiler chose the
+/// integers, and only the second part if the runtime computes them.
 pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<FromScales>) {
     match nearness {
         Nearness::Chosen { found, distance } => {

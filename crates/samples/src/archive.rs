@@ -67,9 +67,9 @@ impl Archive {
         Some(self.zip.by_index_raw(index).ok()?.size())
     }
 
-    /// The content of a member: a slice of the archive for a stored member, and an inflated copy for a deflated one.
-    /// The length and the checksum of the content are checked against the directory. `None` if there is no member of
-    /// this name.
+    /// Returns the content of a member, or `None` if there is no member of this name. The content is a slice of the
+    /// archive if the member is stored, and an inflated copy if it is deflated. Its length and its checksum are checked
+    /// against the directory.
     pub(crate) fn member(&mut self, member: &str) -> Result<Option<Content>, DataError> {
         let Some(index) = self.zip.index_for_name(member) else {
             return Ok(None);

@@ -8,7 +8,7 @@ use crate::{
     npy::Array,
 };
 
-/// All arrays of an `.npz`, by their names without `.npy`.
+/// Reads all arrays of an `.npz`. The keys of the result are the names of the arrays without `.npy`.
 ///
 /// # Errors
 /// The file cannot be read, a member is not an array, or the contents have more than `most` bytes together. The total
@@ -41,8 +41,8 @@ pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, Da
 }
 
 impl Array {
-    /// All numbers as integers. The last axis varies fastest. `None` if one of the numbers is not whole or does not fit
-    /// in `i64`.
+    /// Returns all numbers as integers, in an order in which the last axis varies fastest. Returns `None` if one of the
+    /// numbers is not whole or does not fit in `i64`.
     pub fn integers(&self) -> Option<Vec<i64>> {
         self.whole(&self.numbers())
     }

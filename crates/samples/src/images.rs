@@ -33,8 +33,8 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// The images of a listing. After the pipeline, all of them have the same size. If the steps of the pipeline do not
-    /// determine this size, it is that of the first image that can be decoded.
+    /// Prepares the images of a listing. After the pipeline, all images have the same size. If the steps of the
+    /// pipeline do not determine this size, it is the size of the first image that can be decoded.
     pub(crate) fn new(listing: Listing, pipeline: &Pipeline, skips: bool) -> Result<Images, DataError> {
         let (size, channels) = pipeline.size();
         let mut images = Images {
@@ -77,7 +77,7 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// The levels of an image after all steps, with rows from top to bottom.
+    /// Returns the levels of an image after all steps, with rows from top to bottom.
     ///
     /// # Errors
     /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.
@@ -110,8 +110,8 @@ impl Images {
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
 
-    /// The images that cannot be decoded. Images are decoded in order until `most` readable ones are found; if `most`
-    /// is `None`, all images are decoded. This uses all processors.
+    /// Returns the indices of the images that cannot be decoded. Images are decoded in order until `most` readable
+    /// images are found; if `most` is `None`, all images are decoded. This uses all processors.
     pub(crate) fn unreadable(&self, most: Option<usize>) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);

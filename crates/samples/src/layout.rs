@@ -11,8 +11,8 @@
 //!                     or an axis of size 1 that stands elsewhere: no number moves
 //! ```
 //!
-//! So a sample with the same rank as the input is refused if moving its channels (the last axis to the front, or the
-//! first axis to the back) gives the input's shape and moves any number.
+//! So a sample with the same rank as the input is refused if its channels may be in the wrong place: if moving the last
+//! axis to the front, or the first axis to the back, gives the input's shape and changes the order of the numbers.
 
 use crate::input_spec::InputSpec;
 use crate::{

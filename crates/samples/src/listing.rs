@@ -1,4 +1,4 @@
-//! The files of a set, and their order.
+//! Lists the files of a set of samples, in a fixed order.
 //!
 //! ```text
 //! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths
@@ -175,8 +175,8 @@ pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
         .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
 }
 
-/// All files below a folder whose names `wanted` accepts, in order. The result has their paths relative to the folder.
-/// Links are followed, except a link that leads back to a folder which contains it.
+/// Lists, in order, all files below the folder `root` whose names `wanted` accepts. The result has the paths of the
+/// files relative to `root`. Links are followed, except a link that leads back to a folder which contains the link.
 fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Result<Vec<String>, DataError> {
     let too_many = |what: String| {
         let message = format!("{} holds {what}", root.display());

@@ -35,13 +35,14 @@ impl Samples {
         self.images().map_or(&[], |images| images.listing().left_out())
     }
 
-    /// The name of a sample's image: its path below the folder of the set. If several inputs have images, it is the
-    /// image of the first of these inputs.
+    /// Returns the name of a sample's image, which is its path below the folder of the set. If several inputs have
+    /// images, this is the image for the first of these inputs. Returns `None` if the samples are not images.
     pub fn image(&self, sample: usize) -> Option<&str> {
         Some(self.images()?.listing().names().get(sample)?.as_str())
     }
 
-    /// The class of each sample: the position of its image's folder among the folders of the set, sorted by name.
+    /// Returns the class of each sample. It is the position of the image's folder among the folders of the set, which
+    /// are sorted by name.
     ///
     /// # Errors
     /// The samples are not images, or an image is directly in the folder of the set.
@@ -60,9 +61,9 @@ impl Samples {
         (0..self.count()).map(class).collect()
     }
 
-    /// The class of each sample from a label file. Each line has a name and a class, separated by a comma or a blank.
-    /// The name is the image's file name, its path below the folder of the set, or the name of a folder that contains
-    /// it. The first line may be a heading, which has no class.
+    /// Reads the class of each sample from a label file. Each line has a name and a class, separated by a comma or a
+    /// blank. The name is the image's file name, its path below the folder of the set, or the name of a folder that
+    /// contains it. The first line may be a heading, which has no class.
     ///
     /// # Errors
     /// The samples are not images, the file cannot be read, a line is malformed, or an image has no line.

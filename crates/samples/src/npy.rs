@@ -156,8 +156,8 @@ impl Array {
         &self.bytes
     }
 
-    /// A view of the numbers where they are, in the order of the file. `None` if the numbers have another type than
-    /// `T`, are big-endian, or are not aligned (as in members of an archive).
+    /// Returns a view of the numbers in place, in the order of the file. Returns `None` if the numbers have another
+    /// type than `T`, are big-endian, or are not aligned (as in members of an archive).
     pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         if NumberType::from(T::ELEM) != self.number_type || self.order.big_endian {
             return None;
@@ -172,9 +172,9 @@ impl Array {
         ArrayViewD::from_shape(shape, numbers).ok()
     }
 
-    /// The numbers of one sample, little-endian, where the last axis varies fastest. If the array is in a file, only
-    /// this sample is mapped, so memory does not grow with the number of samples that were read. If the file has the
-    /// numbers in another order, they are copied.
+    /// Returns the numbers of one sample as little-endian bytes, in an order in which the last axis varies fastest. If
+    /// the array is in a file, only this sample is mapped, so memory does not grow with the number of samples that were
+    /// read. If the file has the numbers in another order, they are copied.
     ///
     /// # Panics
     /// If the array is a single number, or there is no such sample, which would be a bug in the caller.
@@ -212,8 +212,8 @@ impl Array {
             .map_err(|error| DataError::unreadable(self.name.as_ref(), error))
     }
 
-    /// All numbers, little-endian, where the last axis varies fastest. They are only copied if the file has them in
-    /// another order.
+    /// Returns all numbers as little-endian bytes, in an order in which the last axis varies fastest. They are only
+    /// copied if the file has them in another order.
     pub(crate) fn numbers(&self) -> Bytes {
         if self.order == Order::default() {
             self.bytes.clone()
@@ -222,8 +222,8 @@ impl Array {
         }
     }
 
-    /// A copy of the numbers of one sample, or of all samples if `sample` is `None`: little-endian, where the last axis
-    /// varies fastest.
+    /// Copies the numbers of one sample, or of all samples if `sample` is `None`. The copy has little-endian bytes, in
+    /// an order in which the last axis varies fastest.
     fn in_order(&self, sample: Option<usize>) -> Bytes {
         match self.number_type.size() {
             1 => self.gathered::<1>(sample),
@@ -416,8 +416,8 @@ impl Writer {
     }
 }
 
-/// The bytes of a whole file: the header with type and shape, and then the numbers, which are little-endian with the
-/// last axis varying fastest.
+/// Returns the bytes of a whole file: the header with type and shape, and then `numbers`, which has to be
+/// little-endian, with the last axis varying fastest.
 pub fn encode(number_type: NumberType, shape: &[usize], numbers: &[u8]) -> Vec<u8> {
     let mut file = encode_header(number_type, shape);
     file.extend_from_slice(numbers);

@@ -1,5 +1,5 @@
 //! Writes zip archives whose members are stored without compression, as `numpy.savez` does. All members get the same
-//! time, the first that the format can express, so that the same members always give the same bytes.
+//! time, the earliest one that the format can express, so that the same members always give the same bytes.
 //!
 //! Source: PKWARE's APPNOTE.TXT 4.3.
 
@@ -73,8 +73,8 @@ fn fields(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     Ok(fields.concat())
 }
 
-/// The directory that follows the members, with name, checksum, size and offset of each member. It begins at offset
-/// `start`.
+/// Returns the directory that follows the members. It has the name, checksum, size and offset of each member, and
+/// begins at offset `start` of the archive.
 pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> Result<Vec<u8>, PackError> {
     let mut directory = Vec::new();
     for (name, sum, size, offset) in members {

@@ -18,10 +18,10 @@ struct Axes {
 }
 
 impl Samples {
-    /// A picture of a sample as the model sees it, if input `input` has the shape of an image of one or three channels.
-    /// For samples that are stored as bytes, the preprocessing is undone: the result of preprocessing 0 becomes level
-    /// 0, and the result of preprocessing 255 becomes level 255. For other samples, the smallest number becomes level
-    /// 0, and the largest becomes level 255.
+    /// Returns a picture of a sample as the model sees it, or `None` if input `input` does not have the shape of an
+    /// image with one or three channels. For samples that are stored as bytes, the preprocessing is undone: the result
+    /// of preprocessing 0 becomes level 0, and the result of preprocessing 255 becomes level 255. For other samples,
+    /// the smallest number becomes level 0, and the largest becomes level 255.
     ///
     /// # Panics
     /// If there is no such input, which would be a bug in the caller.

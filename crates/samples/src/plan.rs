@@ -33,8 +33,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The shape that a sample must have in the file so that it has the shape `shape` after the preprocessing. If the
-    /// number of axes does not match the plan, the result is `shape` itself.
+    /// Returns the shape that a sample must have in the file so that it has the shape `shape` after the preprocessing.
+    /// If the number of axes of `shape` does not match the plan, returns `shape` itself.
     pub(crate) fn stored_shape(&self, shape: &[usize]) -> Vec<usize> {
         let mut stored = shape.to_vec();
         for operation in self.operations.iter().rev() {

@@ -1,10 +1,11 @@
-//! Makes random numbers instead of samples, for a first look at a model if there are no data.
+//! Makes random numbers instead of samples, for a first look at a model if there are no data. Let u be uniform in
+//! [0, 1):
 //!
 //! ```text
-//! an input with a range [a, b]          a + (b − a) · u, after the preprocessing
-//! a preprocessing with steps            whole numbers from 0 to 255, as stored
-//! neither                               u, which is uniform in [0, 1)
-//! integers, without a range             0 or 1
+//! floats with a range [a, b]                            a + (b − a) · u, as after the preprocessing
+//! floats without a range, preprocessing has steps       whole numbers from 0 to 255, as stored before the preprocessing
+//! floats without a range, no steps                      u
+//! integers without a range                              0 or 1
 //! ```
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded anew for each sample and input.
@@ -27,8 +28,8 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// The type and the range of the random numbers for an input of type `elem`. Integers are small enough for a byte,
-    /// even if the input's type is wider.
+    /// Returns the type and the range of the random numbers for an input of type `elem`. Random integers are small
+    /// enough for a byte, even if the input's type is wider.
     pub(crate) fn kind(elem: Elem, has_steps: bool, range: Option<[f64; 2]>) -> (NumberType, [f64; 2]) {
         match (elem.is_float(), range) {
             (true, Some(range)) => (NumberType::F32, range),

@@ -156,8 +156,8 @@ impl Samples {
             .collect()
     }
 
-    /// For each input of integers or booleans, the smallest and the largest number in all samples that are used. `None`
-    /// for an input of floats, and if there are no numbers.
+    /// Returns an entry for each input. For an input of integers or booleans, the entry has the smallest and the
+    /// largest number in all samples that are used. For an input of floats, and if there are no numbers, it is `None`.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
         let inputs = self.inputs.iter().enumerate();
         inputs
@@ -165,8 +165,8 @@ impl Samples {
             .collect()
     }
 
-    /// The SHA-256 of the samples that are used. The hash covers types and shapes, the stored numbers or files, how
-    /// they are split into arrays, the decoder, and the preprocessing. It is computed only once. If the file of a
+    /// Returns the SHA-256 of the samples that are used. The hash covers types and shapes, the stored numbers or files,
+    /// how they are split into arrays, the decoder, and the preprocessing. It is computed only once. If the file of a
     /// sample changes later, reading the sample fails. So everything that is computed from the samples is computed from
     /// exactly those samples that the digest covers.
     ///

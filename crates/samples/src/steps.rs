@@ -118,8 +118,9 @@ impl Steps {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
     }
 
-    /// Names the first step that computes a NaN or an infinity from a stored sample, with an example of a number for
-    /// which it does. `None` if no step does, or if the stored sample itself has a NaN or an infinity.
+    /// Returns the name of the first step that computes a NaN or an infinity from a stored sample, with an example of a
+    /// number from which it does. Returns `None` if there is no such step, or if the stored sample itself has a NaN or
+    /// an infinity.
     pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
         if sample.iter().any(|x| !x.is_finite()) {
             return None;
@@ -128,7 +129,8 @@ impl Steps {
             let before = sample.to_vec();
             step.apply(sample, scratch);
             // No number was NaN or infinite before this step, and steps that move numbers do not change that. So this
-            // step computes, and a number that is now NaN or infinite is still in the place where its operand was.
+            // step is one that computes. It does not move numbers, so a number that is now NaN or infinite is in the
+            // same place as the number from which it was computed.
             let at = sample.iter().position(|x| !x.is_finite())?;
             Some(format!(
                 "the preprocessing step `{}` makes {} of {}",
@@ -173,8 +175,8 @@ impl Step {
     }
 }
 
-/// The number of positions along an axis, and the distance between neighbouring positions in numbers. Axis 0 is the
-/// axis of the samples.
+/// Returns the number of positions along an axis, and how many numbers apart neighbouring positions are in memory. Axis
+/// 0 is the axis of the samples.
 fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
     let axis = inside.ok_or("the samples have no axis for the channels")?;

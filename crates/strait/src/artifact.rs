@@ -117,8 +117,8 @@ impl Artifact {
         &self.content.target
     }
 
-    /// The digest that identifies an artifact in a folder, as 64 hexadecimal digits. `None` for an artifact that this
-    /// program has compiled. [`Artifact::write`] returns the digest of the artifact that it writes.
+    /// Returns the digest that identifies an artifact in a folder, as 64 hexadecimal digits. Returns `None` for an
+    /// artifact that this program has compiled; [`Artifact::write`] returns the digest of the artifact that it writes.
     pub fn digest(&self) -> Option<String> {
         match &self.content.origin {
             Origin::Folder(_, digest, _) => Some(digest.to_string()),
@@ -148,8 +148,8 @@ impl Artifact {
         Ok(nodes.map(layer).collect())
     }
 
-    /// The number of fusions, and how many of them are certified to compute exactly what they replace. Each of the
-    /// other fusions has a certificate with a bound on the difference.
+    /// Returns the number of fusions, and how many of them are certified to compute exactly what they replace. Each of
+    /// the other fusions has a certificate with a bound on the difference.
     pub fn fusions(&self) -> (usize, usize) {
         let exact = |record: &&CertificateRecord| record.certificate.worst().max_lsb() == 0;
         let all = match &self.content.origin {

@@ -81,7 +81,7 @@ fn unchanged(files: Option<&ModelFiles>) -> Result<(), Error> {
 }
 
 impl Observed {
-    /// A sentence for each value of the model that contained NaN when it ran on the samples. NaN is left out of a
+    /// Returns a sentence for each value that contained NaN when the model ran on the samples. NaN is left out of a
     /// value's range.
     pub fn notes(&self) -> Vec<String> {
         let module = &self.observed.model.module;
@@ -154,8 +154,8 @@ impl Observed {
 }
 
 impl Artifact {
-    /// The model, the statistics and the settings that the artifact was made from. Returns an error with the advice
-    /// `help` if this program has not compiled the artifact.
+    /// Returns the model, the statistics and the settings that the artifact was made from. Returns an error with the
+    /// advice `help` if this program has not compiled the artifact.
     fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),

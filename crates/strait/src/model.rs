@@ -131,8 +131,8 @@ impl Model {
         })
     }
 
-    /// The assumptions that were made when the model was read, because the file says nothing or contradicts its own
-    /// operators.
+    /// Returns the assumptions that were made when the model was read, where the file says nothing or contradicts its
+    /// own operators.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

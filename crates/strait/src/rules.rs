@@ -101,7 +101,7 @@ impl LayerRule {
         LayerRule::default()
     }
 
-    /// A rule for the layers whose names in the model match a pattern. In a pattern, `?` stands for one character
+    /// Makes a rule for the layers whose names in the model match a pattern. In a pattern, `?` stands for one character
     /// except `/`, `*` for any number of characters except `/`, and `**` for any number of any characters. `**/` at the
     /// start of a part stands for any number of whole parts.
     pub fn of(layers: impl Into<String>) -> LayerRule {
@@ -169,8 +169,8 @@ impl LayerRule {
         /// Sets which operands and results of the layers share a scale and zero point.
         pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
-        /// If true, a result gets the scale and zero point that its readers use, provided that they all use the same.
-        /// If false, a result always has the scale and zero point of its own range.
+        /// If true, a result gets the scale and zero point that its readers use, provided that all readers use the same
+        /// ones. If false, a result always gets a scale and zero point from its own range.
         pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
         /// Sets how the weights of the layers are quantized.

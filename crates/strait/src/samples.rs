@@ -39,15 +39,15 @@ pub trait Source: Send + Sync {
     /// Number of samples.
     fn count(&self) -> usize;
 
-    /// The tensors of the sample with this index, one for each input of the model, in the order of the model. This may
-    /// be called several times for the same sample, and from several threads.
+    /// Returns the tensors of the sample with this index, one for each input of the model, in the order of the model's
+    /// inputs. This method may be called several times for the same sample, and from several threads.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the sample.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// SHA-256 digest of the samples' contents, which is recorded in an artifact's manifest. `None` if the digest is
-    /// not known.
+    /// Returns the SHA-256 digest of the samples' contents, which is recorded in an artifact's manifest. Returns `None`
+    /// if the digest is not known.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
@@ -157,8 +157,8 @@ impl Source for InMemory {
     }
 }
 
-/// Digest of one sample. It is computed from a text with a line for each tensor: its type, its shape and the digest of
-/// its bytes.
+/// Returns the digest of one sample. It is computed from a text with a line for each tensor: its type, its shape and
+/// the digest of its bytes.
 fn digest(sample: &[Tensor]) -> [u8; 32] {
     let line = |tensor: &Tensor| format!("{} {:?} {}\n", tensor.elem(), tensor.shape(), sha256(tensor.bytes()));
     sha256(sample.iter().map(line).collect::<String>().as_bytes()).0

@@ -63,7 +63,7 @@ pub fn targets() -> Result<Vec<String>, Error> {
 }
 
 impl Target {
-    /// The target with this id, which must be linked into this program. To link a vendor's crate, write `use
+    /// Returns the target with this id, which must be linked into this program. To link a vendor's crate, write `use
     /// acme_target as _;`.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Target {
         Target::with_options(id, &Options::default())
     }
 
-    /// The target with this id, with values for the options that its table declares.
+    /// Returns the target with this id, with values for the options that its table declares.
     ///
     /// # Errors
     /// As for [`Target::named`], and if the target does not have an option, or the option cannot have the value.
@@ -92,9 +92,9 @@ impl Target {
         Target::of(&registry, &id, &Options::default())
     }
 
-    /// The target of a plugin in a shared library. Its code never runs in this process but in a worker process, which
-    /// is started from the program at `worker`. This program must be `strait`, or a program whose `main` calls
-    /// `strait_cli::main`.
+    /// Loads the target of a plugin in a shared library. The library's code never runs in this process but in a worker
+    /// process, which is started from the program at `worker`. The program at `worker` must be `strait`, or a program
+    /// whose `main` calls `strait_cli::main`.
     ///
     /// # Errors
     /// If `worker` is `None`, since the program that uses this crate cannot serve as a worker; if the library is

@@ -14,8 +14,8 @@ use strait_import::{ReadError, Wiring};
 use crate::proto::{GraphDef, NodeDef, Value, attribute};
 use crate::switches::{self, Branch};
 
-/// Limit on the total number of results of all nodes: this many for each node or operand of the file. Without a limit,
-/// a few bytes could ask for any number of results.
+/// All nodes together may have at most this many results for each node or operand of the file. Without such a limit, a
+/// few bytes could ask for any number of results.
 const MOST_RESULTS: usize = 16;
 
 /// The limit on the number of results is never below this, even for small files.
@@ -125,8 +125,8 @@ impl Graph {
         self.positions.get(name).copied()
     }
 
-    /// The operands of a node that are tensors, except those from branches that never run because their condition is a
-    /// constant.
+    /// Returns the operands of a node that are tensors. Operands from branches that never run, because their condition
+    /// is a constant, are omitted.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {
@@ -157,8 +157,8 @@ impl Graph {
         (result < self.results[node].len()).then_some((node, result))
     }
 
-    /// The nodes that read a result, each with the position of the operand. Nodes in branches that never run are
-    /// omitted.
+    /// Returns the nodes that read a result, each with the position of the operand that is this result. Nodes in
+    /// branches that never run are omitted.
     pub(crate) fn users(&self, port: Port) -> impl Iterator<Item = (usize, usize)> + '_ {
         let users = self.users[port.0].iter().copied();
         users.filter(move |&(node, position)| {
@@ -166,9 +166,9 @@ impl Graph {
         })
     }
 
-    /// The connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not state
-    /// its outputs. If the caller does not name outputs either, the outputs are the results that no node reads, and the
-    /// inputs are the placeholders that these outputs need.
+    /// Returns the connections between tensors and nodes, in the form that a builder needs. A TensorFlow graph does not
+    /// state its outputs. If the caller does not name outputs either, the outputs are the results that no node reads,
+    /// and the inputs are the placeholders that these outputs need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);
@@ -222,9 +222,10 @@ impl Graph {
         is_constant
     }
 
-    /// The outputs of a graph if nobody has named any: results that depend on an input and that no node reads, where
-    /// nodes that only inspect a tensor do not count. Constants are omitted, because training leaves some behind that
-    /// nothing reads any more. The results of a switch are omitted too, because conditions leave some of them unread.
+    /// Returns the outputs of a graph for which nobody has named any. These are the results that depend on an input and
+    /// that no node reads. Nodes that only inspect a tensor do not count as readers. Constants are omitted, because
+    /// training leaves some behind that nothing reads any more. The results of a switch are omitted too, because
+    /// conditions leave some of them unread.
     fn ends(&self) -> Vec<Port> {
         let mut is_taken = vec![false; self.def.node.len()];
         for (position, node) in self.def.node.iter().enumerate() {

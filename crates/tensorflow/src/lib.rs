@@ -152,8 +152,8 @@ impl Model {
         }
     }
 
-    /// The type of a tensor at which the graph begins. It follows from the file and the nodes that read the tensor, or
-    /// else from the part of the graph that computes the tensor.
+    /// Finds the type of a tensor at which the graph begins. If the file and the nodes that read the tensor do not
+    /// determine the type, it is inferred from the part of the graph that computes the tensor.
     fn begin(
         &self,
         tensors: &Tensors<'_>,

@@ -48,9 +48,9 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Constant, text)
 }
 
-/// The tensor that a message describes. If the elements are stored as bytes, the tensor is a slice of the file. If they
-/// are stored as a list, the list may have fewer values than the tensor has elements: its last value then stands for
-/// all missing elements. If the list is empty, all elements are zero.
+/// Returns the tensor that a message describes. If the elements are stored as bytes, the tensor is a slice of the file.
+/// If they are stored as a list, the list may have fewer values than the tensor has elements: its last value then
+/// stands for all missing elements. If the list is empty, all elements are zero.
 pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData, Refusal> {
     let elem = element(proto.dtype).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = extents(proto.tensor_shape.as_ref())?;

@@ -23,8 +23,8 @@ const VERSION: i64 = 3;
 /// Limit on the number of tensors of a graph, and on the number of its operators.
 const MOST: usize = 1 << 20;
 
-/// How many bytes may be extracted beyond the size of the file, because a table that several references share is
-/// extracted several times.
+/// At most this many bytes more than the file has may be extracted. More bytes than the file has are possible because a
+/// table that several references share is extracted several times.
 const SHARED: u64 = 1 << 24;
 
 /// A tensor of the file.
@@ -42,8 +42,8 @@ pub(crate) struct Tensor {
     pub(crate) data: Option<Bytes>,
     /// The grid, if the elements are codes. For floats this is `None`, even if the file gives a grid.
     pub(crate) grid: Option<QuantParams>,
-    /// The scale that the file gives, if the tensor is a bias. It may differ from the scale of the products, with which
-    /// the bias is read.
+    /// The scale that the file gives, if the tensor is a bias. The bias is read with the scale of the products instead,
+    /// which may differ from this one.
     pub(crate) said: Option<f32>,
     /// True for a state that LiteRT keeps from one run to the next. Only some operators can take such a tensor.
     pub(crate) is_variable: bool,
@@ -295,8 +295,8 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     Ok(codes)
 }
 
-/// The tensors of a graph. Each gets a unique name: if the name in the file is missing or already used, the number of
-/// the tensor is added to it.
+/// Reads the tensors of a graph. Each tensor gets a unique name: if its name in the file is missing or already used,
+/// the number of the tensor is added to the name.
 fn tensors<'a>(
     bytes: &'a Bytes,
     model: &schema::Model<'a>,

@@ -1,6 +1,6 @@
-//! Tests that five float models have the same results as ONNX Runtime has for the same models in ONNX, as they are read
-//! and in canonical form. One of them has hybrid layers; in its ONNX model, the weights are the numbers that the codes
-//! stand for. The tests are skipped if the shared models are absent.
+//! Runs five float models as they are read and in canonical form. Tests that both give the results of ONNX Runtime for
+//! the same models in ONNX. One of the models has hybrid layers; its ONNX model has, as weights, the numbers that the
+//! codes stand for. The tests are skipped if the shared models are absent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use ndarray::{ArrayD, Axis};

@@ -39,7 +39,8 @@ pub struct Row {
     pub missed: Vec<Miss>,
 }
 
-/// The fusions in an artifact, as its report states them. `pattern` chooses layers by their names in the source model.
+/// Returns the fusions in an artifact, as its report states them. `pattern` chooses layers by their names in the source
+/// model.
 ///
 /// # Errors
 /// If the report cannot be read, or the pattern matches nothing.
@@ -77,8 +78,8 @@ pub fn fusions(artifact: &Artifact, pattern: Option<&str>) -> Result<Fusions, Er
     })
 }
 
-/// Names of the layers that were made from a layer of the source model whose name matches the pattern, and names of the
-/// results of these layers.
+/// Returns the names of the layers that were made from those layers of the source model whose names match the pattern.
+/// Also returns the names of the results of these layers.
 fn chosen(layers: &[Layer], pattern: &str) -> Result<BTreeSet<String>, Error> {
     let glob = Glob::new(pattern);
     let matching = |layer: &&Layer| layer.sources.iter().any(|source| glob.matches(source));

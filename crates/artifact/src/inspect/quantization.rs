@@ -6,8 +6,8 @@ use strait_document::Glob;
 use super::no_layer;
 use crate::{Error, opened::json};
 
-/// The quantization configs of an artifact. `pattern` chooses layers by their names in the source model, and inputs and
-/// outputs by their own names.
+/// Returns the quantization configs of an artifact. `pattern` chooses layers by their names in the source model, and
+/// inputs and outputs by their own names.
 ///
 /// # Errors
 /// If the file cannot be read, or the pattern matches nothing that has a config.

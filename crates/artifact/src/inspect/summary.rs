@@ -71,12 +71,12 @@ pub struct LayerLine {
     pub operands: Vec<Port>,
     /// Results of the layer.
     pub results: Vec<Port>,
-    /// For a layer of an artifact whose requantization has integers that the compiler chose: how close its results come
-    /// to exact arithmetic with the real scales.
+    /// How close the results of the layer's requantization come to exact arithmetic with the real scales. Only present
+    /// for a layer of an artifact, and only if the compiler chose the integers of the requantization.
     pub free_integers: Option<FreeIntegers>,
-    /// For a layer of an artifact whose requantization has integers that the target's runtime computes from scales: how
-    /// close its results come to exact arithmetic with the real scales, and how much closer they would come with other
-    /// integers.
+    /// How close the results of the layer's requantization come to exact arithmetic with the real scales, and how much
+    /// closer they would come with other integers. Only present for a layer of an artifact, and only if the target's
+    /// runtime computes the integers of the requantization from scales.
     pub from_scales: Option<FromScales>,
     /// For a layer of an artifact: why a clamp before its requantization could be left out.
     pub dropped_clamp: Option<ReasonReport>,

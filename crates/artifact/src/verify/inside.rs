@@ -16,7 +16,7 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// Prepares the whole model; `None` if it has no bodies.
+    /// Prepares the whole model. Returns `None` if the model has no bodies of control flow.
     ///
     /// # Errors
     /// If a graph cannot be run.

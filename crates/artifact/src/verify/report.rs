@@ -39,8 +39,8 @@ pub struct Verification {
     pub findings: Vec<Unsound>,
 }
 
-/// Counts the certificates that have the same row and the same argument, with one number for each outcome of their
-/// verification.
+/// Counts the certificates that name the same row of the target's table and are proved by the same argument. There is
+/// one number for each outcome of the verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
     /// Name of the row; empty for fusions that have no certificate.

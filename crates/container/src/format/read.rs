@@ -102,8 +102,8 @@ impl Sections {
     }
 }
 
-/// The bytes of the section that starts at the first aligned offset at or after `end`. All bytes in between must be
-/// zero.
+/// Returns the bytes of the section that starts at the first aligned offset at or after `end`. All bytes between `end`
+/// and this offset must be zero.
 fn content(file: &Bytes, end: u64, entry: &Entry) -> Result<Bytes, FormatError> {
     let name = &entry.name;
     if align(end) != Some(entry.offset) {

@@ -35,8 +35,8 @@ pub struct Card {
     pub extends: Vec<BaseLine>,
     /// The reference that integer models for the target follow.
     pub reference: String,
-    /// The weakest evidence of all rows: what can be claimed about the results of a model that uses every row of the
-    /// table.
+    /// What can be claimed about the results of a model that uses every row of the table. The row with the weakest
+    /// evidence decides this.
     pub claim: String,
     /// Number of rows that decide the bits of results, for each kind of evidence.
     pub rows: Counts,

@@ -38,12 +38,12 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// A difference from the expected accuracy of less than this many percentage points is not reported, whatever the
-/// number of samples. Other image decoders or another way of resizing can cause differences of this size.
+/// If the accuracy is less than this many percentage points below the expected accuracy, this is not reported, whatever
+/// the number of samples. Another image decoder or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
-/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, the model
-/// is not compared with guessing.
+/// Returns warnings for a float model that is right on the fraction `share` of the samples. If the number of classes is
+/// not known, the model is not compared with guessing.
 pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(

@@ -22,8 +22,8 @@ pub(crate) struct Dumped {
 }
 
 impl Dump {
-    /// Begins the file for `samples` samples. As in the files of `strait run`, an output with a batch dimension of 1
-    /// has the samples along this dimension.
+    /// Begins the file for `samples` samples. As in the files of `strait run`, the samples lie along the batch
+    /// dimension of an output if this dimension is 1.
     ///
     /// # Errors
     /// If shapes of outputs depend on data, if the outputs have 4 GiB or more in total, or if the file cannot be

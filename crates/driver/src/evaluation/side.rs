@@ -38,8 +38,8 @@ impl Side {
         })
     }
 
-    /// The outputs in the order of the graph, as metrics see them: an output of codes is described as an output of real
-    /// numbers.
+    /// Describes the outputs for metrics, in the order of the graph. An output of codes is described as an output of
+    /// real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
@@ -103,10 +103,10 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     views.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// Runs a model on all samples in order, as a phase of the session. From the outputs, each metric takes notes, which
-/// are returned. Metrics that a command computes come last: their command gets all outputs in a file. `beside` contains
-/// the float model and the simulation, if there are any. They run on the same samples if a metric compares the outputs
-/// with theirs.
+/// Runs a model on all samples in order, as a phase of the session. Each metric takes notes of the outputs, and these
+/// notes are returned. Metrics that a command computes come last, because the command gets a file with the outputs on
+/// all samples. `beside` contains the float model and the simulation, if there are any. They run on the same samples if
+/// a metric compares the model's outputs with their outputs.
 ///
 /// # Errors
 /// If samples cannot be used, a run fails, a metric cannot judge an output, or the user interrupts.

@@ -175,8 +175,8 @@ fn part(share: Shard, count: u64) -> Result<Coverage, Diagnostics> {
     })
 }
 
-/// The path that `out` stands for. If `out` is a folder, or ends with a slash, the file is put into this folder under
-/// the name `name`.
+/// Returns the path of the file that `out` stands for. If `out` is a folder, or ends with a slash, the file is in this
+/// folder and has the name `name`. Otherwise `out` is the path itself.
 pub(super) fn place(out: &Path, name: &Path) -> PathBuf {
     let is_folder = out.is_dir() || out.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     if is_folder { out.join(name) } else { out.to_owned() }

@@ -347,8 +347,8 @@ fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
     (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
 }
 
-/// The warning that the target's own model of its arithmetic covers no layer of the compiled model, so that nothing was
-/// compared with it.
+/// Returns a warning if the target's own model of its arithmetic covers no layer of the compiled model. In that case,
+/// nothing was compared with the target's own model.
 fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     let held = held.filter(|held| held.own == 0)?;
     let message = format!(
@@ -360,8 +360,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up the counts of the rules for all targets and of the rules for one target. The second set of rules tries again
-/// at each place at which a rule was refused before, so refusals are taken from this set only.
+/// Adds up what the rules for all targets and the rules for one target have done. If a rule was refused at a node, the
+/// rules for the target may have tried it there again. If it was refused again, the refusal is listed only once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =
@@ -436,8 +436,8 @@ fn outputs(module: &Module) -> Vec<Output> {
     graph.outputs().iter().filter_map(output).collect()
 }
 
-/// The notes that metrics take of the float model. If the configuration states which accuracy it expects, the measured
-/// accuracy is compared with it. If the measured accuracy is implausible, the user gets a warning.
+/// Returns the notes that metrics take of the float model. If the configuration states an expected accuracy, the
+/// measured accuracy is compared with it. If the measured accuracy is implausible, the user gets a warning.
 fn float_notes(
     evaluation: &Prepared,
     float: &Side,
@@ -531,8 +531,8 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// Digest of all settings that affect a target's artifact: all keys except those for paths, and also the scales and
-/// zero points that a program sets.
+/// Computes the digest of all settings that affect a target's artifact. These are all keys except those for paths, and
+/// also the scales and zero points that a calling program sets.
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let mut settings = loaded.settings_for(target);
     if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {

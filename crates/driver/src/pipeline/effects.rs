@@ -1,5 +1,5 @@
-//! Reports the effect of the configuration on the annotated graph: the layers and tensors to which each key applies,
-//! and those layers and tensors that ended up with another value than the key's.
+//! Reports the effect of the configuration on the annotated graph: to which layers and tensors each key applies, and
+//! which of them ended up with a value that differs from the key's.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};
@@ -160,8 +160,8 @@ impl Effects<'_> {
         }
     }
 
-    /// The index of the last rule that sets `key` for `subject`. The keys `range` and `observer` both decide the range,
-    /// so the later one of them overrides the other.
+    /// Returns the index of the last rule that sets `key` for `subject`. The keys `range` and `observer` both decide
+    /// the range, so the one that is set by the later rule overrides the other.
     fn last(&self, key: &RuleKey, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
         let same = |other: &&RuleKey| {
@@ -205,8 +205,8 @@ impl Effects<'_> {
         }
     }
 
-    /// The value that `subject` ended up with for `key`, in the words of the configuration. `None` if it cannot be seen
-    /// in the graph.
+    /// Returns the value that `subject` ended up with for `key`, in the words of the configuration. Returns `None` if
+    /// the graph does not show the value.
     fn has(&self, key: &RuleKey, subject: Subject) -> Option<String> {
         let seen = Has::of(key)?;
         if let (Has::Place, Subject::Layer(id)) = (seen, subject) {
@@ -262,8 +262,8 @@ impl Effects<'_> {
 }
 
 /// True if the value that a subject ended up with satisfies the key. With `scale = "any"`, a scale may still be a power
-/// of two. With `symmetric = false`, a zero point may still be 0. A scale that was given, or that was made coarser than
-/// the rule's range requires, satisfies the key `range`.
+/// of two. With `symmetric = false`, a zero point may still be 0. The key `range` is satisfied if the scale was
+/// computed from a rule's range, even if the scale was then made coarser than the range requires.
 fn holds(key: &RuleKey, value: &Value, has: &str) -> bool {
     match (Has::of(key), value) {
         (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))

@@ -28,7 +28,7 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// The formats that the configuration names, or else the formats that the target's table lists.
+/// Returns the formats that the configuration names or, if it names none, the formats that the target's table lists.
 ///
 /// # Errors
 /// If the target does not have one of the formats.
@@ -48,8 +48,8 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     Diagnostics(findings.collect()).or(asked.clone())
 }
 
-/// A remark on biases that are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of 64
-/// bits.
+/// Returns a remark if biases are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of
+/// 64 bits.
 pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
     let module = &lowered.built.annotated;
     let (graph, table) = (module.main(), &module.main().quant);
@@ -71,8 +71,8 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// A remark that a Q/DQ file which the configuration did not ask for cannot be written. The remark names the node that
-/// prevents it, and why.
+/// Returns a remark if the Q/DQ file cannot be written and the configuration did not ask for it. The remark names the
+/// node that prevents it, and the reason.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     if are_named(job) || !job.formats.contains(&Format::QdqOnnx) {
         return None;
@@ -101,8 +101,9 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(&job.ready.switches.0)
 }
 
-/// Returns a remark on the ReLU6 layers that are written as ReLU. The remark says for how many of these layers the
-/// inequality holds that AMCT documents. Also returns which rules that depend on final scales found their pattern.
+/// Returns a remark on the ReLU6 layers that are written as ReLU. AMCT documents an inequality as the condition for
+/// this; the remark says for how many of these layers the inequality holds. Also returns which of the rules that depend
+/// on final scales found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
@@ -129,9 +130,8 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     Ok((told, rewritten))
 }
 
-/// The graph of the Q/DQ file. If the model takes any number of samples, the graph also takes any number, if possible.
-/// If it is not possible, the graph takes one sample, and the second result names the node that works for one sample
-/// only.
+/// Returns the graph of the Q/DQ file. If the model takes any number of samples, the graph does too, if possible. If it
+/// is not possible, the graph takes one sample, and the second result names the node that works for one sample only.
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
@@ -182,8 +182,8 @@ fn are_named(job: &Job<'_>) -> bool {
 }
 
 /// Writes the formats of the job. `qdq` is the graph of the Q/DQ file if it has already been made. If the target's own
-/// package cannot represent the model, this is an error if the configuration asks for the package. Otherwise a remark
-/// on it is returned.
+/// package cannot represent the model, returns an error if the configuration asks for the package, and otherwise a
+/// remark.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,

@@ -48,7 +48,7 @@ pub(super) fn settings(given: &Given) -> Json {
     })
 }
 
-/// The node that computes a layer of the model. The node must have the operand or result `port`.
+/// Finds the node that computes a layer of the model. The node must have the operand or result `port`.
 ///
 /// # Errors
 /// If no node of the main graph belongs to the layer, or the node does not have the port.

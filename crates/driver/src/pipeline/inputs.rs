@@ -31,8 +31,8 @@ pub(crate) struct Input {
     pub(crate) shape: Vec<usize>,
 }
 
-/// The inputs of the main graph, whose shapes must be fixed. Inputs of bodies of control flow that are inlined in the
-/// graph are left out.
+/// Returns the inputs of the main graph, whose shapes must be fixed. Some inputs belong to bodies of control flow that
+/// are inlined in the graph; these are left out.
 pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     let graph = module.main();
     let input = |&id| {
@@ -48,8 +48,8 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// How samples are preprocessed for each input. This is set by the input's own table in the configuration, or else by
-/// the table for all inputs.
+/// Returns how samples are preprocessed for each input. If the configuration has a table for an input, this table
+/// determines the preprocessing; otherwise the table for all inputs does.
 ///
 /// # Errors
 /// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does
@@ -145,8 +145,8 @@ fn own<'a>(loaded: &'a Loaded, input: &str) -> Option<&'a Preprocess> {
     input.preprocess.as_ref()
 }
 
-/// For each input of integers or truth values, by name, the range of its numbers in these samples. Verification draws
-/// random inputs from it.
+/// Returns the range of the numbers in these samples for each input of integers or truth values. The keys are the names
+/// of the inputs. Verification draws random inputs from these ranges.
 pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     let ranges = specs.iter().zip(samples.whole_ranges());
     Ranges(
@@ -156,7 +156,8 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     )
 }
 
-/// The calibration samples, at most `most`, with the data of all inputs. `None` if the configuration names no samples.
+/// Opens the calibration samples, at most `most`, with the data of all inputs. Returns `None` if the configuration
+/// names no samples.
 ///
 /// # Errors
 /// As for [`Samples::open`].

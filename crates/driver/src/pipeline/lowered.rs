@@ -79,8 +79,8 @@ pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, S
     })
 }
 
-/// The annotated module that would result if the configuration had the additional rules `rules`, which name layers or
-/// tensors.
+/// Returns the annotated module that would result if the configuration had the additional rules `rules`. These rules
+/// name layers or tensors.
 pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {

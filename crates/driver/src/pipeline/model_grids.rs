@@ -21,7 +21,8 @@ pub(super) fn has_some(module: &Module) -> bool {
     grids.any(|grid| grid.codes.is_some())
 }
 
-/// Checks a compilation without samples: for every layer that is to be quantized, the model must contain the scales.
+/// Checks that a compilation without samples is possible: the model must contain the scales of every layer that is to
+/// be quantized.
 ///
 /// # Errors
 /// If there are layers for which samples are needed.

@@ -18,7 +18,7 @@ use super::inputs;
 /// The warning names at most this many values.
 const NAMED: usize = 3;
 
-/// A warning for each node whose result has NaN although its operands have none.
+/// Returns a warning for each node whose result has NaN although its operands have none.
 ///
 /// # Errors
 /// The findings are errors instead of warnings if the configuration asks for that. A graph with a cycle is a bug in

@@ -1,5 +1,5 @@
 //! Collects statistics of the float values. If nothing has changed since an earlier run, the statistics are read from
-//! the file that this run wrote.
+//! the file that the earlier run wrote.
 
 use std::{
     borrow::Cow,
@@ -45,7 +45,7 @@ pub(super) struct Needed<'a> {
     pub(super) model: &'a ModelFiles,
 }
 
-/// The statistics of all calibration samples.
+/// Returns the statistics of all calibration samples.
 ///
 /// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
 /// graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that name, it is

@@ -31,8 +31,8 @@ impl Outputs {
         Outputs(outputs.collect())
     }
 
-    /// The layers of the source model from which a convolution of the canonical graph was made; `None` if these layers
-    /// do not account for all of its channels.
+    /// Returns the layers of the source model from which a convolution of the canonical graph was made. Returns `None`
+    /// if these layers do not account for all channels of the convolution.
     pub(super) fn parts(&self, module: &Module, node: &Node) -> Option<Joined> {
         let graph = module.main();
         let weight = graph.value(
@@ -56,16 +56,16 @@ impl Outputs {
         Some(Joined { layers, each })
     }
 
-    /// For each convolution in which several neighbouring channels are one output of the source model, the number of
-    /// these channels.
+    /// Returns the convolutions in which several neighbouring channels are one output of the source model. For each of
+    /// them, gives the number of channels for one output.
     pub(super) fn ties(&self, module: &Module) -> BTreeMap<NodeId, NonZeroU32> {
         let parts = |(id, node)| Some((id, self.parts(module, node)?.each));
         let ties = module.main().nodes().filter_map(parts);
         ties.filter(|(_, each)| each.get() > 1).collect()
     }
 
-    /// The convolutions that were made from several layers, or that have more channels than their layers have outputs.
-    /// Each comes with its name and its layers.
+    /// Returns the convolutions that were made from several layers, or that have more channels than their layers have
+    /// outputs. Each convolution comes with its name and its layers.
     pub(super) fn joined(&self, module: &Module) -> Vec<(String, Joined)> {
         let nodes = module.main().nodes();
         let parts = nodes.filter_map(|(_, node)| {

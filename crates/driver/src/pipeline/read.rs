@@ -80,9 +80,9 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
     })
 }
 
-/// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards is
-/// compared with the names of tensors. Only if no tensor matches, it is compared with the names of layers. So no tensor
-/// is listed twice.
+/// Returns the names that the patterns match: first all names for the first pattern, in the order of the file, then
+/// those for the second pattern, and so on. A pattern with wildcards is compared with the names of tensors. Only if no
+/// tensor matches, the pattern is compared with the names of layers. So no tensor is listed twice.
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();

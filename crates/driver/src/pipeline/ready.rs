@@ -54,7 +54,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// The requested statistics of the calibration samples, for this graph.
+    /// Returns the requested statistics of the values of `module` on the calibration samples.
     ///
     /// # Errors
     /// If the samples or the graph cannot be used, or the user interrupts.
@@ -70,7 +70,8 @@ impl Ready {
         observe::statistics((module, &self.bodies), requests, data, cache, session)
     }
 
-    /// The model as the rules of a target leave it, and what the configuration's rules choose in it.
+    /// Applies the rewrite rules of a target to the model. Returns the rewritten model, and what the configuration's
+    /// rules choose in it.
     ///
     /// # Errors
     /// If a rule fails, or statistics that only the rewritten model needs cannot be measured.

@@ -29,8 +29,8 @@ use crate::pipeline::job::Job;
 /// Only this many findings suggest similar names, to keep the output short.
 const MOST_NEAR: usize = 20;
 
-/// The quantization of layers of the canonical graph that a record contains. Layers that the record does not name stay
-/// in float.
+/// Reads a record and returns the quantization that it contains, for layers of the canonical graph. Layers that the
+/// record does not name stay in float.
 ///
 /// # Errors
 /// If the text is not a record, the target does not read records, or the record names layers that the model does not

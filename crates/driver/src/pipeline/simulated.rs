@@ -22,9 +22,9 @@ use crate::{
 use super::{compile::settings_digest, lowered::annotate, ready::make_ready};
 use crate::pipeline::job::Job;
 
-/// The float graph with rounding wherever the artifact's integer graph has codes. To make this graph, the model of the
-/// configuration `loaded` is annotated for the target again, with the same statistics as for the artifact, and its
-/// parameters are quantized.
+/// Makes the simulation: the float graph with rounding wherever the artifact's integer graph has codes. To do this, the
+/// model of the configuration `loaded` is annotated for the target again, with the same statistics as for the artifact,
+/// and the model's parameters are quantized.
 ///
 /// # Errors
 /// If the artifact was not made with this configuration, model or calibration data, or if anything else stops a

@@ -22,8 +22,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The word that stands for all fusions in a switch file.
 const ALL: &str = "ALL";
 
-/// The switches of `[rewrite]` for a module that no rule has rewritten yet, and the digest of the switch file, which is
-/// part of the digest of the settings.
+/// Reads the switches of `[rewrite]` for a module that no rule has rewritten yet. Also returns the digest of the switch
+/// file, which is part of the digest of the settings.
 ///
 /// # Errors
 /// If a rule or a layer does not exist (the error names the nearest one), or the switch file cannot be read.

@@ -25,8 +25,8 @@ pub(super) const TORCH: Format = Format {
     is: |_| false,
 };
 
-/// The formats in the order in which they are tried. The first one that matches is taken. A format that uses another
-/// format as its container comes before this other format.
+/// The formats in the order in which they are tried. The first format that matches is taken. A format that uses another
+/// format as its container comes before that container format.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "an empty file",

@@ -76,8 +76,8 @@ impl Reference<'_> {
         Ok(lints.into_iter().filter(|lint| !unheard.contains(lint)).collect())
     }
 
-    /// True if an output improves when the layers of these lints get more bits. Also true if the configuration does not
-    /// allow these layers to run in float, since the simulation cannot be made then.
+    /// True if an output improves when the layers of these lints get more bits. Also true if this cannot be simulated,
+    /// because the configuration does not allow these layers to run in float.
     fn gains(
         &self,
         lints: &[&Lint],
@@ -114,8 +114,8 @@ impl Reference<'_> {
         Ok(is_refused)
     }
 
-    /// Sums of squares for each channel of the outputs, where the channels are the second axis. Outputs whose channels
-    /// have too few numbers are left out, because the SNR of such a channel can improve by chance.
+    /// Computes the sums of squares for each channel of each output. Channels are the second axis. An output whose
+    /// channels have too few numbers gets an empty list, because the SNR of such a channel can improve by chance.
     fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {

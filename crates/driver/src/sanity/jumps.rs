@@ -55,8 +55,8 @@ impl Jump {
         })
     }
 
-    /// The node whose name the report uses for the jump. For a convolution or matrix product that was fused with a
-    /// clamp, it is the convolution or product.
+    /// Returns the node whose name the report uses for the jump. If a convolution or matrix product was fused with a
+    /// clamp, this is the convolution or product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -71,8 +71,9 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest
-    /// drop. `outputs` are the results of comparing the model's outputs with the float model's.
+    /// Returns the layers at which the error jumps, in the order of the graph. If there are none, returns the layer
+    /// with the largest drop of the SNR. `outputs` are the results of comparing the model's outputs with the float
+    /// model's.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -90,8 +91,8 @@ impl Model<'_> {
     }
 }
 
-/// Sums of squares for each value of the float graph that the other model also has, over the first samples of the
-/// reference.
+/// Computes sums of squares over the first samples of the reference, for each value of the float graph that the other
+/// model also has.
 fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,

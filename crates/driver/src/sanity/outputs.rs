@@ -1,6 +1,7 @@
 //! Compares one output of two models, number by number.
 //!
-//! Let x be the float model's numbers and y the integer model's, over all samples for which both have the same shape:
+//! Let x be the float model's numbers and y the integer model's numbers, over all samples for which the output has the
+//! same shape in both models:
 //!
 //! ```text
 //! snr        10 · log10 (Σ x² / Σ (x − y)²)
@@ -35,8 +36,8 @@ pub(super) const LEAST_SNR: f64 = 10.0;
 /// tie.
 const MOST_DIFFERING: u64 = 1;
 
-/// Two numbers count as about equal if they differ by less than this fraction of the distance from the largest number
-/// to the mean.
+/// Two numbers of an output count as about equal if they differ by less than this fraction of the distance from the
+/// output's largest number to the mean of its numbers.
 const TIE: f64 = 0.125;
 
 /// If the sum of the squared deviations from the mean is less than this fraction of the sum of all squares, the numbers

@@ -61,8 +61,8 @@ impl Lift {
         rule(subject, "layers", layers, &words)
     }
 
-    /// The text of a second rule, for a tensor that the layers read; `None` if the layers read the tensor as real
-    /// numbers anyway.
+    /// Returns the text of a second rule, for a tensor that the layers read. Returns `None` if no second rule is
+    /// needed, because the layers read the tensor as real numbers anyway.
     pub(super) fn of_tensor(self, subject: &Subject<'_>, tensor: &str) -> Option<String> {
         match self {
             Lift::Wide(wide) => Some(rule(subject, "tensors", &[tensor.to_owned()], &wide_activations(wide))),

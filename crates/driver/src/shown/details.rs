@@ -98,8 +98,8 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     ]
 }
 
-/// The names in the target's table of the forms with which a layer requantizes. If the table is not known, the names of
-/// the kinds of these forms.
+/// Returns the names of the forms with which a layer requantizes, as the target's table has them. If the table is not
+/// known, returns the names of the kinds of these forms instead.
 fn form(layer: &Layer) -> String {
     let Some(kind) = &layer.form else { return String::new() };
     let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));

@@ -10,8 +10,8 @@
 //! | the second number minus the first | an output of two classes |
 //! | the mean of the squared differences to the input | `score = "reconstruction"`: an autoencoder, which reconstructs badly what it was not trained on |
 //!
-//! With `group = n` the score is the mean over n consecutive samples that share one label, such as the windows of a
-//! recording.
+//! With `group = g`, each group of g consecutive samples that share one label counts as one sample, for example the
+//! windows of a recording. Its score is the mean of the scores of the g samples.
 //!
 //! Intervals are computed as by DeLong, DeLong and Clarke-Pearson (1988). The *placement* of a sample is the fraction
 //! of samples of the other class whose scores are on the right side of its own score. The area is the mean of the

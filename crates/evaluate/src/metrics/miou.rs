@@ -49,8 +49,8 @@ pub struct Miou {
 }
 
 impl Layout {
-    /// How an output states the class of each pixel, for masks of shape `mask`; `None` if output and mask do not fit
-    /// together.
+    /// Returns how an output states the class of each pixel, for masks of the shape `mask`. Returns `None` if the
+    /// output and the mask do not fit together.
     pub fn of(output: &Output, mask: &[usize]) -> Option<Layout> {
         let solid = |extents: &[usize]| {
             extents

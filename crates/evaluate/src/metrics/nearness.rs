@@ -3,7 +3,7 @@
 //! Let x be the float model's output on a sample, and y the integer model's output:
 //!
 //! ```text
-//! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 where both are 0, 0 where one is
+//! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 if both x and y are 0, and 0 if only one of them is
 //! snr      10 · log10 (Σ x² / Σ (x − y)²)                        both sums over all samples
 //! ```
 //!
@@ -118,8 +118,8 @@ impl Nearness {
         }
     }
 
-    /// What is kept of one sample. For `cosine`, this is the cosine. For `snr`, it is the power of the signal and the
-    /// power of the error.
+    /// Computes the two numbers that are kept of one sample. For `cosine`, one of them is the cosine, and the other is
+    /// not used. For `snr`, they are the power of the signal and the power of the error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
@@ -167,8 +167,8 @@ impl Nearness {
     }
 }
 
-/// The ratio of the power of all signals to the power of all errors, in decibels. Each sample is counted as often as
-/// its weight says.
+/// Computes the ratio of the power of all signals to the power of all errors, in decibels. Each sample is counted as
+/// often as its weight says.
 fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     let weight = |sample: usize| weights.map_or(1.0, |weights| weights.get(sample).copied().unwrap_or(0).into());
     let (mut power, mut error) = (0.0, 0.0);

@@ -1,5 +1,5 @@
-//! **top1** and **top5**: the percentage of samples whose label is the class with the largest number, or is among the
-//! five largest.
+//! **top1** and **top5**: the percentage of samples with a right answer. An answer is right for top1 if the label is
+//! the class with the largest score, and for top5 if the label is among the five classes with the largest scores.
 
 use crate::seen::EvaluatedSample;
 use crate::{
@@ -19,8 +19,7 @@ pub struct Top {
     pub name: String,
     /// What kind of answer the output holds.
     pub question: Question,
-    /// An answer is right if the label is one of the classes with the largest scores. This is the number of these
-    /// classes.
+    /// An answer is right if the label is among the `most` classes with the largest scores.
     pub most: usize,
     /// The right class of each sample.
     pub labels: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Converts components to red, green and blue as libjpeg does, in fixed-point arithmetic with 16 fractional bits.
+//! Converts components to red, green and blue as libjpeg does, in fixed-point arithmetic with 16 fractional bits. The
+//! last column has the factors as real numbers.
 //!
 //! ```text
 //! r = y + ((91881 (cr − 128) + 2¹⁵) >> 16)                                        1.402
@@ -6,8 +7,8 @@
 //! b = y + ((116130 (cb − 128) + 2¹⁵) >> 16)                                       1.772
 //! ```
 //!
-//! CMYK colors are stored inverted, as Adobe does. Pillow's `convert("RGB")` converts each of them to `w − round(c · w
-//! / 255)`, where w is 255 minus black.
+//! CMYK colors are stored inverted, as Adobe does. Pillow's `convert("RGB")` converts each component c other than black
+//! to `w − round(c · w / 255)`, where w is 255 minus black.
 
 /// The color space of a file's components.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ pub(super) struct Huffman {
     /// A lookup table, indexed by the next [`FAST`] bits. An entry has the decoded symbol in its low bits, and the
     /// length of the symbol's code above them. The entry is 0 if the code is longer than [`FAST`] bits.
     fast: [u16; 1 << FAST],
-    /// For each length of a code: if the next 16 bits, as a number, are below this number, they begin with a code of at
-    /// most this length.
+    /// For each code length, a bound: if the next 16 bits, read as a number, are below the bound, they begin with a
+    /// code of at most this length.
     ends: [u32; 18],
     /// For each length of a code: the number to add to a code to get the position of its symbol.
     offsets: [i32; 17],
@@ -19,8 +19,8 @@ pub(super) struct Huffman {
 }
 
 impl Huffman {
-    /// Makes a table from the number of codes of each length; `None` if these numbers are not valid. `listed` has the
-    /// symbols.
+    /// Makes a table from `counts`, the number of codes of each length, and `listed`, the symbols in the order of their
+    /// codes. Returns `None` if the numbers are not valid.
     pub(super) fn new(counts: &[u8; 16], listed: &[u8]) -> Option<Huffman> {
         let mut symbols = [0; 256];
         symbols.get_mut(..listed.len())?.copy_from_slice(listed);

@@ -1,9 +1,10 @@
 //! Decodes the coefficients of a scan.
 //!
-//! A scan has either a single component, block by block, or several components. Several components are interleaved in
-//! units (MCUs), whose sizes follow from the sampling factors of the components. A sequential scan has all coefficients
-//! of a block. A progressive scan has only the coefficients of a band of frequencies. The first scan of a band has the
-//! coefficients without their lowest bits, and each further scan has one more bit of these coefficients.
+//! A scan has either the blocks of a single component, one after the other, or the blocks of several components.
+//! Several components are interleaved in units (MCUs), whose sizes follow from the sampling factors of the components.
+//! A sequential scan has all coefficients of a block. A progressive scan has only the coefficients of a band of
+//! frequencies. The first scan of a band has the coefficients without their lowest bits, and each further scan has one
+//! more bit of these coefficients.
 
 use super::{Component, Frame, Quantization, ZIGZAG, bits::Bits, damaged, huffman::Huffman, idct, no_table};
 use crate::ImageError;
@@ -237,8 +238,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may have coefficients that
-    /// were 0 so far and consist of only this bit.
+    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may also have coefficients
+    /// that were 0 so far; this bit is then their only bit.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;

@@ -1,11 +1,15 @@
 //! OpenCV's `INTER_AREA` for an image that shrinks in both directions. Each pixel of the result is the mean of the
 //! source area that it covers. The mean is computed in f32, first along rows.
 //!
+//! If both sizes shrink by a whole factor, the area has n whole source pixels. Let x be their levels:
+//!
 //! ```text
-//! whole factors     y = round(Σ x · (1 / n))          n pixels, ties to even; of 2 × 2 pixels (Σ x + 2) >> 2
-//! others            from a = x · f to b = a + f, w the part of a pixel within, divided by min(f, from − a);
-//!                   parts of 0.001 and less are none
+//! y = round(Σ x · (1 / n)), ties to even; for 2 × 2 pixels, y = (Σ x + 2) >> 2
 //! ```
+//!
+//! Otherwise, let f be the number of source pixels for one pixel of the result, along one direction. Pixel i of the
+//! result covers the source from a = i · f to a + f. The weight of a source pixel is the part of it that is covered,
+//! divided by min(f, size − a), where `size` is the size of the source. Parts of 0.001 or less are left out.
 
 use crate::Pixels;
 

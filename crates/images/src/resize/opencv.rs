@@ -1,15 +1,18 @@
 //! Resampling as OpenCV's `resize` does it for levels of 8 bits.
 //!
 //! ```text
-//! f    source pixels for one of the result, 1 / (to / from) in f64
+//! x    the position of a pixel of the result, along one direction; x_i is the level of source pixel i
+//! f    source pixels for one pixel of the result, 1 / (to / from) in f64
 //! p    (x + ½) · f − ½ as f32; i = ⌊p⌋, t = p − i
+//! k, b weights along rows and along columns, as integers
 //!
-//! bilinear   along rows, at both ends t = 0 with i within the image:
-//!            r = k₀ · x_i + k₁ · x_{i+1}                                 k the nearest integers to 2¹¹ · (1 − t, t)
-//!            along columns, rows outside being the nearest within:
+//! bilinear   k and b are the nearest integers to 2¹¹ · (1 − t, t)
+//!            along rows, r = k₀ · x_i + k₁ · x_{i+1}; at both ends t = 0, and i is moved into the image
+//!            along columns, from two rows r₀ and r₁; the nearest row inside stands for a row outside of the image:
 //!            y = (((b₀ · (r₀ >> 4)) >> 16) + ((b₁ · (r₁ >> 4)) >> 16) + 2) >> 2
-//! bicubic    four neighbours from i − 1 on, a = −¾, k the nearest integers to 2¹¹ times the weights, neighbours outside
-//!            being the nearest within; y = (Σ b · Σ k·x + 2²¹) >> 22
+//! bicubic    four neighbours from i − 1 on; k and b are the nearest integers to 2¹¹ times the weights of the cubic filter
+//!            with a = −¾; the nearest pixel inside stands for a pixel outside of the image
+//!            y = (Σ b · Σ k·x + 2²¹) >> 22
 //! nearest    ⌊x · f⌋
 //! ```
 //!
@@ -69,8 +72,8 @@ fn within(place: i64, from: usize) -> usize {
     place.clamp(0, from as i64 - 1) as usize
 }
 
-/// The position in the source that corresponds to a pixel of the result: the source pixel before this position, and the
-/// distance from that pixel.
+/// Returns the position in the source that corresponds to pixel `x` of the result, as two numbers: the source pixel
+/// before this position, and the distance of the position from that pixel.
 fn place(x: usize, factor: f64) -> (i64, f32) {
     let place = ((x as f64 + 0.5) * factor - 0.5) as f32;
     let whole = place.floor();

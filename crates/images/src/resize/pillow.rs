@@ -1,12 +1,12 @@
 //! Resampling as Pillow does it for levels of 8 bits.
 //!
 //! ```text
-//! f    source pixels for one of the result      s = max(f, 1)      support S·s, S that of the filter
-//! c    (x + ½) · f, the centre of pixel x
-//! from ⌊c − S·s + ½⌋ to ⌊c + S·s + ½⌋, both within the image
+//! f    source pixels for one pixel of the result      s = max(f, 1)      S is the support of the filter
+//! c    (x + ½) · f, the centre of pixel x of the result, in source pixels
+//! i    the source pixels from ⌊c − S·s + ½⌋ up to, but without, ⌊c + S·s + ½⌋; both bounds are moved into the image
 //! w_i  filter((i − c + ½) / s), divided by their sum, in f64
 //! k_i  w_i · 2²² rounded half away from zero
-//! y    clamp((Σ k_i · x_i + 2²¹) >> 22, 0, 255)
+//! y    clamp((Σ k_i · x_i + 2²¹) >> 22, 0, 255), where x_i is the level of source pixel i
 //! ```
 //!
 //! Rows are resampled first, then the columns of the resulting levels. A direction whose size does not change is
@@ -22,8 +22,8 @@ use crate::like::Filter;
 /// Number of fractional bits of a weight.
 const BITS: u32 = 22;
 
-/// The weights of one direction. For each pixel of the result there is the first of its source pixels, and there are
-/// `taps` weights; weights that are not needed are 0.
+/// The weights for one direction. For each pixel of the result, there are the position of the first source pixel and
+/// `taps` weights, for this source pixel and those after it. Weights that are not needed are 0.
 struct Weights {
     begins: Vec<usize>,
     counts: Vec<usize>,
@@ -159,8 +159,8 @@ fn columns(image: &Pixels, weights: &Weights) -> Pixels {
     }
 }
 
-/// The source pixel for each pixel of the result: ⌊½·f + x·f⌋. As in Pillow, the sum is computed by adding f
-/// repeatedly.
+/// Returns the source pixel for each pixel x of the result: ⌊½·f + x·f⌋, with f source pixels for one pixel of the
+/// result. As in Pillow, the sum is computed by adding f repeatedly.
 fn nearest(from: usize, to: usize) -> Vec<usize> {
     let factor = from as f64 / to as f64;
     let mut place = factor * 0.5;

@@ -200,8 +200,8 @@ fn run(folder: &Path, case: &Case) -> Outcome {
     Outcome::Passed(forms::of(&module))
 }
 
-/// True if only 16-bit floats differ, and by at most two steps. The expected numbers were rounded after each operation,
-/// and the computed ones only at the end.
+/// True if only 16-bit floats differ, and by at most two steps between neighbouring floats. Such differences are
+/// accepted because the expected numbers were rounded after each operation, and the computed numbers only at the end.
 fn is_rounding(differences: &[usize], expected: &Tensor, found: &Tensor) -> bool {
     let (of, expected, found) = (expected.elem(), bits(expected), bits(found));
     matches!(of, Elem::BF16 | Elem::F16) && differences.iter().all(|&i| expected[i].abs_diff(found[i]) <= 2)

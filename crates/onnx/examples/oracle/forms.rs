@@ -1,9 +1,10 @@
 //! Finds out which ops an operator becomes, and checks or writes the file `operators.txt`, from which
 //! `docs/operators.md` is made.
 //!
-//! A line has an operator, and the ops of one way in which the operator is read. The list of ops is empty if the
-//! operator is folded. If one way has all ops of another way and more, only the shorter one is listed. Casts between
-//! types of the model and types of Strait are left out. Lines for operators without a node test are written by hand.
+//! An operator may be read in several ways. Each line has an operator and the ops that it becomes in one of these ways.
+//! The list of ops is empty if the operator is folded. If one way has all ops of another way and more, only the shorter
+//! one is listed. Casts between types of the model and types of Strait are left out. Lines for operators without a node
+//! test are written by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -48,8 +49,8 @@ pub(crate) fn check(
         .collect())
 }
 
-/// True if this list of ops is worth a line. It is not if another list has only some of its ops, or if it only copies
-/// its operand and there are other lists.
+/// True if the list of ops `form` is worth a line. It is not worth a line if another list has only some of the ops of
+/// this list. It is not worth a line either if it only copies the operand and there are other lists.
 fn is_least(form: &str, forms: &BTreeSet<String>) -> bool {
     let terms = |form: &str| -> BTreeSet<String> { form.split(' ').map(Into::into).collect() };
     let own = terms(form);

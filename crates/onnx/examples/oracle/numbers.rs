@@ -57,8 +57,8 @@ pub(crate) fn other_type(expected: &Tensor, found: &Tensor) -> Option<String> {
     (of(found) != of(expected)).then(|| format!("{} instead of {}", of(found), of(expected)))
 }
 
-/// The positions at which a computed tensor is not as expected. Numbers of the types for which `may_differ` is true may
-/// differ as far as the case allows. A NaN only matches a NaN, and an infinity only itself.
+/// Returns the positions at which a computed tensor is not as expected. If `may_differ` is true for the element type,
+/// numbers may differ as far as the case allows. A NaN only matches a NaN, and an infinity only itself.
 pub(crate) fn differences(case: &Case, expected: &Tensor, found: &Tensor, may_differ: fn(Elem) -> bool) -> Vec<usize> {
     let is_same: Vec<bool> = bits(expected).iter().zip(bits(found)).map(|(e, f)| *e == f).collect();
     let (expected, found, loose) = (numbers(expected), numbers(found), may_differ(expected.elem()));

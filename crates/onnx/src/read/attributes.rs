@@ -23,8 +23,8 @@ impl<'a> OperatorReader<'_, 'a> {
         ))
     }
 
-    /// An integer attribute. If the attribute is present without a value, it is 0, because protobuf does not store
-    /// zeros.
+    /// Returns an integer attribute, or `None` if the node does not have it. If the attribute is present without a
+    /// value, it is 0, because protobuf does not store zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
     }
@@ -44,8 +44,8 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
     }
 
-    /// A float attribute. If the attribute is present without a value, it is 0, because protobuf does not store zeros.
-    /// NaN is refused.
+    /// Returns a float attribute, or `None` if the node does not have it. If the attribute is present without a value,
+    /// it is 0, because protobuf does not store zeros. NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
         let value = self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0));
         refuse_nan(key, value.as_slice())?;

@@ -12,16 +12,16 @@ use strait_core::op::{Gather, Identity, Sub};
 use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
 use strait_import::{Builder, Entry, ReadError, Scope, between, check_limits};
 
-/// The largest number of times that graphs inside of nodes are read, all together. A loop reads its body again when an
-/// extent changes, and so does every loop around it.
+/// Limit on how often graphs inside of nodes are read, in total for all of these graphs. The body of a loop is read
+/// again when an extent of a carried value changes, and then the bodies of all loops around it are read again, too.
 const MOST_BODIES: usize = 1 << 12;
 
 /// What an input of a graph inside of a node receives.
 pub(crate) enum Formal {
     /// A value of this type.
     Value(TensorType),
-    /// One slice of a value of type `of` along an axis in each run. If `reverse` is true, the first run receives the
-    /// last slice.
+    /// Each run receives one slice of a value of type `of`, cut along `axis`. If `reverse` is true, the first run
+    /// receives the last slice.
     Slice { of: TensorType, axis: usize, reverse: bool },
 }
 
@@ -42,8 +42,8 @@ impl Body {
         outputs.map(|value| value.ty.clone()).collect()
     }
 
-    /// True if an output is true in every run: it is a constant true, or it is the input at position `input`, passed
-    /// on.
+    /// True if the output at position `output` is known to be true in every run. This is so if the output is the
+    /// constant true, or if it is the unchanged input at position `input`.
     pub(crate) fn holds(&self, output: usize, input: u32) -> bool {
         let graph = self.module.main();
         let mut value = graph.outputs().get(output).copied();
@@ -73,8 +73,9 @@ impl<'a> OperatorReader<'_, 'a> {
         outer
     }
 
-    /// Reads a graph inside of the node. `outer` names the tensors of outer graphs that it reads. The inputs `leading`
-    /// are added before the graph's own inputs. The input at position `passed` becomes the first output.
+    /// Reads a graph inside of the node. `outer` has the names of the tensors that this graph reads from outer graphs.
+    /// The inputs `leading` are added before the graph's own inputs. The input at position `passed` becomes the first
+    /// output.
     pub(crate) fn body(
         &mut self,
         graph: &'a GraphProto,
@@ -256,8 +257,9 @@ fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueI
     Ok(builder.module.main_mut().add_input(name, ty, None))
 }
 
-/// The slice of a value that the run with number `index` receives. `length` is given if the first run receives the last
-/// slice.
+/// Adds the nodes that take one slice from the value `whole` along `axis`. `run` is the value that counts the runs, and
+/// is the position of the slice. If the first run receives the last slice, `reversed` is the type of `whole`, and
+/// positions are counted from the end.
 fn slice(
     builder: &mut Builder<'_>,
     name: &str,
@@ -308,9 +310,9 @@ fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// Like [`inside`], for an error that stopped reading the graph. `read` has what was read until then. If the error is
-/// that extents contradict each other, and all extents are known numbers, then every run of the graph would fail there,
-/// so the graph can never run.
+/// Like [`inside`], for an error that ended the reading of the graph. `read` has what was read before the error. If the
+/// error is that extents contradict each other, and all extents are known numbers, then every run of the graph would
+/// fail there, so the graph can never run.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());

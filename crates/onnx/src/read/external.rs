@@ -29,8 +29,8 @@ impl DataFiles {
         }
     }
 
-    /// The bytes that the `external_data` entries of a tensor describe: `length` bytes from `offset` in the file
-    /// `location`. Without a length, `own` bytes are taken, the size of the tensor.
+    /// Returns the bytes that the `external_data` entries of a tensor describe: `length` bytes from `offset` in the
+    /// file `location`. If the entries state no length, `own` bytes are taken, where `own` is the size of the tensor.
     pub(crate) fn bytes(&self, tensor: &TensorProto, own: Option<u64>) -> Result<Bytes, String> {
         let entry = |key: &str| {
             tensor
@@ -110,8 +110,8 @@ impl DataFiles {
         Ok(bytes)
     }
 
-    /// The path of a data file. It has to be below the model's folder. Absolute paths, `..` and symbolic links are
-    /// refused, so that a model cannot make Strait read files elsewhere.
+    /// Returns the path of a data file. The path has to be below the model's folder. Absolute paths, `..` and symbolic
+    /// links are refused, so that a model cannot make Strait read files elsewhere.
     fn resolve(&self, location: &Path) -> Result<PathBuf, String> {
         let folder = self.folder.as_ref();
         let mut path = folder.ok_or("has no folder: the model is in memory")?.clone();

@@ -49,8 +49,9 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// Like `new`, for a graph inside of a node. `outer` are the tensors of the graphs around it that the graph reads.
-    /// The node determines the types of the graph's inputs, so what the file declares for these inputs is ignored.
+    /// Like `new`, for a graph inside of a node. `outer` has the names of the tensors that this graph reads from the
+    /// graphs around it. The node determines the types of the graph's inputs, so what the file declares for these
+    /// inputs is ignored.
     pub(crate) fn inside(graph: &'a GraphProto, outer: &BTreeSet<&'a str>) -> Result<Index<'a>, ReadError> {
         let mut wiring = Wiring::with_room(graph.node.len() + graph.initializer.len(), graph.node.len());
         let sparse = graph.sparse_initializer.iter().filter_map(|s| s.values.as_ref());
@@ -98,8 +99,8 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// The constant for a tensor, unless it is sparse. A tensor that is listed both as a constant and as an input, as
-    /// files of IR version 3 require, counts as a constant.
+    /// Returns the constant for a tensor, or `None` if the tensor is no constant or a sparse one. A tensor that is
+    /// listed both as a constant and as an input, as files of IR version 3 require, counts as a constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }

@@ -125,8 +125,8 @@ struct Made {
 }
 
 impl Inliner<'_> {
-    /// Replaces the calls in a graph. `version` is the version of its nodes. There are `depth` calls and `graphs`
-    /// graphs around this graph.
+    /// Replaces the calls in a graph. `version` is the version of the operator set that the graph's nodes use. The
+    /// graph is inside of `depth` calls and inside of `graphs` other graphs.
     fn graph(
         &mut self,
         graph: &mut GraphProto,

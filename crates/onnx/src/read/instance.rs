@@ -44,9 +44,9 @@ pub(super) struct Instance<'c> {
 }
 
 impl<'c> Instance<'c> {
-    /// Gives the function's operands and results the names that the caller has for them. Also returns which tensors
-    /// have to be copied, as pairs of the names from and to: an operand that is also a result, and a result that
-    /// appears twice.
+    /// Gives the function's operands and results the names that the caller has for them. If an operand of the function
+    /// is also its result, or a result appears twice, a tensor has to be copied. These copies are returned, too, as
+    /// pairs: the name of the tensor, and the name of its copy.
     pub(super) fn new(call: &'c NodeProto, function: &'c FunctionProto) -> (Instance<'c>, Vec<(String, String)>) {
         let mut inside: BTreeMap<String, String> = BTreeMap::new();
         let operands = call.input.iter().cloned().chain(std::iter::repeat(String::new()));
@@ -100,8 +100,8 @@ impl<'c> Instance<'c> {
         fresh
     }
 
-    /// A copy of an attribute of an inner node. If the attribute refers to an attribute of the function, the result is
-    /// a copy of the function's attribute. Graphs that come from the caller are not changed.
+    /// Returns a copy of an attribute of an inner node. If the attribute refers to an attribute of the function, the
+    /// result is a copy of the function's attribute. Graphs that come from the caller are not changed.
     fn attribute(&mut self, texts: &mut Texts, inner: &AttributeProto) -> Option<AttributeProto> {
         if !inner.ref_attr_name.is_empty() {
             let mut all = self.call.attribute.iter().chain(&self.function.attribute_proto);

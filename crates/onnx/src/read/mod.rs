@@ -82,8 +82,8 @@ impl Model {
         })
     }
 
-    /// The version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it empty; the
-    /// result has `ai.onnx` in both cases.
+    /// Returns the version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it
+    /// empty; the result has `ai.onnx` in both cases.
     fn versions(&self) -> Result<BTreeMap<&str, i64>, ReadError> {
         let mut versions = BTreeMap::new();
         for import in &self.proto.opset_import {
@@ -104,8 +104,8 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors at which the graph can be cut, in the order of the file: its inputs, and the results of
-    /// its nodes.
+    /// Returns the names of all tensors at which the graph can be cut, in the order of the file. These are the graph's
+    /// inputs, and the results of its nodes.
     fn tensors(&self) -> Vec<&str> {
         let graph = self.proto.graph.iter();
         let names = graph.flat_map(|g| {
@@ -122,8 +122,8 @@ impl Decoded for Model {
         graph.flat_map(|g| g.node.iter().map(index::node_name)).collect()
     }
 
-    /// The data files that have been read so far, sorted by path. Paths are relative to the model's folder, with `/`
-    /// between their parts. After [`Model::read`], these are all data files with tensors of the module.
+    /// Returns the data files that have been read so far, sorted by path. Paths are relative to the model's folder,
+    /// with `/` between their parts. After [`Model::read`], these are all data files with tensors of the module.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         self.files.opened()
     }
@@ -131,8 +131,8 @@ impl Decoded for Model {
     /// Builds the module from the file.
     ///
     /// Only nodes on which the outputs depend are read. Constants that a node takes as data must be finite. Nodes keep
-    /// their names; a node without a name gets the name of its first result. The batch is the free dimension that is
-    /// the first dimension of every input.
+    /// their names; a node without a name gets the name of its first result. The batch consists of the first dimensions
+    /// of all inputs, if all of them are free.
     fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
         let graph = self
             .proto

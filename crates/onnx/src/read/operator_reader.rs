@@ -46,8 +46,8 @@ impl<'b, 'a> OperatorReader<'b, 'a> {
         self.nodes.own_versions.inside(self.position(), attribute)
     }
 
-    /// A list of integers. Before operator set `since` it is an attribute, and from `since` on it is the operand at
-    /// `position`.
+    /// Returns a list of integers. Before operator set `since`, the list is an attribute, and from `since` on it is the
+    /// operand at `position`.
     pub(crate) fn list(&mut self, key: &'static str, position: usize, since: i64) -> Result<Option<Vec<i64>>, Refusal> {
         if self.opset < since {
             return Ok(self.ints(key)?.map(<[i64]>::to_vec));

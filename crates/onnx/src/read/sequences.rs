@@ -43,8 +43,8 @@ impl OperatorReader<'_, '_> {
         Ok(())
     }
 
-    /// The position in a sequence that an operand gives. A negative position counts from the end. `None` if the operand
-    /// is omitted. The position has to be below `length`.
+    /// Returns the position in a sequence that an operand gives, or `None` if the operand is omitted. A negative
+    /// position counts from the end. The position has to be below `length`.
     pub(crate) fn place_in_sequence(&mut self, position: usize, length: usize) -> Result<Option<usize>, Refusal> {
         let Some(places) = self.known_ints(position, "position")? else {
             return Ok(None);

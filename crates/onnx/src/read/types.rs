@@ -61,8 +61,8 @@ fn declared(info: &ValueInfoProto) -> Declared {
     }
 }
 
-/// The key by which the options bind a dimension: the dimension's own name or, if it has no name, the tensor's name
-/// with the axis. `None` if the dimension is a number. Exporters write 0 and −1 for unknown dimensions.
+/// Returns the key by which the options bind a dimension: the dimension's own name or, if it has no name, the tensor's
+/// name with the axis. Returns `None` if the dimension is a number. Exporters write 0 and −1 for unknown dimensions.
 fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<String> {
     match (dim.dim_value, dim.dim_param.as_deref()) {
         (Some(1..), _) => None,
@@ -84,8 +84,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys that `bind` may use for a graph's tensors. `<tensor>.<axis>` means a single dimension, unless a
-    /// dimension of the model has exactly that name.
+    /// Collects the keys that `bind` may use for a graph's tensors. `<tensor>.<axis>` means a single dimension, unless
+    /// a dimension of the model has exactly that name.
     ///
     /// # Errors
     /// A key in `bind` is both the name of one dimension and the only key of another dimension, which has no name. Or a

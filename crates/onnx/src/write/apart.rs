@@ -10,8 +10,8 @@ use super::attributes::int;
 use super::emitter::Emitter;
 use strait_core::{Graph, Op, ValueId};
 
-/// The name of the operand that a `quantize` gets in the file. If the operand comes from another pair of quantize and
-/// dequantize, a Concat is added before the `quantize`.
+/// Returns the name of the operand that a `quantize` gets in the file. If the operand comes from another pair of
+/// quantize and dequantize, a Concat is added before the `quantize`.
 pub(super) fn apart(emitter: &mut Emitter<'_>, operand: Option<ValueId>) -> String {
     let name = emitter.operand(operand);
     let has_axes = emitter.ty(operand).is_some_and(|ty| !ty.shape.is_empty());

@@ -23,7 +23,7 @@ impl DataFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// An error of `out`.
+    /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (zeros, mut end) = ([0; ALIGNMENT as usize], 0);
         for tensor in &self.tensors {

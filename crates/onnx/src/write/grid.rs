@@ -100,8 +100,8 @@ struct Parameters {
     axis: Vec<AttributeProto>,
 }
 
-/// The shape of the scales. If the grid has blocks, it is the shape of the value, with the number of blocks along the
-/// grid's axis; otherwise it is just the extent of that axis.
+/// Returns the shape of the scales. Without blocks, there is one scale for each position of the grid's axis. With
+/// blocks, the scales have the shape of the value, except that the grid's axis has one position for each block.
 fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     let axis = usize::from(quant.axis?);
     let extent = shape.get(axis)?.fixed()?;

@@ -26,7 +26,7 @@ use strait_core::{Elem, Graph, Module, Value};
 /// both.
 const OPSET: (i64, i64) = (17, 8);
 
-/// The operator set, and version of the file format, that is written if the module has something that the older
+/// The operator set and the version of the file format that are written if the module has something that the older
 /// operator set lacks: codes of 16 or 4 bits, grids per block, or dilated average pools.
 const NEWER_OPSET: (i64, i64) = (21, 10);
 
@@ -54,7 +54,7 @@ impl Encoded {
     /// Writes the file of the model.
     ///
     /// # Errors
-    /// An error of `out`.
+    /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.model.encode_to_vec())
     }
@@ -140,8 +140,8 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
     })
 }
 
-/// The name of the first node of a float module that cannot be written, and the reason. Only checks this, and makes no
-/// file.
+/// Returns the name of the first node of a float module that cannot be written, and the reason. Returns `None` if all
+/// nodes can be written. No file is made.
 pub fn left_out(module: &Module) -> Option<(String, String)> {
     match Emitter::new(module, opset(module).0).main() {
         Err(WriteError::Unwritable { node, text }) => Some((node, text)),

@@ -46,8 +46,9 @@ impl<'m> Emitter<'m> {
         self.written(self.module.main(), &[], First::Own)
     }
 
-    /// A graph inside of the node `node`. In the IR, its last inputs receive outer values; `captured` has the names of
-    /// these values. In ONNX, a graph reads outer values by name, so these inputs are not written.
+    /// Writes a graph inside of the node `node`. In the IR, the last inputs of the graph receive outer values;
+    /// `captured` has the names of these values. In ONNX, a graph reads outer values by name, so these inputs are not
+    /// written.
     pub(super) fn body(
         &mut self,
         node: &str,
@@ -128,9 +129,9 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// The declarations of the outputs. In ONNX, no output may appear twice, and an output of a graph inside of a node
-    /// must be the result of one of its nodes, so copies are added. The main graph may return an input or a constant
-    /// directly, which then keeps its name.
+    /// Returns the declarations of the outputs. In ONNX, no output may appear twice, and an output of a graph inside of
+    /// a node must be the result of one of its nodes, so copies are added. The main graph may return an input or a
+    /// constant directly; the input or constant then keeps its name.
     fn outputs(&mut self, graph: &Graph, first: First) -> Vec<ValueInfoProto> {
         let (mut named, mut outputs) = (BTreeSet::new(), Vec::new());
         for (position, &id) in graph.outputs().iter().enumerate() {

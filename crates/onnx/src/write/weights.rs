@@ -12,8 +12,8 @@ use strait_core::op::Op;
 use strait_core::{Graph, TensorData, TensorError, ValueId};
 
 impl Emitter<'_> {
-    /// True if the file has this matrix transposed: it is a constant, or is dequantized from a constant, that is
-    /// written transposed.
+    /// True if the file has this matrix transposed. This is so if a constant is written transposed, and the matrix is
+    /// this constant or is dequantized from it.
     pub(super) fn is_turned(&self, id: Option<ValueId>) -> bool {
         id.is_some_and(|id| self.scope.turned.contains(&id))
     }

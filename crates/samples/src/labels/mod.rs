@@ -63,7 +63,7 @@ fn are_folders(labels: &Path) -> bool {
 }
 
 impl Samples {
-    /// The class of each sample, or of each group of samples. The classes of images may be given by the names or
+    /// Reads the class of each sample, or of each group of samples. The classes of images may be given by the names or
     /// folders of the images ([`labels_by_name`]). All other labels are read by [`read_labels`].
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Runs all cases of a folder, and compares the results of single operators within the limits of the case, and those of
-//! whole networks within a limit in dB.
+//! Runs all cases of a folder and compares the results with the expected ones. Results of single operators have to be
+//! within the limits of the case, and results of whole networks within a limit in dB.
 
 use crate::oracle::cases::{self, Case};
 use crate::oracle::numbers::{differences, numbers, other_type, told};

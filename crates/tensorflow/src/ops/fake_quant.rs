@@ -1,7 +1,7 @@
 //! Reads fake quantization: floats are rounded to a grid and stay floats.
 //!
-//! TensorFlow shifts the range so that zero is on the grid, clips x to the range, and rounds halves up: ⌊(clip(x) −
-//! min) / step + ½⌋ · step + min.
+//! TensorFlow shifts the range [min, max] so that zero is on the grid, clips x to the range, and rounds halves up:
+//! ⌊(clip(x) − min) / step + ½⌋ · step + min, where `step` is the scale of the grid.
 
 use strait_core::op::{Add, BinaryFunction, Clip, Function, Mul};
 use strait_core::{ReasonCode, TensorData};

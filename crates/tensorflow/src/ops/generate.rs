@@ -100,7 +100,7 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Reads a one-hot encoding along a new axis: one value at the position that the index gives, and another value
-/// elsewhere. If an index is outside of the axis, the result has only the other value.
+/// elsewhere. If an index is outside of the axis, all positions have the other value.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let depth = reader.given_int(1, "depth")?.max(0);
     let axis = reader.int("axis")?.unwrap_or(-1);

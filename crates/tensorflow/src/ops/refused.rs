@@ -1,4 +1,4 @@
-//! For operators that are not read: the reasons, and options with which a model that has such operators can still be
+//! Explains why an operator is not read, and suggests options with which a model that has such operators can still be
 //! read.
 
 use std::collections::BTreeSet;
@@ -58,8 +58,8 @@ pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     }
 }
 
-/// The error for the loops of TensorFlow 1, which are cycles in the graph. It names the first node of the first loop,
-/// and options that leave the loops out.
+/// Returns the error for graphs with loops of TensorFlow 1, which are cycles in the graph. The error names the first
+/// node of the first loop, and options with which the loops are left out. Returns `None` if the graph has no loop.
 pub(crate) fn loops(graph: &Graph) -> Option<NodeFault> {
     let of = |kind: [&'static str; 2]| {
         let nodes = 0..graph.def.node.len();
@@ -84,8 +84,8 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The options with which the graph ends at the tensors `before` or begins at the tensors `behind`, as text for a
-/// message.
+/// Returns, as text for a message, the options with which the graph ends at the tensors `before` or begins at the
+/// tensors `behind`.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let mut ways = Vec::new();
     for (ports, key, way) in [

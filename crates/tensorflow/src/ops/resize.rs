@@ -31,8 +31,8 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         return Err(Refusal::invalid(ReasonCode::Resize, text));
     };
     let sizes = [*batch, *channels, *rows, *columns];
-    // If corners or centres are aligned, coordinates are rounded to the nearest position, and ties up. Otherwise they
-    // are truncated.
+    // If corners or centres are aligned, coordinates are rounded to the nearest position, and ties are rounded up.
+    // Otherwise coordinates are truncated.
     let nearest = match coordinate {
         Coordinate::Asymmetric => Nearest::Floor,
         _ => Nearest::RoundPreferCeil,

@@ -78,8 +78,8 @@ fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>
     numbers.ok_or_else(wrong)
 }
 
-/// The padding before and after an axis with which there are ⌈extent / stride⌉ windows. If the sum of both is odd, the
-/// padding after the axis is larger by one.
+/// Returns the padding before an axis and the padding after it, with which there are ⌈extent / stride⌉ windows. If the
+/// sum of the two is odd, the padding after the axis is larger by one.
 pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
     let extent = match extent {

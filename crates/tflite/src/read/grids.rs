@@ -16,8 +16,8 @@ const WITHOUT: &[(&str, &[Elem])] = &[
     ("SQUARED_DIFFERENCE", &[Elem::I16, Elem::U8]),
 ];
 
-/// Operators for which LiteRT's kernels assume a fixed grid of the result: its scale and zero point for int8, uint8 and
-/// int16.
+/// The operators for which LiteRT's kernels assume a fixed grid of the result. For each operator, there are the scale
+/// and the zero point of this grid for int8, uint8 and int16.
 const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     (
         "L2_NORMALIZATION",
@@ -38,8 +38,8 @@ const HALF_OF_16: f32 = 1.0 / 32768.0;
 /// s_y are the scales of image, weights and result.
 const MOST_OFF: f64 = 0.02;
 
-/// For an operator that sums products: the positions of image, weights and bias among its operands, and the axis of the
-/// weights along which the output channels run.
+/// If the operator sums products, returns the positions of image, weights and bias among its operands, and the axis of
+/// the weights along which the output channels run. Otherwise returns `None`.
 fn sum(name: &str) -> Option<([usize; 3], u8)> {
     match name {
         "CONV_2D" | "FULLY_CONNECTED" => Some(([0, 1, 2], 0)),

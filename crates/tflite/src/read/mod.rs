@@ -76,8 +76,8 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors at which the graph can be cut, in the order of the file: the graph's inputs, and the
-    /// results of its operators.
+    /// Returns the names of all tensors at which the graph can be cut, in the order of the file. These are the graph's
+    /// inputs, and the results of its operators.
     fn tensors(&self) -> Vec<&str> {
         self.tensors.iter().map(String::as_str).collect()
     }
@@ -89,8 +89,8 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// Only the operators that the outputs need are read. Layers are named after their results. The batch is the free
-    /// dimension that is the first one of every input.
+    /// Only the operators that the outputs need are read. Layers are named after their results. The batch consists of
+    /// the first dimensions of all inputs, if all of them are free.
     ///
     /// # Errors
     /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of

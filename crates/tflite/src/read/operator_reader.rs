@@ -160,8 +160,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.finish(Transpose { permutation }, &[image])
     }
 
-    /// The activation that a tool has left out because the codes of the result saturate; for operators that cannot have
-    /// a fused activation.
+    /// Returns the activation that a quantization tool has left out, because the saturation of the result's codes has
+    /// the same effect. Only used for operators that cannot have a fused activation.
     fn hidden(&self, op: &Op, args: &[Arg]) -> Option<Op> {
         let operands = args.iter().map(|arg| match arg {
             Arg::Operand(position) => self.operand(*position).and_then(|id| self.builder.value_at(id)),

@@ -25,7 +25,8 @@ macro_rules! enums {
 }
 
 /// Declares tables with the fields that we read. A field is declared by its slot, its name, its type, and its default.
-/// A field without a default may be absent. The slot of a union is that of the field with the union's kind.
+/// A field without a default may be absent. In a file, a union takes two fields, first its kind and then its value;
+/// here it is declared by the slot of its kind.
 macro_rules! tables {
     ($a:lifetime $($(#[$doc:meta])* $name:ident {
         $($slot:literal $field:ident: $type:ty $(= $default:expr)?;)*

@@ -1,5 +1,5 @@
-//! Prepares the metric of boxes: finds its labels, and the outputs that contain the boxes, or the command that computes
-//! boxes from outputs.
+//! Prepares the metric `map`, which judges boxes: finds its labels, and either the outputs that contain the boxes or
+//! the command that computes boxes from outputs.
 
 use strait_evaluate::{
     Better, Measure, Output, Unit,
@@ -43,8 +43,8 @@ impl One<'_> {
         })
     }
 
-    /// The outputs with boxes, scores and classes. The configuration can name them. By default they are called `boxes`,
-    /// `scores` and `classes`. The output with classes may be missing.
+    /// Finds the outputs with boxes, scores and classes. The configuration can name them; the default names are
+    /// `boxes`, `scores` and `classes`. The output with classes may be missing.
     fn boxes(&self) -> Result<BoxSource, Stop> {
         let table = self.table;
         let outputs = self.subject.outputs;

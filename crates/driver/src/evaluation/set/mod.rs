@@ -144,9 +144,9 @@ impl One<'_> {
         error(message, self.place.clone()).into()
     }
 
-    /// The outputs for a metric that compares with another model: the output that the configuration names, or else all
-    /// outputs that the metric can judge. If the metric can judge none, the result is the first output, which is
-    /// refused later.
+    /// Returns the indices of the outputs for a metric that compares with another model. If the configuration names an
+    /// output, this is the only one. Otherwise these are all outputs that the metric can judge. If the metric can judge
+    /// none, returns the first output, which is refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);

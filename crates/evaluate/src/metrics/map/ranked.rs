@@ -6,8 +6,8 @@ use strait_samples::Object;
 
 use crate::meter::Note;
 
-/// The boxes of all images, as far as their classes have objects. Each box comes with the index of its image. Boxes are
-/// sorted by score, the largest first.
+/// The boxes of all images, except boxes of classes that have no objects. Each box comes with the index of its image.
+/// Boxes are sorted by score, the largest first.
 pub(super) struct Ranked {
     overlaps: usize,
     /// For each class: the boxes as (sample, hits), and, for each sample with objects of this class, the number of
@@ -48,8 +48,8 @@ impl Ranked {
         }
     }
 
-    /// The mean average precision in percent; NaN if there is no object. Each sample is counted as often as its weight
-    /// says.
+    /// Returns the mean average precision in percent, or NaN if there is no object. Each sample is counted as often as
+    /// its weight says.
     pub(super) fn value(&self, weights: Option<&[u32]>) -> f64 {
         let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
         let (mut sum, mut classes) = (0.0, 0.0);
@@ -88,8 +88,8 @@ impl Ranked {
     }
 }
 
-/// The mean over 101 recalls. For each recall, it takes the largest precision at that recall or a higher one. `path`
-/// has pairs of (recall, precision), sorted by recall.
+/// Computes the average precision, which is a mean over 101 recalls. For each recall, it takes the largest precision at
+/// that recall or a higher one. `path` has pairs of (recall, precision), sorted by recall.
 fn average(path: &mut [(f64, f64)]) -> f64 {
     let mut largest = 0.0f64;
     for (_, precision) in path.iter_mut().rev() {

@@ -53,8 +53,8 @@ fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-/// Reads Clip on codes. Exporters write such a clip to use fewer codes, for example only 0 to 127 of the codes of an
-/// 8-bit type.
+/// Reads Clip on codes. Exporters write such a clip to use only a part of the codes of a type, for example only the
+/// codes 0 to 127 of an 8-bit type.
 fn clip_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let Some((least, most)) = reader.ty(0)?.elem.integers() else {
         return Ok(());

@@ -21,8 +21,9 @@ const PRESENT_KEY: usize = 1;
 const PRESENT_VALUE: usize = 2;
 const SCORES: usize = 3;
 
-/// Reads Attention: softmax(scale·q·kᵀ + bias)·v. Each head of keys and values serves several heads of the query. The
-/// bias is the mask, and −∞ for keys that a query must not see. If a query sees no key, its result is 0.
+/// Reads Attention: softmax(scale·q·kᵀ + bias)·v, with the query q, the keys k and the values v. Several heads of the
+/// query may share one head of keys and values. The bias is the mask, with −∞ for each key that a query must not see.
+/// If a query sees no key, its result is 0.
 fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // The attribute asks for a float type in which the softmax is computed. Strait uses a type that is at least as
     // wide.
@@ -185,8 +186,8 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
     Ok(sum)
 }
 
-/// The mask as numbers that are added to the scores. If the mask is shorter than the keys, the keys beyond its end are
-/// not visible.
+/// Returns the mask as numbers that are added to the scores. If the mask has fewer entries than there are keys, the
+/// keys beyond its end are not visible.
 fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
     let mut mask = Arg::Operand(MASK);
     if reader.ty(MASK)?.elem == Elem::Bool {
@@ -238,8 +239,8 @@ fn by_positions(
     Ok(Arg::Constant(reader.floats_of(&shape, &values)?))
 }
 
-/// Like [`by_positions`], for a number of valid keys that is known only at run time. An operand gives this number for
-/// each sample. Keys beyond that number are not visible. The last query is at the position of the last valid key.
+/// Like [`by_positions`], but the number of valid keys is known only at run time: an operand gives it for each sample.
+/// Keys beyond this number are not visible. The last query is at the position of the last valid key.
 fn by_lengths(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
@@ -261,8 +262,8 @@ fn by_lengths(
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
         Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
-    // The position of a query is its index + length − queries. The inequality is rearranged so that the length is
-    // compared with a constant.
+    // Query i is at position p = i + length − queries. It sees the keys from p − left to p + right. The two
+    // inequalities are rearranged so that the length is compared with a constant.
     if let Some(right) = bounds.right {
         let least = table(reader, &|query, key| key - query + queries - right)?;
         let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;

@@ -49,8 +49,9 @@ fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[image])
 }
 
-/// Reads the attributes `blocksize` and `mode`. If the operand's channels are split into the channel of the result and
-/// the position in the block, the channel of the result varies fastest in mode DCR, and slowest in mode CRD.
+/// Reads the attributes `blocksize` and `mode`. A channel of the operand stands for a channel of the result and a
+/// position in the block. `mode` says how the operand's channels are ordered: the channel of the result varies fastest
+/// in mode DCR, and slowest in mode CRD.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(i64, BlockOrder), Refusal> {
     let side = reader
         .int("blocksize")?

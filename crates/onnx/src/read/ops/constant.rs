@@ -1,5 +1,5 @@
-//! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing when a
-//! model is not being trained.
+//! Reads three families of operators: constants, operators whose result is constant because shapes are known, and
+//! operators that do nothing outside of training.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
@@ -142,8 +142,8 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The type that a value gets in the graph if it has the type `elem` in the model. Every float becomes f32. Only
-/// constants of f64 stay f64, so that they are folded with full precision.
+/// Returns the type that a value gets in the graph if it has the type `elem` in the model. Every float becomes f32.
+/// Only constants of f64 stay f64, so that they are folded with full precision.
 fn computed(reader: &mut OperatorReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
     let wide = elem == Elem::F64 && reader.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
@@ -169,8 +169,8 @@ fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_result(0, Identity {}, &[Arg::Operand(0)])
 }
 
-/// The second result of dropout, a mask of the elements that are kept. All elements are kept. Up to operator set 9 the
-/// mask has the type of the operand.
+/// Adds the second result of dropout, a mask of the elements that are kept. Here all elements are kept. Up to operator
+/// set 9, the mask has the type of the operand.
 fn mask(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let extents = reader.extents(&Arg::Operand(0))?;
     let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();

@@ -11,8 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("NonMaxSuppression", 10, non_max_suppression).and(&[11]),
 ];
 
-/// Reads Compress. Keeps the slices along an axis for which a condition is true or, without an axis, the elements for
-/// which it is true. The condition may be shorter than the axis.
+/// Reads Compress, which keeps the slices along an axis for which a condition is true. If no axis is given, the operand
+/// is treated as a list of its elements. The condition may be shorter than the axis.
 fn compress(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let positions = reader.push(NonZero {}, &[Arg::Operand(1)])?;
     let positions = reader.push(Squeeze { axes: smallvec![0] }, &[positions])?;

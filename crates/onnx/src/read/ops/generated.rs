@@ -56,8 +56,8 @@ fn known_count(reader: &mut OperatorReader<'_, '_>, position: usize, what: &'sta
     }
 }
 
-/// Reads a window function of signal processing: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size
-/// minus one for a symmetric window.
+/// Reads a window function of signal processing: element n is a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size
+/// or, for a symmetric window, the size minus one.
 fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
     let size = known_count(reader, 0, "size")?;
     let period = match reader.int("periodic")?.unwrap_or(1) {

@@ -116,8 +116,8 @@ fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let Some(larger) = larger else {
         return reader.finish(shape(&natural), &[filled]);
     };
-    // If the output shape is larger than the operand that the pool would need, each axis is filled up with zeros at the
-    // end.
+    // `natural` is the shape that the pool's operand should have had. If the given output shape is larger, each axis is
+    // filled up with zeros at the end.
     let fits = larger.len() == natural.len() && larger.iter().zip(&natural).all(|(larger, natural)| larger >= natural);
     if !fits {
         let text = format!("its output shape {larger:?} is smaller than {natural:?}");

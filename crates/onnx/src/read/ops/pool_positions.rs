@@ -1,9 +1,10 @@
 //! Reads the second result of `MaxPool`, which has the positions of the largest elements.
 //!
-//! All elements of all windows are gathered along one axis. If windows do not overlap, these are as many elements as
-//! the operand has. The position of the largest element along that axis is then looked up in a table. A padding element
-//! is replaced by the window's first element that is not padding. If both are the largest, the first of them counts,
-//! which is not the padding.
+//! The elements of each window are gathered along a new axis. Along this axis, the index of the largest element is
+//! computed, and a table gives the position for this index. If windows do not overlap, as many elements are gathered as
+//! the operand has. In place of a padding element, the window's first element that is not padding is gathered. If this
+//! element is the largest, it occurs several times in the window, but all of its occurrences have the same position in
+//! the table.
 
 use crate::read::row::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;

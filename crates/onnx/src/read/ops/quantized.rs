@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ConvInteger", 10, conv_integer),
 ];
 
-/// A scale or zero point, reshaped so that it broadcasts against operand 0. It has one number for the whole operand,
-/// one for each index of `axis`, or one for each block of indices.
+/// Returns a scale or zero point, reshaped so that it broadcasts against operand 0. The scale or zero point consists of
+/// one number for the whole operand, one for each index of `axis`, or one for each block of indices.
 fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
     let (shape, of) = (reader.ty(0)?.shape, reader.ty(operand)?.shape);
     let value = Arg::Operand(operand);
@@ -47,8 +47,8 @@ fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block:
     }
 }
 
-/// The grid for codes of type `elem`, with the scale and the zero point that operands give. `None` if one of these
-/// operands is not constant, or if they do not make a valid grid.
+/// Returns the grid for codes of type `elem`, with the scale and the zero point that operands give. Returns `None` if
+/// one of these operands is not constant, or if they do not make a valid grid.
 pub(super) fn grid(
     reader: &mut OperatorReader<'_, '_>,
     of: usize,
@@ -260,9 +260,9 @@ const EXACT: u64 = (1 << 24) / (255 * 255);
 /// How many products of 4-bit parts of integers a 32-bit float can sum exactly.
 const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
-/// The exact sum, as i64, of `count` products of integers below 2^8. It is computed in floats. If a float can hold such
-/// a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves are multiplied
-/// separately.
+/// Returns the exact sum, as i64, of `count` products of integers below 2^8. The products are computed in floats. If a
+/// float can hold such a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves
+/// are multiplied separately.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,
@@ -338,8 +338,8 @@ pub(super) fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(),
     requantized(reader, &sums, scales, zero, 7)
 }
 
-/// The sums times scale a · scale b / scale y, as codes. The codes have the type of the zero point, which is the
-/// operand at `zero_operand`.
+/// Multiplies the sums by scale a · scale b / scale y, and converts the products to codes. The codes have the type of
+/// the zero point, which is the operand at `zero_operand`.
 fn requantized(
     reader: &mut OperatorReader<'_, '_>,
     sums: &Arg,

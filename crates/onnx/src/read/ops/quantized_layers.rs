@@ -39,8 +39,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of_runtime("QGemm", gemm),
 ];
 
-/// The real numbers that the codes of an operand stand for. Its scale and zero point are the next two operands, and may
-/// run along an axis.
+/// Returns the real numbers that the codes of an operand stand for. The scale and the zero point are the two operands
+/// after the codes, and may run along an axis.
 fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>) -> Result<Arg, Refusal> {
     let along = axis.map_or(0, |axis| axis as i64);
     if let Some(grid) = own_grid(reader, operand, along)?
@@ -149,8 +149,8 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// A bias of 32-bit codes on the grid of the products. Its scale is scale of x · scale of w · factor, with one number
-/// for each channel of w.
+/// Returns a bias of 32-bit codes as real numbers. The codes are on the grid of the products: its scale is scale of x ·
+/// scale of w · factor, with one number for each channel of w.
 fn bias(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -184,8 +184,8 @@ fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<
     Ok(true)
 }
 
-/// The grid of an operand that has codes. Its scale and zero point are the next two operands, and may run along an
-/// axis. `None` if the grid is not constant.
+/// Returns the grid of an operand that has codes, or `None` if the grid is not constant. The scale and the zero point
+/// are the two operands after the codes, and may run along an axis.
 fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<Option<QuantParams>, Refusal> {
     let elem = reader.ty(operand)?.elem;
     grid(reader, operand, (operand + 1, operand + 2), elem, (axis, 0))

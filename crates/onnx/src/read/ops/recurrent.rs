@@ -132,8 +132,9 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
     Ok(op)
 }
 
-/// The bias that is added to the product, and the bias that a GRU with `linear_before_reset` adds inside of a gate. The
-/// operand has the input biases first, and then the state biases.
+/// Returns two biases: the one that is added to the product of the input and its weights, and the one that a GRU with
+/// `linear_before_reset` adds inside of a gate (absent for other layers). In the node's operand, the input biases come
+/// first, and then the state biases.
 fn biases(
     reader: &mut OperatorReader<'_, '_>,
     cell: Cell,

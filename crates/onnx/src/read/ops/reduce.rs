@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
 
-/// The axes, and whether they are kept with extent 1. `None` if no axis is reduced.
+/// Returns the reduced axes, and whether they are kept with extent 1. Returns `None` if no axis is reduced.
 ///
 /// The axes are an attribute, and from operator set `since` on an operand. An empty list means all axes, or none if
 /// `noop_with_empty_axes` is set.
@@ -60,8 +60,8 @@ fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Step>, after: Option<F
     reader.finish_chain(Arg::Operand(0), steps)
 }
 
-/// ln Σ exp x = m + ln Σ exp(x − m). If m is the maximum, this never overflows. If the maximum is infinite, m is the
-/// largest finite float instead. The exponentials are then 0 or infinite, as they should be.
+/// Computes ln Σ exp x as m + ln Σ exp(x − m). With the maximum of x as m, this never overflows. If the maximum is
+/// infinite, m is the largest finite float instead; each exponential is then 0 or infinite, which is correct.
 fn log_sum_exp(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let Some((axes, keep_dims)) = axes(reader, 18)? else {

@@ -166,8 +166,9 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The part of the operand that is resized, for an operand with `rank` axes. Another operand gives where the part
-/// begins and ends along `axes`; along all other axes, the part is the whole axis.
+/// Returns the part of the operand that is resized, as a list: where the part begins along each of the `rank` axes,
+/// where it ends along each of them, and `beside`, the number for positions outside of the operand. The node's operand
+/// 1 says where the part begins and ends along `axes`; along all other axes, the part is the whole axis.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
@@ -181,8 +182,8 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     Ok(all)
 }
 
-/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of the scales that the sizes
-/// require. Returns the scale and the extents of the result.
+/// Computes a resize that keeps the aspect ratio. Each size requires a scale of its axis; depending on `policy`, all
+/// axes get the smallest or the largest of these scales. Returns this scale and the extents of the result.
 fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
     let whole: &str = "an axis is symbolic or empty; bind it to a number";
     let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);

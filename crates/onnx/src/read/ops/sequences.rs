@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Splits a tensor into a sequence. The operand `split` has either the extent of each part, or one extent for all
-/// parts, of which the last may be smaller. Without this operand, each part is one position of the axis, and the axis
-/// may be removed.
+/// parts; in the second case, the last part may be smaller. Without this operand, each part is one position of the
+/// axis, and the axis may be removed.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let keeps = reader.int("keepdims")?.unwrap_or(1) != 0;

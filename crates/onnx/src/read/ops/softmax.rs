@@ -19,8 +19,8 @@ pub(super) const ROWS: &[Row] = &[
 /// The op that gives the node's result, and its operands.
 type Last = (Op, Vec<Arg>);
 
-/// 1 for the largest element, and 0 for all others. If several elements are equally large, only the one with the
-/// smallest index gets 1.
+/// Computes 1 for the largest element along an axis, and 0 for all others. If several elements are equally large, only
+/// the one with the smallest index gets 1.
 fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let extents = reader.extents(&x)?;
     let axis = reader.axis(axis, extents.len())?;
@@ -62,8 +62,8 @@ fn along(
             reader.finish(op, &args)
         }
         _ => {
-            // No extent of the shape after the function may be symbolic, because the second reshape could not take it
-            // from its operand.
+            // The second reshape restores the original shape. No extent of this shape may be symbolic, because the
+            // reshape could not take the extent from its operand, which is a matrix.
             let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
             let back = back.collect::<Option<_>>().ok_or_else(|| {
                 Refusal::invalid(

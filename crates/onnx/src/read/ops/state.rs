@@ -61,8 +61,8 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// The largest number of steps to which a recurrence is unrolled.
 const MOST_STEPS: i64 = 1024;
 
-/// Reads LinearAttention. Each head has a state S, [size of keys, size of values]. Each position first updates the
-/// state and then reads it:
+/// Reads LinearAttention. Each head has a state S, [size of keys, size of values]. Each position has a key k, a value
+/// v, a query q, a decay g and a factor β. It first updates the state and then reads it:
 ///
 /// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S ← S + k·(β·(v − Sᵀk))ᵀ; result:
 /// scale·qᵀS. Several neighbouring heads of the query use the same head of keys and values.

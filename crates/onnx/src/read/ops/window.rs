@@ -63,8 +63,8 @@ pub(super) fn list<A: smallvec::Array<Item = u32>>(
     })
 }
 
-/// The padding that gives ⌈extent / stride⌉ windows along each axis. If the padding of an axis is odd, the end gets one
-/// more than the begin, or the begin one more than the end if `lower` is true.
+/// Computes the padding with which there are ⌈extent / stride⌉ windows along each axis. If the padding of an axis is
+/// odd in total, the padding at the end is larger by one, or the padding at the begin if `lower` is true.
 fn same(
     reader: &mut OperatorReader<'_, '_>,
     size: &[u64],

@@ -65,8 +65,9 @@ impl At<'_> {
         self.with_lists(emitter, op, attributes, &[])
     }
 
-    /// Writes an operator whose operands are those of the node, followed by lists that the op has as attributes. If the
-    /// op gets its first lists at run time, operands of the node replace them.
+    /// Writes an operator whose operands are the operands of the node, followed by lists that are attributes of the op.
+    /// If the node has operands for the first of these lists, because they are computed at run time, these operands are
+    /// written in their place.
     pub(super) fn with_lists(
         &self,
         emitter: &mut Emitter<'_>,

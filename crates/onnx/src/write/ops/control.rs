@@ -20,7 +20,7 @@ impl Operator for If {
     }
 }
 
-/// Writes a loop. If the number of runs is known, the number is written as the bound of the loop, and the loop has no
+/// Writes a loop. If the number of runs is known, it is written as the bound of the loop, and the written loop has no
 /// condition.
 impl Operator for Loop {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {

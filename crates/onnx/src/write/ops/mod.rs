@@ -76,9 +76,10 @@ fn takes_integers(op: &Op) -> bool {
         )
 }
 
-/// Ops that become one operator with the same operands. A row has the operator's name; the first operator set that has
-/// it, if it is newer than the one that is normally written; the operator's attributes, each with the field of the op;
-/// and the lists that are operands of the operator and fields of the op.
+/// Lists the ops that become one operator with the same operands. Each row has the operator's name; the first operator
+/// set that has the operator, if this is newer than the operator set that is normally written; the attributes of the
+/// operator, each with the field of the op that has its value; and the lists that are fields of the op and become
+/// operands of the operator.
 macro_rules! operators {
     ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* } $([$($list:ident: $values:ident),*])?;)*) => { $(impl Operator for op::$op {
         fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {

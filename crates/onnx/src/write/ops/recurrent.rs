@@ -91,8 +91,9 @@ impl Operator for Recurrent {
     }
 }
 
-/// For each direction, the rows of an identity matrix that belong to its gates. With G gates and H states, the matrix
-/// has (G·H)² elements, so nodes of the file compute it, and it is not stored.
+/// Writes identity matrices as the weights of the input. Each direction gets those rows of an identity matrix that
+/// belong to its gates. With G gates and H states, the matrix has (G·H)² elements, so nodes of the file compute it, and
+/// it is not stored.
 fn identity(emitter: &mut Emitter<'_>, at: At<'_>, directions: u64, rows: u64) -> String {
     let base = format!("{}_identity", at.name);
     let [directions, rows] = [directions, rows].map(|extent| extent as i64);

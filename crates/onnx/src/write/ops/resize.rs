@@ -33,8 +33,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
         return None;
     }
     let axes = || extents.iter().zip(&resize.scales).zip(&resize.sizes);
-    // Runtimes multiply in f32, where the product may be rounded. In f64 it is exact. Both products have to give the
-    // size.
+    // Runtimes multiply an extent by its scale in f32, where the product may be rounded. In f64, the product is exact.
+    // Both products have to give the size.
     let by_scale = |((&extent, &scale), &size): ((&u64, &f32), &i64)| {
         let products = [extent as f64 * f64::from(scale), f64::from(extent as f32 * scale)];
         products.iter().all(|product| product.floor() == size as f64)
@@ -49,7 +49,7 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
 }
 
 /// Looks for one scale for all axes that are resized. It has to be exactly the scale that the size of one axis
-/// requires, and has to give all other axes their sizes, too. `None` if there is no such scale.
+/// requires, and has to give all other axes their sizes, too. Returns `None` if there is no such scale.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();

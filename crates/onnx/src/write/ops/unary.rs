@@ -30,12 +30,13 @@ impl Operator for Unary {
     }
 }
 
-/// The operator in ONNX Runtime's domain that computes the function, and its attributes. `None` if there is none.
+/// Returns the operator in ONNX Runtime's domain that computes the function, and the attributes of the operator.
+/// Returns `None` if there is no such operator.
 ///
-/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. If a function is composed of
-/// several operators, it then does not see that all of them read the same value, and runs them one by one. So the
-/// function is written as one operator. The file also contains the operator's definition, for runtimes that do not know
-/// the operator.
+/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. If several operators were
+/// written for a function, ONNX Runtime would not see that they read the same value, and would run them one by one. So
+/// the function is written as one operator. The file also contains the operator's definition, for runtimes that do not
+/// know the operator.
 fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
     match function {
         Function::Silu => Some(("QuickGelu", vec![float("alpha", 1.0)])),
@@ -53,8 +54,8 @@ fn taken_apart(
     x: String,
 ) -> Result<Vec<String>, WriteError> {
     let (elem, _) = at.operand_type(emitter);
-    // All of these functions are x times a factor. The factor is written in a form that the rule `function` and other
-    // tools recognize.
+    // Each of the functions below is x times a factor. The factor is written in a form that the rule `function` and
+    // other tools recognize.
     let factor = match function {
         Function::Mish => {
             let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);

@@ -75,8 +75,8 @@ fn convolution(
     reader.finish_image(result, window.activation)
 }
 
-/// The number of groups. The file does not state it, so it is computed from the number of channels of the image and the
-/// number of channels of a kernel.
+/// Returns the number of groups. The file does not state this number, so it is computed from the number of channels of
+/// the image and the number of channels of a kernel.
 fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     let own = weight.get(1).copied().filter(|&own| own > 0)?;
     channels.is_multiple_of(own).then_some(channels / own)
@@ -136,7 +136,7 @@ fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
 
 /// Reads a transposed convolution. Operands: the shape of the result, the weights (`permutation` brings their axes into
 /// the order [I, O, spatial…]), the image, and the bias. The padding is that of the forward convolution. If the stated
-/// shape of the result is larger than the result, elements are added at the end.
+/// shape is larger than the shape that follows from the other operands, elements are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));

@@ -136,9 +136,9 @@ fn no_second_input(reader: &OperatorReader<'_, '_>, positions: std::ops::Range<u
     }
 }
 
-/// The states of an LSTM after each step, `[steps, 1, batch, hidden]`. The operands of the LSTM begin at position
-/// `first`: four input weights for the gates i, f, c and o, four recurrent weights, three peepholes, four biases, and a
-/// projection.
+/// Returns the states of an LSTM after each step, with the shape `[steps, 1, batch, hidden]`. The operands of the LSTM
+/// begin at position `first`: four input weights for the gates i, f, c and o, four recurrent weights, three peepholes,
+/// four biases, and a projection.
 fn lstm_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -203,8 +203,8 @@ fn own_or_negated(
     }
 }
 
-/// The states of a plain RNN layer after each step. The operands of the layer are input weights, recurrent weights, and
-/// a bias.
+/// Returns the states of a plain RNN layer after each step. The operands of the layer are input weights, recurrent
+/// weights, and a bias.
 fn rnn_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,

@@ -28,8 +28,8 @@ fn operands(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// Combines slices with a tensor whose elements are all the same number. The last axis of `places` has the coordinates
-/// of a slice. Integers are combined as i64, and converted back to the type of the updates.
+/// Combines slices with a tensor whose elements are all the same number. Along the last axis, `places` has the
+/// coordinates at which a slice begins. Integers are combined as i64, and converted back to the type of the updates.
 fn combined(
     reader: &mut OperatorReader<'_, '_>,
     combine: Combination,

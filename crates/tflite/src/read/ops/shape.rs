@@ -109,8 +109,8 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&rank)
 }
 
-/// A tensor whose elements are all the same number. If the number is known, the tensor is a constant; otherwise each
-/// run broadcasts the number.
+/// Returns a tensor of the shape `shape` whose elements are all the number `number`. If the number is known, the tensor
+/// is a constant; otherwise each run broadcasts the number.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let number = reader.reshaped(number, &vec![1; shape.len()])?;
     reader.push(Expand { shape: shape.into() }, &[number])
@@ -121,8 +121,8 @@ fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> R
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
-/// Reads an operator that computes the common shape to which two shapes broadcast. For each axis, it is the first
-/// extent if that is not 1, and otherwise the second extent.
+/// Reads an operator that computes the common shape to which two shapes broadcast. Along each axis, the common shape
+/// has the extent of the first shape if it is not 1, and otherwise the extent of the second shape.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;

@@ -12,9 +12,9 @@ pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
     found.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("its {what} is {number}")))
 }
 
-/// The amounts of padding of a window over the spatial axes of an operand with channels last: first the amounts before
-/// all axes, then those after. `SAME` stands for padding with which there are ⌈extent / stride⌉ windows along an axis.
-/// If the sum of both amounts is odd, the amount after the axis is larger by one.
+/// Returns the padding of a window over the spatial axes of an operand with channels last: first the amounts before
+/// each axis, then the amounts after each axis. `SAME` stands for padding with which there are ⌈extent / stride⌉
+/// windows along an axis. If the sum of both amounts is odd, the amount after the axis is larger by one.
 pub(super) fn paddings(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
