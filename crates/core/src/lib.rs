@@ -25,6 +25,7 @@ pub mod graph;
 pub mod ids;
 mod kind;
 mod late;
+pub mod layout;
 pub mod module;
 mod named;
 pub mod names;
