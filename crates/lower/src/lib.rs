@@ -15,6 +15,7 @@ pub mod fuse;
 
 pub mod interval;
 mod lowering;
+mod operators;
 mod outputs;
 mod part;
 mod recipes;
@@ -27,5 +28,6 @@ pub use error::LowerError;
 pub use free_batch::{OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{Lowered, Turns, lower};
+pub use operators::operators;
 pub use outputs::name_outputs;
 pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};

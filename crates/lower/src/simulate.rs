@@ -17,8 +17,8 @@ use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
-    Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, Scheme, Stage, State, TensorData, Term, Use,
-    ValueId,
+    Def, Elem, Failure, Graph, Module, Node, NodeId, Policy, Port, QuantParams, Scheme, Stage, State, TensorData, Term,
+    Use, ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -126,8 +126,8 @@ struct Simulation<'a> {
 
 /// How an operand or a result is rounded. If the range is dynamic, it is computed in each run, and there is no grid.
 #[derive(Clone, PartialEq)]
-struct Config {
-    scheme: Scheme,
+pub(crate) struct Config {
+    pub(crate) scheme: Scheme,
     /// The type of the codes: the scheme's type, or the same type with the other signedness.
     elem: Option<Elem>,
     grid: Option<Arc<QuantParams>>,
@@ -135,7 +135,7 @@ struct Config {
 
 impl Config {
     /// The config for codes of a scheme on a grid, changed to the signedness `signs`.
-    fn of(scheme: Scheme, grid: Option<Arc<QuantParams>>, signs: Signs) -> Config {
+    pub(crate) fn of(scheme: Scheme, grid: Option<Arc<QuantParams>>, signs: Signs) -> Config {
         let own = scheme.elem();
         let elem = own.map(|own| signs.of(own));
         let distance = own.zip(elem).map_or(0, |(own, elem)| own.distance_to(elem));
@@ -145,25 +145,34 @@ impl Config {
         };
         Config { scheme, elem, grid }
     }
+
+    /// The type and the grid of the codes. `None` for small floats, and if the range is dynamic.
+    pub(crate) fn codes(&self) -> Option<(Elem, Arc<QuantParams>)> {
+        self.elem.zip(self.grid.clone())
+    }
+}
+
+/// The scheme and grid of an operand or a result, with codes of the signedness `signs`. `None` if it is not rounded.
+pub(crate) fn config(graph: &Graph, id: NodeId, port: Port, signs: Signs) -> Option<Config> {
+    let table = &graph.quant;
+    let config = table.id(id, port)?;
+    let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
+    // A result that stays a sum of codes needs no rounding.
+    if matches!(port, Port::Result(_)) && scheme.is_of_sums() {
+        return None;
+    }
+    let dynamic = matches!(scheme.policy(), Policy::Linear { dynamic: true, .. });
+    let rounds = match dynamic {
+        true => table.state(config) != Some(State::Float),
+        false => grid.is_some(),
+    };
+    let grid = grid.filter(|_| !dynamic);
+    rounds.then(|| Config::of(scheme, grid, signs))
 }
 
 impl Simulation<'_> {
-    /// The scheme and grid of an operand or a result. `None` if it is not rounded.
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
-        let table = &self.walk.graph.quant;
-        let config = table.id(id, port)?;
-        let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
-        // A result that stays a sum of codes needs no rounding.
-        if matches!(port, Port::Result(_)) && scheme.is_of_sums() {
-            return None;
-        }
-        let dynamic = matches!(scheme.policy(), Policy::Linear { dynamic: true, .. });
-        let rounds = match dynamic {
-            true => table.state(config) != Some(State::Float),
-            false => grid.is_some(),
-        };
-        let grid = grid.filter(|_| !dynamic);
-        rounds.then(|| Config::of(scheme, grid, self.signs(id, port)))
+        config(self.walk.graph, id, port, self.signs(id, port))
     }
 
     /// Returns the signedness of the codes of an operand or a result. Weights keep the target's signedness, because

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Quantize, RoundTo};
 use strait_core::{
-    DataId, Def, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Reading, Reason, ReasonCode, Stage,
-    Symbol, TensorData, Use, Value, ValueId,
+    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Reading, Reason, ReasonCode,
+    Stage, Symbol, TensorData, TensorType, Use, Value, ValueId,
 };
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
@@ -297,25 +297,37 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made)
     }
 
-    /// Appends a copy of a node.
+    /// Appends a copy of a node that makes real numbers.
     pub(crate) fn copy(&mut self, node: &Node, operands: &[Option<ValueId>]) -> Result<NodeId, Failure> {
-        let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        let results = results.map(|value| {
-            (
-                self.out.names.intern(self.source.name(value.name)),
-                value.ty.clone(),
-                own_grid(value),
-            )
-        });
-        let results = results.collect();
+        self.copy_on(node, operands, |_| None)
+    }
+
+    /// Appends a copy of a node. If `on` has a config for the result at a position, with the type and the grid of its
+    /// codes, the copy makes codes there. It makes its other results in real numbers.
+    pub(crate) fn copy_on(
+        &mut self,
+        node: &Node,
+        operands: &[Option<ValueId>],
+        on: impl Fn(usize) -> Option<(C, Elem, Arc<QuantParams>)>,
+    ) -> Result<NodeId, Failure> {
+        let mut results = Vec::new();
+        for (index, &value) in node.outputs.iter().enumerate() {
+            let Some(value) = self.graph.value(value) else { continue };
+            let (mut ty, mut grid) = (value.ty.clone(), own_grid(value));
+            if let Some((_, elem, codes)) = on(index) {
+                (ty.elem, grid) = (elem, Some(codes));
+            }
+            results.push((self.out.names.intern(self.source.name(value.name)), ty, grid));
+        }
         let name = self.intern(node.name);
         let id = self.out.main_mut().add_node(name, node.op.clone(), operands, results);
         let made = self.out.main().node(id).map(|node| node.outputs.clone());
-        for (&value, made) in node.outputs.iter().zip(made.unwrap_or_default()) {
-            *self.counterparts(value)? = Counterparts {
-                plain: Some(made),
-                ..Counterparts::default()
-            };
+        for (index, (&value, made)) in node.outputs.iter().zip(made.unwrap_or_default()).enumerate() {
+            *self.counterparts(value)? = Counterparts::default();
+            match on(index) {
+                Some((config, ..)) => self.set(value, config, None, made)?,
+                None => self.set_plain(value, made)?,
+            }
         }
         Ok(id)
     }
@@ -329,7 +341,23 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         operand: ValueId,
         quant: Option<Arc<QuantParams>>,
     ) -> Result<ValueId, Failure> {
-        let (op, value, stage) = (op.into(), self.name_of(value), self.out.main().stage());
+        let op = op.into();
+        let ty = self.out.main().value(operand).map(|value| &value.ty);
+        let types = self.out.result_types(&op, &[ty], None)?;
+        let ty = types.into_iter().next();
+        let ty = ty.ok_or_else(|| Failure::defect("a boundary has no result"))?;
+        self.conversion(value, op, operand, (ty, quant))
+    }
+
+    /// Like [`Walk::boundary`], for a result of a stated type. Its operand may also be codes on another grid.
+    pub(crate) fn conversion(
+        &mut self,
+        value: ValueId,
+        op: Op,
+        operand: ValueId,
+        (ty, quant): (TensorType, Option<Arc<QuantParams>>),
+    ) -> Result<ValueId, Failure> {
+        let (value, stage) = (self.name_of(value), self.out.main().stage());
         let [now, then] = match op {
             Op::Quantize(_) => ["quantize", "quantized"],
             Op::Dequantize(_) => ["dequantize", "dequantized"],
@@ -341,9 +369,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
             // These names are short because people read them in other runtimes.
             _ => [names.fresh(&format!("{value}_{then}")); 2],
         };
-        let ty = self.out.main().value(operand).map(|value| &value.ty);
-        let types = self.out.result_types(&op, &[ty], None)?;
-        let results = types.into_iter().map(|ty| (result, ty, quant.clone())).collect();
+        let results = vec![(result, ty, quant)];
         let main = self.out.main_mut();
         let id = main.add_node(node, op, &[Some(operand)], results);
         let made = main.node(id).and_then(Node::result);
