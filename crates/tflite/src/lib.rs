@@ -1,4 +1,4 @@
-//! Reads TFLite files as modules of the float stage.
+//! Reads TFLite files as modules of the float stage, and writes graphs on codes as TFLite files.
 //!
 //! A file is a flatbuffer. Its tensors and operators are extracted once. Only that code reads offsets, and it checks
 //! every bound. The module [`mod@read`] translates operators to ops, with a file for each family.
@@ -21,6 +21,7 @@ pub mod read;
     reason = "what reads vectors of tables has an unsafe function to fill in"
 )]
 mod schema;
+pub mod write;
 
 pub use format::TfLite;
 pub use read::{Model, Operator, operators, read};

@@ -250,3 +250,15 @@ pub(crate) fn elem(number: i8) -> Result<Elem, String> {
         None => Err(format!("type {number}")),
     }
 }
+
+/// The number of an element type in a file. `None` if files cannot have tensors of this type.
+pub(crate) fn type_number(elem: Elem) -> Option<i8> {
+    let number = TYPES.iter().position(|(_, own)| *own == Some(elem))?;
+    i8::try_from(number).ok()
+}
+
+/// The number of a builtin operator.
+pub(crate) fn operator_number(name: &str) -> Option<i32> {
+    let number = OPERATORS.iter().position(|own| *own == name)?;
+    i32::try_from(number).ok()
+}

@@ -1,0 +1,143 @@
+//! Writes a graph on codes as a TFLite file: one operator for each node, in the order of the graph.
+//!
+//! Images are stored with channels last, as TFLite's operators want them ([`strait_core::layout`]). A node that clamps
+//! what the node in front of it makes becomes that operator's activation. Equal modules give equal bytes.
+
+mod emitter;
+mod file;
+mod flatbuffer;
+mod ops;
+mod versions;
+
+use emitter::{Emitter, fault};
+use strait_core::layout::{Layouts, Order};
+use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
+
+/// Why a module cannot be written as a TFLite file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// TFLite has no operator for a node.
+    #[error("`{node}`: {why}")]
+    Node {
+        /// The name of the node.
+        node: String,
+        /// What the format does not have.
+        why: String,
+    },
+    /// Offsets of the format reach 2 GiB.
+    #[error("the file would be larger than 2 GiB")]
+    TooLarge,
+}
+
+/// The order of the axes of the file's inputs and outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Borders {
+    /// As in the model.
+    #[default]
+    Plain,
+    /// Images [N, C, H, W] of the model have their channels last.
+    ChannelsLast,
+}
+
+/// The bytes of a TFLite file for the main graph of a module in the export stage: a graph whose nodes compute on codes
+/// where their operands are codes, with `quantize` and `dequantize` in between.
+///
+/// # Errors
+/// The first node that the format has no operator for.
+pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> {
+    let graph = module.main();
+    let rank = |value: ValueId| graph.value(value).map_or(0, |value| value.ty.shape.len());
+    let border = |value: ValueId| match (borders, rank(value)) {
+        (Borders::ChannelsLast, 4) => Order::channels_last(4),
+        (_, rank) => Order::plain(rank),
+    };
+    let inputs: Vec<Order> = graph.inputs().iter().map(|&input| border(input)).collect();
+    let mut emitter = Emitter::new(module, Layouts::channels_last(graph, &inputs));
+    let at_border = |why: String| WriteError::Node {
+        node: module.name(graph.name).to_owned(),
+        why,
+    };
+    for (&input, order) in graph.inputs().iter().zip(&inputs) {
+        let index = emitter.define(input, order.clone()).map_err(at_border)?;
+        let name = graph
+            .value(input)
+            .map_or("", |value| module.name(value.name))
+            .to_owned();
+        emitter.file.inputs.push((name, index.0));
+    }
+    for (id, node) in graph.nodes() {
+        if emitter.absorbed.contains(&id) {
+            continue;
+        }
+        let site = Site::of(&mut emitter, id, node);
+        ops::write(&mut emitter, &site).map_err(|why| fault(module, node, why))?;
+    }
+    for &output in graph.outputs() {
+        let index = emitter.read(output, &border(output)).map_err(at_border)?;
+        let name = graph
+            .value(output)
+            .map_or("", |value| module.name(value.name))
+            .to_owned();
+        emitter.file.outputs.push((name, index.0));
+    }
+    emitter.file.encode().map_err(|_| WriteError::TooLarge)
+}
+
+/// A node with the activation that its operator computes, too.
+pub(crate) struct Site<'m> {
+    node: &'m Node,
+    /// The value that the operator makes: the node's first result, or the result of the clamp behind it.
+    result: Option<ValueId>,
+    /// The number of the activation.
+    activation: i8,
+}
+
+impl<'m> Site<'m> {
+    /// Finds the clamp behind a node, if the node's operator can compute it.
+    fn of(emitter: &mut Emitter<'m>, id: NodeId, node: &'m Node) -> Site<'m> {
+        let result = node.outputs.first().copied();
+        let own = Site {
+            node,
+            result,
+            activation: 0,
+        };
+        let takes = matches!(
+            node.op,
+            Op::Conv(_) | Op::Gemm(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_)
+        );
+        let Some(value) = result.filter(|_| takes && node.outputs.len() == 1) else {
+            return own;
+        };
+        match absorbable(emitter.graph, value) {
+            Some((clamp, made, activation)) if clamp != id => {
+                emitter.absorbed.insert(clamp);
+                Site {
+                    node,
+                    result: Some(made),
+                    activation,
+                }
+            }
+            _ => own,
+        }
+    }
+}
+
+/// The only reader of a value, if it is a clamp on the value's own grid that is an activation of the format: the reader,
+/// its result, and the number of the activation.
+fn absorbable(graph: &Graph, value: ValueId) -> Option<(NodeId, ValueId, i8)> {
+    let at = graph.only_use(value)?;
+    let node = graph.node(at.node)?;
+    let activation = match &node.op {
+        Op::Relu(_) => 1,
+        Op::Clip(clip) => match (clip.min, clip.max) {
+            (0.0, f32::INFINITY) => 1,
+            (-1.0, 1.0) => 2,
+            (0.0, 6.0) => 3,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let made = *node.outputs.first()?;
+    let same = graph.value(value)?.quant == graph.value(made)?.quant;
+    (same && !graph.is_output(value)).then_some((at.node, made, activation))
+}

@@ -1,0 +1,34 @@
+//! Conversions: QUANTIZE, DEQUANTIZE, CAST.
+
+use super::super::Site;
+use super::super::emitter::{Emitter, Refused};
+use super::super::flatbuffer::Table;
+use strait_core::Elem;
+
+/// Real numbers to codes is QUANTIZE. Codes of 8 bits to another grid are the sum with a constant zero: QUANTIZE would
+/// round them twice. Codes of 16 bits are QUANTIZE again.
+pub(super) fn quantize(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
+    let x = emitter.image(site.node, 0)?;
+    let made = emitter.result(site.node)?;
+    let types = [x, made].map(|index| emitter.tensor(index).elem);
+    if types != [Elem::I8, Elem::I8] {
+        return emitter.emit("QUANTIZE", &[x], &[made], None);
+    }
+    let grid = emitter.tensor(x).grid.clone();
+    let (_, zero) = grid
+        .and_then(|grid| grid.as_tensor())
+        .ok_or("its operand has several scales")?;
+    let zero = emitter.number_like(x, zero.into())?;
+    emitter.emit("ADD", &[x, zero], &[made], Some((11, Table::default())))
+}
+
+pub(super) fn convert(
+    emitter: &mut Emitter<'_>,
+    site: &Site<'_>,
+    name: &'static str,
+    options: Option<(i8, Table)>,
+) -> Result<(), Refused> {
+    let x = emitter.image(site.node, 0)?;
+    let made = emitter.result(site.node)?;
+    emitter.emit(name, &[x], &[made], options)
+}

@@ -1,0 +1,68 @@
+//! Normalizations of real numbers, from operators that TFLite has.
+
+use super::super::Site;
+use super::super::emitter::{Emitter, Refused};
+use super::super::flatbuffer::Table;
+use super::axis;
+use super::elementwise::broadcast;
+use strait_core::Elem;
+use strait_core::layout::Order;
+
+const ADD: (&str, i8) = ("ADD", 11);
+const SUB: (&str, i8) = ("SUB", 28);
+const MUL: (&str, i8) = ("MUL", 21);
+const DIV: (&str, i8) = ("DIV", 29);
+const REDUCER_OPTIONS: i8 = 27;
+
+/// (x − mean(x)) / √(mean((x − mean(x))²) + epsilon) · scale + bias.
+pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsilon: f32) -> Result<(), Refused> {
+    let x = emitter.image(site.node, 0)?;
+    let tensor = emitter.tensor(x);
+    if tensor.elem != Elem::F32 {
+        return Err("LiteRT has no layer normalization of codes".into());
+    }
+    let shape = tensor.shape.clone();
+    let first = axis(first, shape.len())?;
+    let axes: Vec<i32> = (first as i32..shape.len() as i32).collect();
+    let axes = emitter.ints(&axes)?;
+    let mut reduced = shape.clone();
+    reduced[first..].fill(1);
+    let keeps = || Some((REDUCER_OPTIONS, Table::default().byte(0, 1, 0)));
+    let step = |emitter: &mut Emitter<'_>, (name, options): (&'static str, i8), a, b, suffix: &str, shape: &[u64]| {
+        let made = emitter.like(x, suffix, shape.to_vec())?;
+        emitter.emit(name, &[a, b], &[made], Some((options, Table::default())))?;
+        Ok::<_, Refused>(made)
+    };
+    let mean = emitter.like(x, "mean", reduced.clone())?;
+    emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
+    let centred = step(emitter, SUB, x, mean, "centred", &shape)?;
+    let squares = step(emitter, MUL, centred, centred, "squares", &shape)?;
+    let variance = emitter.like(x, "variance", reduced.clone())?;
+    emitter.emit("MEAN", &[squares, axes], &[variance], keeps())?;
+    let epsilon = emitter.number_like(x, epsilon.into())?;
+    let shifted = step(emitter, ADD, variance, epsilon, "shifted", &reduced)?;
+    let deviation = emitter.like(x, "deviation", reduced)?;
+    emitter.emit("SQRT", &[shifted], &[deviation], None)?;
+    let mut made = step(emitter, DIV, centred, deviation, "normalized", &shape)?;
+    let result = site.result.ok_or("it has no result")?;
+    let plain = Order::plain(shape.len());
+    let count = site.node.inputs.iter().flatten().count();
+    for (at, operator) in [(1, MUL), (2, ADD)] {
+        if at >= count {
+            continue;
+        }
+        let operand = broadcast(emitter, site.node, at, &plain)?;
+        let next = match at + 1 == count {
+            true => emitter.define(result, plain.clone())?,
+            false => emitter.like(x, "scaled", shape.clone())?,
+        };
+        emitter.emit(
+            operator.0,
+            &[made, operand],
+            &[next],
+            Some((operator.1, Table::default())),
+        )?;
+        made = next;
+    }
+    Ok(())
+}
