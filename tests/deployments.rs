@@ -20,4 +20,5 @@ mod record;
 mod report;
 #[path = "sanity/main.rs"]
 mod sanity;
+mod tflite_files;
 mod tflite_models;

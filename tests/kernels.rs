@@ -109,7 +109,15 @@ const KERNELS: [(&Prepare, &[&str]); 5] = [
 
 /// The target generic-int8 with another kernel for one form.
 fn registry(prepare: &'static Prepare) -> Registry {
-    let others = ["one-rounding", "wide", "mean", "sixteen-by-eight", "float64"].map(FormKernel::host);
+    let others = [
+        "one-rounding",
+        "wide",
+        "mean",
+        "sixteen-by-eight",
+        "float64",
+        "float64-8",
+    ]
+    .map(FormKernel::host);
     let kernels = [&[FormKernel::new(FORM, prepare)][..], &others].concat();
     let table = include_str!("../targets/generic-int8/target.toml");
     let factory = TargetFactory::new("a vendor", table).kernels(kernels.leak());

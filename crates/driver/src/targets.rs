@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use strait_container::Digest;
-use strait_target::{Origin, Registry, RegistryError, TableError, Target};
+use strait_target::{Options, Origin, Registry, RegistryError, TableError, Target};
 
 use crate::{
     config::{KeyPath, Loaded, types::TableFile},
@@ -72,6 +72,7 @@ pub(crate) fn chosen(
             let message = format!("`{path}` is no boolean, integer or string, and no word of the target `{id}`");
             loaded.error(codes::TARGET, &path, message, "")
         })?;
+        let given = with_implied(loaded, &registry, id, given);
         let target = registry.get(id, &given).map_err(|error| match &error {
             RegistryError::Unknown { help, .. } => unknown(&KeyPath::of(&["target", "use"]).index(position), id, help),
             RegistryError::Table(TableError::Option { option, message, .. }) => {
@@ -85,6 +86,24 @@ pub(crate) fn chosen(
         found.push((target, entry.origin().clone()));
     }
     Ok(found)
+}
+
+/// The options, with those that the formats of the configuration need and that it does not state itself.
+fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Options) -> Options {
+    let asked = loaded.config.output.emit.iter().flatten();
+    let Some(spec) = registry
+        .entry(id)
+        .ok()
+        .and_then(|entry| entry.table().spec(&given).ok())
+    else {
+        return given;
+    };
+    for &format in asked.filter(|format| !spec.formats().contains(format)) {
+        if let Some((option, value)) = spec.option_for(format) {
+            given.entry(option.to_owned()).or_insert(value);
+        }
+    }
+    given
 }
 
 /// Adds the target of a table in a file to the registry. The digest is computed from the text that was read, so that

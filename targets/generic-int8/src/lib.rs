@@ -16,6 +16,7 @@ inventory::submit! {
             FormKernel::host("one-rounding"),
             FormKernel::host("sixteen-by-eight"),
             FormKernel::host("float64"),
+            FormKernel::host("float64-8"),
             FormKernel::host("mean"),
         ])
 }

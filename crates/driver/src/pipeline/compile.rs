@@ -288,7 +288,14 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
         range: job.ranges.0.get(&input.name).copied(),
         name: input.name,
     };
-    let options = config.target.plain(&spec.id, |name| spec.options.contains_key(name));
+    let given = config.target.plain(&spec.id, |name| spec.options.contains_key(name));
+    // Options that the formats of the configuration need have other values than their defaults.
+    let mut options = given.unwrap_or_default();
+    for (name, row) in &spec.options {
+        if let Some(value) = spec.chosen.get(name).filter(|value| **value != row.default) {
+            options.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
     Deployment {
         schema: DEPLOYMENT_SCHEMA,
         reading: reading(&config.model),
@@ -296,7 +303,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
             .into_iter()
             .map(input)
             .collect(),
-        options: options.unwrap_or_default(),
+        options,
     }
 }
 

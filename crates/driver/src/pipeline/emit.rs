@@ -28,6 +28,9 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
+/// Name of the TFLite file.
+const TFLITE_FILE: &str = "model.tflite";
+
 /// Returns the formats that the configuration names or, if it names none, the formats that the target's table lists.
 ///
 /// # Errors
@@ -41,8 +44,16 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     let findings = refused.map(|(index, format)| {
         let path = KeyPath::of(&["output", "emit"]).index(index);
         let message = format!("the target `{}` has no format `{format}`", spec.id);
-        let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
+        // The option has another value, which the configuration states: otherwise the format would have set it.
+        if let Some((option, value)) = spec.option_for(*format) {
+            let path = KeyPath::of(&["target", "options", &spec.id, option]);
+            let place = loaded.node(&path).and_then(|node| node.location.excerpt("").position());
+            let line = place.map_or(String::new(), |(line, _)| format!(" in line {line}"));
+            let finding = finding.note(format!("`{path}`{line} has another value than `{value}`"));
+            return finding.help(format!("set `{path} = \"{value}\"`, or leave the option out"));
+        }
+        let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });
     Diagnostics(findings.collect()).or(asked.clone())
@@ -181,33 +192,25 @@ fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
 
-/// Writes the formats of the job. `qdq` is the graph of the Q/DQ file if it has already been made. If the target's own
-/// package cannot represent the model, returns an error if the configuration asks for the package, and otherwise a
-/// remark.
+/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. If the target's own
+/// package or the TFLite file cannot represent the model, returns an error if the configuration asks for this format.
+/// If only the target's table asks for it, returns a remark instead.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
     (rewritten, mut made): (&Rewritten, Option<Module>),
     writer: &ArtifactWriter,
-) -> Result<Option<Diagnostic>, Stop> {
+) -> Result<Vec<Diagnostic>, Stop> {
     let mut sink = Files::new(writer);
-    let mut left_out_package = None;
+    let mut absent = Vec::new();
     for format in &job.formats {
         let written = match format {
-            Format::Package => match package(
-                job,
-                lowered,
-                (rewritten, &observing(&lowered.settings, &lowered.built.annotated)),
-                &mut sink,
-            ) {
-                Err(TargetError::Refused(reason)) if !are_named(job) => {
-                    let id = &job.target.spec().id;
-                    let message = format!("the files of the target `{id}` are not written: {}", reason.text);
-                    left_out_package = Some(Diagnostic::remark(codes::OUTPUT, message));
-                    Ok(())
-                }
-                written => written.and_then(|()| sink.finish()),
-            },
+            Format::Package => {
+                let observing = observing(&lowered.settings, &lowered.built.annotated);
+                let written = package(job, lowered, (rewritten, &observing), &mut sink);
+                written.and_then(|()| sink.finish())
+            }
+            Format::TfLite => tflite(job, lowered, &mut sink),
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.take() {
@@ -219,9 +222,32 @@ pub(super) fn emit(
                 sink.graph(QDQ_ONNX_FILE, ONNX, &closed)
             }
         };
-        written.map_err(|error| sink_error(job, &error))?;
+        match written {
+            Err(TargetError::Refused(reason)) if !are_named(job) => {
+                let id = &job.target.spec().id;
+                let message = format!(
+                    "the format `{format}` of the target `{id}` is not written: {}",
+                    reason.text
+                );
+                absent.push(Diagnostic::remark(codes::OUTPUT, message));
+            }
+            written => written.map_err(|error| sink_error(job, &error))?,
+        }
     }
-    Ok(left_out_package)
+    Ok(absent)
+}
+
+/// Writes the TFLite file.
+fn tflite(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), TargetError> {
+    let annotated = &lowered.built.annotated;
+    let refused = |text: String| TargetError::Refused(Reason::new(ReasonCode::Foreign, text));
+    let mut module =
+        strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
+    strait_lower::name_outputs(&mut module, annotated);
+    let bytes = strait_tflite::write::encode(&module, strait_tflite::write::Borders::Plain);
+    let bytes = bytes.map_err(|error| refused(format!("{TFLITE_FILE}: {error}")))?;
+    sink.bytes(TFLITE_FILE, &bytes)?;
+    sink.finish()
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

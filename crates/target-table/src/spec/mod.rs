@@ -225,6 +225,9 @@ words! {
     Format {
         /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. There is one for every target.
         QdqOnnx = "qdq-onnx",
+        /// TFLite, with an integer operator for each layer on the accelerator. A target that computes the same integers as
+        /// LiteRT's kernels lists this word, possibly only with a certain option.
+        TfLite = "tflite",
         /// Files in the target's own format, which code in the target's crate writes. A target that has such files lists this word.
         Package = "package",
     }
@@ -266,7 +269,11 @@ words! {
 /// A part of a table, which has only some of the keys. The keys are checked as part of the table that they are merged
 /// into.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct PartialTable {}
+pub struct PartialTable {
+    /// The formats that are written with this overlay.
+    #[serde(default)]
+    pub emit: Vec<Format>,
+}
 
 #[cfg(feature = "schema")]
 impl JsonSchema for PartialTable {
@@ -410,9 +417,18 @@ impl TargetSpec {
 
     /// The formats that can be written for this target.
     pub fn formats(&self) -> Vec<Format> {
-        let package = self.emit.contains(&Format::Package);
         let formats = Format::ALL.iter().copied();
-        formats.filter(|format| *format != Format::Package || package).collect()
+        formats
+            .filter(|format| *format == Format::QdqOnnx || self.emit.contains(format))
+            .collect()
+    }
+
+    /// The option, and its value, with which a format can be written that [`TargetSpec::formats`] does not have.
+    pub fn option_for(&self, format: Format) -> Option<(&str, OptionValue)> {
+        self.overlay.iter().find_map(|(option, values)| {
+            let value = values.iter().find(|(_, overlay)| overlay.emit.contains(&format))?.0;
+            Some((option.as_str(), self.options.get(option)?.value_of(value)))
+        })
     }
 
     /// The digest of the table as hexadecimal digits.

@@ -1,0 +1,118 @@
+//! Writes TFLite files of the model in the repository. A file that is read back and compiled again computes the same
+//! integers. `cargo xtask oracles --written` runs such files in LiteRT.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+use strait_builtin as _;
+use strait_driver::{
+    artifact::Opened,
+    config::{self, Override},
+    pipeline::{self, Compiled},
+    session::{Session, Silent},
+    stop::Stop,
+    targets,
+};
+use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
+use strait_kernels::Context;
+use strait_samples::Array;
+
+fn digits(file: &str) -> String {
+    format!("{}/../models/digits/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Compiles a configuration for generic-int8 into a folder.
+fn compiled(folder: &Path, model: &str, more: &str) -> Result<Compiled, Stop> {
+    let text = format!(
+        "schema = 1\nmodel.file = '{model}'\ntarget.use = ['generic-int8']\n\
+         output.dir = '{}'\n{more}\n",
+        folder.join("built").display()
+    );
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let loaded = config::parse("strait.toml", text, folder, &[] as &[Override])?;
+    Ok(pipeline::compile(&loaded, targets::registry([])?, &session)?.remove(0))
+}
+
+/// The configuration of the model in the repository.
+fn with_samples() -> String {
+    format!(
+        "calibration.data = '{}'\n[preprocess]\nstored = {{ layout = 'NHWC' }}\nsteps = [{{ scale = 0.0625 }}, {{ layout = 'NCHW' }}]\n",
+        digits("calib_x.npy")
+    )
+}
+
+/// The outputs of an artifact for the stored samples of the model in the repository.
+fn outputs(folder: &Path) -> Vec<Vec<f32>> {
+    let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap();
+    let module = opened.module();
+    let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
+    let mut workspace = Workspace::new(&plan, &Threads::one());
+    let port = plan.inputs().next().unwrap().clone();
+    let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
+    let stored = stored.view::<u8>().unwrap().to_owned();
+    let samples = stored.outer_iter().take(100);
+    let outputs = samples.map(|sample| {
+        let reals: Vec<f32> = sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect();
+        let made = plan
+            .run(&mut workspace, &[TensorView::of(&port.shape, &reals).unwrap()])
+            .unwrap();
+        made[0].values::<f32>().unwrap().to_vec()
+    });
+    outputs.collect()
+}
+
+#[test]
+fn a_file_that_is_read_back_computes_the_same_integers() {
+    let folder = tempfile::tempdir().unwrap();
+    let places: Vec<PathBuf> = ["first", "second", "again"]
+        .iter()
+        .map(|name| folder.path().join(name))
+        .collect();
+    let emit = "output.emit = ['tflite']\n".to_owned() + &with_samples();
+    let first = compiled(&places[0], &digits("digits.onnx"), &emit).unwrap();
+    let second = compiled(&places[1], &digits("digits.onnx"), &emit).unwrap();
+    let [file, other] = [&first, &second].map(|made| made.folder.join("model.tflite"));
+    assert_eq!(fs::read(&file).unwrap(), fs::read(other).unwrap());
+    let again = compiled(&places[2], &file.display().to_string(), "").unwrap();
+    assert_eq!(outputs(&again.folder), outputs(&first.folder));
+}
+
+#[test]
+fn an_option_that_rules_the_format_out_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "output.emit = ['tflite']\ntarget.options.generic-int8.runtime = 'any'\n".to_owned() + &with_samples();
+    let told = compiled(folder.path(), &digits("digits.onnx"), &more)
+        .err()
+        .unwrap()
+        .to_string();
+    for part in [
+        "has no format `tflite`",
+        "in line 6 has another value than `litert`",
+        "or leave the option out",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn a_node_that_the_format_has_no_operator_for_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("acos.onnx");
+    let text = "strait 1 float graph @main(%x: f32[1,4]) {
+  %h: f32[1,3] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  %y: f32[1,3] = unary(%h) {function=acos}
+  return %y
+}
+data @w: f32[4,3] = random 1
+";
+    let module = strait_core::text::parse(text).unwrap();
+    strait_onnx::write(&module, &mut fs::File::create(&model).unwrap()).unwrap();
+    let more = "output.emit = ['tflite']\ncalibration.data = 'random:4'\n";
+    let told = compiled(&folder.path().join("built"), &model.display().to_string(), more);
+    let told = told.err().unwrap().to_string();
+    assert!(told.contains("TFLite has no operator for `acos`"), "{told}");
+}
