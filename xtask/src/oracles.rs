@@ -18,6 +18,7 @@ Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
 tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
 Holds our schema of TFLite against LiteRT's, and what we read of models of single operators against what LiteRT computes of them.
+Runs the TFLite files that we write of real models in LiteRT's reference kernels, which must give the bytes of `strait run`.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
@@ -32,6 +33,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
        cargo xtask oracles --tensorflow [--bless] [NAME]
        cargo xtask oracles --tflite [--bless] [--converted] [NAME]
+       cargo xtask oracles --written [--all] [NAME]
        cargo xtask oracles --qdq [--document] [--zoo] [NAME]
 
   --optional     without a way to get the packages, say so and end well
@@ -43,6 +45,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and operators and
                  models of codes, compiled for generic-int8, byte by byte
   --converted    also models of int16, uint8 and int8 that TensorFlow's converter makes
+  --written      only the TFLite files that we write: a few of the real models, or all, run in LiteRT
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -56,6 +59,7 @@ fn run(arguments: &[String]) -> Outcome {
         Some(("--nodes", rest)) => return node_tests(&python::interpreter()?, rest),
         Some(("--tensorflow", rest)) => return tensorflow(&python::tensorflow_interpreter()?, rest),
         Some(("--tflite", rest)) => return tflite(&python::interpreter()?, rest),
+        Some(("--written", rest)) => return written(&python::interpreter()?, rest),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
         _ => {}
     }
@@ -87,6 +91,7 @@ fn run(arguments: &[String]) -> Outcome {
     process::run(sets.arg("--operators").arg(workspace::build_example("operators")?))?;
     node_tests(&python, &[])?;
     tflite(&python, &[])?;
+    written(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
     process::run(&mut script)
@@ -243,6 +248,28 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
         models.arg("--converted").arg(folder);
     }
     process::run(&mut models)
+}
+
+/// Runs TFLite files that Strait writes in LiteRT, and compares the results with Strait's own.
+fn written(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let Some(shared) = workspace::shared_data() else {
+        println!("skipped: the TFLite files of the real models, {}", python::NO_DATA);
+        return Ok(());
+    };
+    let mut script = python::script(interpreter, "tflite_written.py");
+    script.arg("--strait").arg(workspace::build_strait("release")?);
+    script.arg("--values").arg(workspace::build_example("values")?);
+    script.arg("--work").arg(workspace::target().join("tflite-written"));
+    script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
+    script.arg("--repository").arg(workspace::root());
+    for argument in arguments {
+        match argument.as_str() {
+            "--all" => script.arg("--all"),
+            name if !name.starts_with("--") => script.args(["--only", name]),
+            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+        };
+    }
+    process::run(&mut script)
 }
 
 /// Runs Q/DQ files in the runtimes that they are written for, and compares the results. This is done for a few of the

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Run the TFLite files that we write in LiteRT's reference kernels, and hold them against `strait run`. Started by
+`cargo xtask oracles --written`.
+
+The outputs of up to 200 samples and each integer tensor of sample 0 have to have our bytes. Outputs behind a function of real numbers
+that LiteRT takes from its C library may differ: by how much is shown, and the integers in front of it are exact. The files run at
+LiteRT's default settings (XNNPACK), too: codes that differ are counted, with the SNR against our own outputs.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import processes
+from litert import Interpreter, OpResolverType
+from models import MODELS
+
+FEW = ["mlperf_resnet8", "mlperf_vww", "mlperf_kws", "mlperf_ad", "cifar_resnet20"]
+MANY = 200  # samples of which the outputs are compared
+FEWER = 20  # of networks of which one sample takes seconds in the reference kernels
+LARGE = ["yolox_nano", "mobilenet_v2_1.0_224", "squeezenet1.1", "cifar_resnet56", "kwt1_transformer"]
+LIBRARY = {"SOFTMAX", "LOGISTIC", "TANH", "EXP", "GELU", "MEAN"}  # on real numbers, as the C library or the order of a sum has it
+
+
+def interpreter(path, reference):
+    kernels = OpResolverType.BUILTIN_REF if reference else OpResolverType.AUTO
+    made = Interpreter(
+        str(path), experimental_op_resolver_type=kernels, experimental_preserve_all_tensors=reference, num_threads=1
+    )
+    made.allocate_tensors()
+    return made
+
+
+def outputs(run, feed):
+    (given,) = run.get_input_details()
+    run.set_tensor(given["index"], feed.reshape(given["shape"]).astype(given["dtype"]))
+    run.invoke()
+    return [run.get_tensor(detail["index"]).copy() for detail in run.get_output_details()]
+
+
+@dataclass
+class Found:
+    tensors: int = 0
+    wrong: list = field(default_factory=list)
+    elements: int = 0
+    differing: int = 0
+    largest: float = 0.0
+    default_differing: int = 0
+    snr: float = np.inf
+
+
+def as_ours(tensor, shape):
+    """A tensor of the file in the order of our axes: images have their channels last there."""
+    if tensor.shape == shape or tensor.size != np.prod(shape):
+        return tensor
+    for order in [(0, 3, 1, 2), (0, 2, 1), (0, 2, 3, 1)]:
+        if len(order) == tensor.ndim and tensor.transpose(order).shape == shape:
+            return tensor.transpose(order)
+    return tensor
+
+
+def inner(run, artifact, values, samples, work, found):
+    """Compares all integer tensors of sample 0 that both sides have under one name."""
+    processes.check([values, artifact, 1, work / "codes", samples], work / "values.log")
+    numbers, ours = np.fromfile(work / "codes.bin", np.int32), {}
+    for _, name, start, shape in json.loads((work / "codes.json").read_text()):
+        ours.setdefault(name.split(":")[0], []).append(numbers[start : start + int(np.prod(shape))].reshape(shape))
+    for detail in run.get_tensor_details():
+        if detail["dtype"] not in (np.int8, np.int16) or detail["name"] not in ours:
+            continue
+        zeros = detail["quantization_parameters"]["zero_points"]
+        try:
+            codes = run.get_tensor(detail["index"]).astype(np.int32) - (zeros[0] if len(zeros) else 0)
+        except ValueError:
+            continue
+        found.tensors += 1
+        # A layer whose clamp became an activation has the name of the clamp; the codes in front of it are not in the file.
+        same = [np.array_equal(as_ours(codes, one.shape), one) for one in ours[detail["name"]]]
+        if not any(same):
+            found.wrong.append(detail["name"])
+
+
+def held(arguments, model):
+    work = arguments.work / model.name
+    work.mkdir(parents=True, exist_ok=True)
+    folder = work / "build"
+    data, _ = next(iter(model.evaluations.values()))
+    stored = np.load(arguments.data / f"{data}.npy", mmap_mode="r")
+    stored = np.ascontiguousarray(stored[: FEWER if model.name in LARGE else MANY])
+    samples = work / "x.npy"
+    np.save(samples, stored)
+    config = arguments.repository / "configs" / "models" / f"{model.name}.toml"
+    set_ = ["--set", 'output.emit=["tflite"]', "--target", "generic-int8", "--out", folder]
+    processes.check([arguments.strait, "compile", config, *set_], work / "compile.log")
+    to = work / "outputs"
+    processes.check([arguments.strait, "run", folder, "--input", samples, "--output", f"{to}/"], work / "run.log")
+    ours = [np.load(to / entry["file"]) for entry in json.loads((to / "index.json").read_text())["outputs"]]
+    found, feeds = Found(), list(model.inputs(stored))
+    reference, default = (interpreter(folder / "model.tflite", kind) for kind in (True, False))
+    signal = noise = 0.0
+    for at, feed in enumerate(feeds):
+        for mine, exact, fast in zip(ours, outputs(reference, feed), outputs(default, feed), strict=True):
+            own = mine[at].reshape(exact.shape).astype(np.float64)
+            off = np.abs(exact - own)
+            found.elements += off.size
+            found.differing += int((off > 0).sum())
+            found.largest = max(found.largest, float(off.max()))
+            found.default_differing += int((fast != own).sum())
+            signal, noise = signal + float((own**2).sum()), noise + float(((fast - own) ** 2).sum())
+        if at == 0:
+            inner(reference, folder, arguments.values, samples, work, found)
+    found.snr = 10 * np.log10(signal / noise) if noise else np.inf
+    operators = {operator["op_name"] for operator in reference._get_ops_details()}
+    kinds = {detail["index"]: detail["dtype"] for detail in reference.get_tensor_details()}
+    libm = {
+        operator["op_name"]
+        for operator in reference._get_ops_details()
+        if operator["op_name"] in LIBRARY and kinds[operator["outputs"][0]] == np.float32
+    }
+    return found, operators, libm
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("strait", "values"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("work", "data", "repository"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", default="", help="models whose names contain this")
+    arguments = parser.parse_args()
+    wrong = 0
+    for model in MODELS.values():
+        if arguments.only not in model.name or not (arguments.all or arguments.only or model.name in FEW):
+            continue
+        try:
+            found, _, libm = held(arguments, model)
+        except processes.Failed as error:
+            print(f"WRONG   {model.name}: {error}")
+            wrong += 1
+            continue
+        behind = f", behind {', '.join(sorted(libm))} of real numbers" if libm else ""
+        for name in found.wrong:
+            print(f"WRONG   {model.name}: {name} has other codes")
+        print(
+            f"{model.name}: {found.tensors - len(found.wrong)} of {found.tensors} integer tensors of sample 0 equal; "
+            f"{found.differing} of {found.elements} outputs differ, by {found.largest:.2g} at most{behind}; "
+            f"at default settings {found.default_differing} differ, {found.snr:.1f} dB"
+        )
+        wrong += bool(found.wrong) or (found.differing > 0 and not libm)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
