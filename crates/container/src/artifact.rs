@@ -184,7 +184,11 @@ impl Artifact {
                 path: self.folder().into(),
             });
         }
-        let entries = self.folder.entries().map_err(ArtifactError::io(self.folder()))?;
+        let entries = match self.folder.entries() {
+            // A folder that has been replaced and removed has no entries any more. Its files were still open above.
+            Err(_) if !self.folder.is_current() => Vec::new(),
+            entries => entries.map_err(ArtifactError::io(self.folder()))?,
+        };
         let unlisted = entries
             .into_iter()
             .filter(|e| e != MANIFEST_FILE && !self.manifest.files.contains_key(e));
