@@ -36,9 +36,9 @@ pub enum Behind {
     NotAClamp,
 }
 
-/// Searches for one limit that is right for all channels. The channels in which the activation has an effect all
-/// require the same value, `demanded`. In the other channels, the limit must not change anything, which gives the bound
-/// `borne`.
+/// Searches for one limit that is right for all channels. If the activation has an effect in a channel, the channel
+/// requires a certain value. All these channels must require the same value, `demanded`. In the other channels, the
+/// limit must not change anything. This gives the bound `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,

@@ -72,8 +72,8 @@ impl Best {
 pub enum Optimality {
     /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// These integers are the nearest to the factor. No others were compared with the ideal function, so it is not
-    /// known whether others are better.
+    /// With these integers, m / 2^n is as near to the factor as possible. Other integers were not compared with the
+    /// ideal function, so it is not known whether they are better.
     BestFound,
 }
 
