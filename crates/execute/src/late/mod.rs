@@ -1,5 +1,5 @@
-//! Runs the nodes whose tensors are owned, outside of the arena: nodes whose extents are only known at run time, and
-//! nodes that run other graphs.
+//! Runs nodes whose tensors do not lie in the arena but are allocated one by one. These are the nodes whose extents are
+//! only known at run time, and the nodes that run other graphs.
 
 mod at_extents;
 mod control;
