@@ -59,7 +59,7 @@ pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// Extends a list with one number for each of one to three axes to three numbers, by putting `missing` in front of it.
+/// Extends a list of one to three numbers, one for each axis, to three numbers, by putting `missing` in front of them.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),

@@ -91,8 +91,8 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums. For
-    /// these, a tap is left out of the sum for an end of the interval if that moves this end farther out.
+    /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums. The
+    /// lower bound then leaves out terms that cannot be negative, and the upper bound terms that cannot be positive.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
@@ -127,11 +127,11 @@ impl Summands for Products<'_> {
         self.bounds(true)
     }
 
-    /// Let w be the n weights, b the bias, and m the largest |x - z| of a code x and the zero point z. With a scale that
-    /// is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2, and that of the bias at most |b| /
-    /// 2^k + 1/2. So the rounding of the weights adds at most n m / 2 to the sum. If a zero point is folded into the
-    /// bias, the rounding of the weights changes the bias, too, again by at most n m / 2. Together, the sum is at most
-    /// (Σ |w| m + |b|) / 2^k + n m + 1.
+    /// Let w be the n weights, b the bias, and m the largest |x - z| of a code x and the zero point z. With a scale
+    /// that is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2, and that of the bias at most
+    /// |b| / 2^k + 1/2. So the rounding of the weights adds at most n m / 2 to the sum. If a zero point is folded into
+    /// the bias, the rounding of the weights also changes the bias, again by at most n m / 2. Together, the sum is at
+    /// most (Σ |w| m + |b|) / 2^k + n m + 1.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());
