@@ -1,5 +1,5 @@
-//! Runs nodes whose tensors do not lie in the arena but are allocated one by one. These are the nodes whose extents are
-//! only known at run time, and the nodes that run other graphs.
+//! Runs nodes on owned tensors, which are allocated one by one and do not lie in the arena. This is done for nodes
+//! whose extents are only known at run time, and for nodes that run other graphs.
 
 mod at_extents;
 mod control;

@@ -203,14 +203,15 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// Lists multipliers and shifts within the limits, among them those that come nearest to the factor from below and
-    /// from above. The list is sorted by the distance from the factor, the nearest entry first. An entry contains this
-    /// distance, the shift, a flag that is true if the entry is above the factor, and the function. The first entry
-    /// below the factor is the best one below, and the first entry above it is the best one above.
+    /// Lists multipliers m and shifts n within the limits. Among them are those with which m / 2^n comes nearest to the
+    /// factor from below and from above. The list is sorted by the distance from the factor, the nearest entry first.
+    /// An entry contains this distance, the shift, a flag that is true if m / 2^n is above the factor, and the function
+    /// that the form computes. The first entry below the factor is the best one below, and the first entry above the
+    /// factor is the best one above.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
-        // If the shift is larger, no multiplier is small enough.
+        // `top` is the largest shift n for which the largest m with m / 2^n below the factor is within the limits.
         let fits = |n: &u8| self.around(*n)[0] <= *multipliers.end();
         let top = (first..=last).rev().find(fits).unwrap_or(first);
         let mut candidates = Vec::with_capacity(6);
@@ -231,7 +232,8 @@ impl Ideal {
                 let distance = self.distance(affine.factor, affine.shift);
                 candidates.push((distance, affine.shift, m > around[0], affine));
             }
-            // A smaller shift adds no new values. It would only leave out those that are too large for this shift.
+            // Here, no limit on m excludes the two nearest values of m / 2^n. A smaller shift gives only some of the
+            // values that this shift gives, so it need not be tried.
             if nearest == around {
                 break;
             }
