@@ -15,8 +15,8 @@ pub enum Activation {
         high: i64,
     },
     /// A function with a slope for negative numbers, such as LeakyReLU and PReLU. It is not a clamp, so it is never
-    /// moved. The function rounds its results, and the requantization rounds them again. A single requantization with
-    /// the product of both factors would round only once, so it would give other results.
+    /// moved. The function rounds its results, and the requantization rounds them again. A single requantization,
+    /// with the slope multiplied into its factor, would round only once, so it would give other results.
     Sloped,
 }
 

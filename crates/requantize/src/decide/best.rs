@@ -2,12 +2,12 @@
 //! integers can be chosen freely.
 //!
 //! A form has a multiplier m and a right shift n, and approximates the real factor s by v = m / 2^n. If the form rounds
-//! as the ideal function does and adds the zero point in the same place, its results depend only on x and v, and for v
-//! = s the form is the ideal function. For x above zero, a larger v never gives a smaller result. For x below zero, a
-//! larger v never gives a larger result. So on either side of s, the difference from the ideal function grows with |v -
-//! s| at every x, and so do the largest difference and the number of x with a difference. The best v is therefore the
-//! nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function, for any width
-//! of the form, and the better one is the optimum.
+//! as the ideal function does and adds the zero point in the same place, its results depend only on v and on x, the
+//! accumulator minus its zero point. For v = s the form is the ideal function. For x above zero, a larger v never gives
+//! a smaller result. For x below zero, a larger v never gives a larger result. So on either side of s, the difference
+//! from the ideal function grows with |v - s| at every x, and so do the largest difference and the number of x with a
+//! difference. The best v is therefore the nearest v below s or the nearest v above s. Only these two are ever compared
+//! with the ideal function, for any width of the form, and the better one is the optimum.
 //!
 //! The parameters alone often decide the comparison. Otherwise the thresholds are compared, if there are at most
 //! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. If there are more thresholds, the results
@@ -110,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The ideal function, expressed as a piecewise linear function that is rounded down. `None` if it cannot be
-    /// expressed in this way. The functions are then compared by their thresholds.
+    /// The ideal function, expressed as a piecewise linear function that is rounded down. If it cannot be expressed in
+    /// this way, this is `None`, and functions are compared with it by their thresholds.
     lines: Option<Lines>,
 }
 

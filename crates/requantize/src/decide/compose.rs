@@ -21,8 +21,9 @@ use crate::{
 ///
 /// - s1 = 0, so that the first form does not round: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that the second form does not round: the zero point becomes z1 + a2 + z2.
-/// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1): floor((floor((p + b1) /
-///   2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
+/// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1, with s = s1 for b1 and s =
+///   s2 for b2): floor((floor((p + b1) / 2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) /
+///   2^(s1 + s2)).
 /// - m2 = 1, z1 + a2 = 0, and both forms round towards zero.
 ///
 /// `first` must not contain a ReLU or another limit inside the range of its type, because the combined form does not
