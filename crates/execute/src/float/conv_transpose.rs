@@ -1,6 +1,6 @@
-//! Transposed convolution. For each image and group, the transposed weights are multiplied by the image. This gives,
-//! for every element of the image, the kernel of the weights scaled by that element. The scaled kernels are then added
-//! up at the positions of their elements.
+//! Transposed convolution. For each image and group, the transposed weights are multiplied by the image, as a product
+//! of two matrices. The product contains a kernel for each position of the image: the weights, multiplied by the
+//! elements at this position. The kernels overlap in the result and are added up there.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
