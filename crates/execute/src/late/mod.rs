@@ -112,7 +112,8 @@ impl Late {
     /// Runs the node once. If the node runs other graphs, `replace` is called with the values of these graphs.
     ///
     /// # Errors
-    /// The op is not defined at these extents, or the types of its results differ from what the graph states.
+    /// The op is not defined for operands with these extents, or the types of its results differ from what the graph
+    /// states.
     pub(crate) fn run(
         &self,
         operands: &[Option<TensorView<'_>>],

@@ -95,8 +95,8 @@ pub enum BestError {
 
 /// Finds the multiplier m and the shift n, within the limits, with which the form comes nearest to the ideal function
 /// with the factor s on an interval. Candidates are ranked by their largest difference from the ideal function, then by
-/// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If it would
-/// take too many comparisons to find the first two, candidates are ranked only by the last two.
+/// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If it would take too
+/// many comparisons to find the first two, candidates are ranked only by the last two.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.

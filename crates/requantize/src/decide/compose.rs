@@ -70,9 +70,9 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
 /// included. Returns `None` if the forms cannot be combined, or if the combined step would need a different clamp for
 /// each channel.
 ///
-/// The first step saturates or clamps to a range [a, b]. Instead, the combined step clamps its results to those that
-/// the second step gives for a and b. This clamp is left out if the combined form stays between these two results on
-/// the interval.
+/// The first step saturates or clamps its results to a range [a, b]. The combined step instead clamps its own results
+/// to [S(a), S(b)], where S is the second step. This clamp is left out if the combined form never leaves [S(a), S(b)]
+/// on the interval.
 ///
 /// # Errors
 /// The interval lies outside of the combined form's domain.

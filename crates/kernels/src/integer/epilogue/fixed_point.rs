@@ -127,8 +127,8 @@ impl Correction {
 }
 
 /// Multiplies, shifts and rounds in i64: the forms `ArithFolded`, `FractionalZero`, `TfLite` and `Fixed` with every
-/// rounding, `Gemmlowp`, `SixteenByEight`, and `TosaRescale`. If `EVEN` is false, no channel may round half to even, and
-/// the computation has one step less.
+/// rounding, `Gemmlowp`, `SixteenByEight`, and `TosaRescale`. If `EVEN` is false, no channel may round half to even,
+/// and the computation has one step less.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiplyShift<const EVEN: bool> {
     fixed: FixedPoint,
