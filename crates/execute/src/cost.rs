@@ -59,7 +59,8 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     within(module, graph, &mut Named::default())
 }
 
-/// Like [`cost`], also for a graph that a node of another graph runs. `named` keeps the costs that are already known.
+/// Like [`cost`], but also computes the cost of a graph that a node of another graph runs. `named` keeps the costs that
+/// are already known.
 fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
     // Whenever a node runs a graph, the inputs may have other extents. So the extents of such a graph are not fixed.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);

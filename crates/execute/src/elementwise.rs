@@ -8,7 +8,7 @@ use strait_kernels::integer;
 /// The smallest number of elements that a thread gets at a time. With fewer elements, waking a thread costs more time
 /// than it saves.
 const PIECE: usize = 4096;
-/// Loops over fewer elements than this run on one thread.
+/// A loop runs on one thread if it has fewer elements than this.
 const WORTH_SPLITTING: usize = 1 << 16;
 
 /// Runs `work(first element, piece)` on consecutive pieces of `out` with `size` elements each. `work` is called through

@@ -1,9 +1,9 @@
 //! Computes convolutions over three spatial axes one layer of the result at a time.
 //!
 //! A layer is an image at one position along the first spatial axis. Each layer of the result is computed by a
-//! convolution over two axes. For it, the layers of the operand that the taps read count as additional channels. In the
-//! weights, the axis of channels and the first kernel axis are already neighbours, so the weights do not have to be
-//! moved.
+//! convolution over two axes. In this convolution, the layers of the operand that the taps read count as additional
+//! channels. In the weights, the axis of channels and the first kernel axis are already neighbours, so the weights do
+//! not have to be moved.
 
 use crate::error::StepError;
 use crate::float::conv_transpose::{behind, wide};
@@ -67,11 +67,12 @@ impl Layers {
     }
 
     /// Computes each layer of the result: gathers the layers of the operand that are needed for it, calls `convolve`,
-    /// and stores the layer. `T` is the type of an element, or `u8` if elements are moved as bytes. `pad` is one
-    /// padding element, as one or several `T`.
+    /// and stores the layer. The first argument of `convolve` is the gathered layers. To the second, `convolve` writes
+    /// the result of the convolution [`Layers::layer`]. `T` is the type of an element, or `u8` if elements are moved as
+    /// bytes. `pad` is one padding element, as one or several `T`.
     ///
     /// # Errors
-    /// The errors of `convolve`. This function reads the gathered layers, and writes the result of [`Layers::layer`].
+    /// The errors of `convolve`.
     pub(crate) fn each<T: Copy>(
         &self,
         pad: &[T],

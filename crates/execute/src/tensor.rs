@@ -165,8 +165,8 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Returns the number of bytes of a tensor: the element size times all extents. Returns `None` if the product overflows
-/// without the extents that are 0.
+/// Returns the number of bytes of a tensor: the element size times all extents. Returns `None` if this product is too
+/// large for memory. An extent of 0 counts as 1 in this check, so a tensor without elements can fail, too.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

@@ -114,10 +114,10 @@ const PHASES: [&str; 4] = [
     "  best integers",
 ];
 
-/// The microseconds of each phase, for layers that are pairs of the number of channels and of weights for each.
+/// Measures the microseconds of each phase. A layer is a pair: its number of channels and of weights per channel.
 type Round<const N: usize> = fn(&[(usize, usize)]) -> Result<[f64; N], Box<dyn Error>>;
 
-/// Measures all of MobileNetV2 in several rounds, of which the fastest counts. The limit applies to all phases
+/// Measures all of MobileNetV2 in several rounds, of which the fastest counts. `mark` limits the time of all phases
 /// together.
 fn whole<const N: usize>(
     activations: &str,
@@ -159,9 +159,9 @@ fn proved(weights: &[i32], biases: &[i64], codes: (i64, i64), bits: u8) -> Resul
     sums.map(range).collect()
 }
 
-/// Measures the microseconds that each phase takes for all layers. The phases are: the ranges of the sums with their
-/// proofs, and for each channel a comparison with the same form, a comparison with another form, and the best integers
-/// of 31 bits.
+/// Measures the microseconds that each phase takes for all layers. The first phase finds the ranges of the sums and
+/// proves them. For each channel, the second phase compares the channel's form with itself, the third compares it with
+/// another form, and the fourth finds the best integers of 31 bits.
 fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut time = [0.0f64; 4];

@@ -22,8 +22,8 @@ pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantiz
     });
     let channels = channels.collect::<Result<Vec<_>, _>>()?;
     let lowest = channels.iter().map(Thresholds::lowest).min().unwrap_or(out.min());
-    // A channel may start above the smallest code of all channels. Then its lower end is the threshold of each code in
-    // between.
+    // At the lower end of its interval, a channel may have a code above `lowest`. Then this end is the threshold of
+    // each code above `lowest` up to that code.
     let list = |t: &Thresholds| {
         (i64::from(lowest) + 1..=i64::from(t.highest()))
             .map(|code| {

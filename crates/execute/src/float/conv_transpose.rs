@@ -1,6 +1,6 @@
-//! Transposed convolution. For each image and group, the transposed weights are multiplied by the image. This gives,
-//! for every element of the image, the kernel of the weights scaled by that element. The scaled kernels are then added
-//! up at the positions of their elements.
+//! Transposed convolution. For each image and group, the transposed weights are multiplied by the image, as a product
+//! of two matrices. The product contains a kernel for each position of the image: the weights, multiplied by the
+//! elements at this position. The kernels overlap in the result and are added up there.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
@@ -59,7 +59,7 @@ pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// Extends a list with one number for each of one to three axes to three numbers, by putting `missing` in front of it.
+/// Extends a list of one to three numbers, one for each axis, to three numbers, by putting `missing` in front of them.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),

@@ -136,8 +136,9 @@ impl Executable for op::Dft {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // A transform is computed by up to five transforms whose length is a power of two. Each of these has as many
-        // rounds as its length has bits, and each round takes half a multiplication per element.
+        // One or two transforms compute the result. Their length is a power of two below 4·`length`. With b the number
+        // of bits of `length`, each takes at most b + 1 rounds, and a round takes half a multiplication for each of its
+        // numbers. For each number of the result, these are at most 2·(b + 1)·4 / 2 ≤ 8·b multiplications.
         types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))
     }
 

@@ -153,8 +153,9 @@ impl Recurrent {
         (direction * count..(direction + 1) * count).map(at).collect()
     }
 
-    /// Multiplies the state (or `state.copy` if `reset` is true), `[N, H]`, by the weights of `gates`, and writes the
-    /// products to `state.parts`, gate by gate. The pre-activations in `state.gates` are added, unless `alone` is true.
+    /// Multiplies the state `[N, H]` by the weights of `gates`, and writes the products to `state.parts`, gate by gate.
+    /// If `reset` is true, `state.copy` is multiplied instead of the state. Unless `alone` is true, the pre-activations
+    /// in `state.gates` are added to the products.
     fn product(
         &self,
         context: &Context,

@@ -35,8 +35,8 @@ impl Executable for op::RoiAlign {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // A sample has four neighbours. If the sizes of the regions determine the number of samples, the estimate takes
-        // the number of elements of the image as its upper bound.
+        // A sample has four neighbours. If the sizes of the regions determine the number of samples, the number of
+        // elements of the image is taken as an upper bound of the number of samples.
         let extents = types.operand(0).into_iter().flat_map(|x| x.shape.iter().skip(2));
         let plane: u64 = extents.map(|dim| dim.fixed().unwrap_or(1)).product();
         let bins = u64::from(self.height).saturating_mul(self.width.into()).max(1);
@@ -48,7 +48,7 @@ impl Executable for op::RoiAlign {
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
         // Each sample has two neighbours along an axis. If the size of a region determines the number of samples, the
-        // estimate takes the number of elements along the axis as its upper bound.
+        // number of elements along the axis is taken as an upper bound of the number of samples.
         let along = |bins: u32, extent: u64| match self.sampling {
             0 => extent.saturating_add(bins.into()),
             samples => u64::from(bins).saturating_mul(samples.into()),

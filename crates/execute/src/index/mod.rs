@@ -45,9 +45,10 @@ fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
 }
 
-/// Returns, for each element of a tensor with extents `part`, the index of the element in a tensor with extents `whole`
-/// that belongs to it. Both tensors have the same number of axes. Both elements have the same position, except along
-/// `axis`, where `indices` contains the position in `whole`.
+/// Assigns an element of a tensor with extents `whole` to each element of a tensor with extents `part`. Both tensors
+/// have the same number of axes. The two elements have the same position along all axes except `axis`. Along `axis`,
+/// `indices` contains the position in `whole`. Returns the indices of the assigned elements in `whole`, in the order of
+/// the elements of `part`.
 fn places<'a>(
     whole: &'a [usize],
     part: &'a [usize],
@@ -64,8 +65,8 @@ fn places<'a>(
     })
 }
 
-/// Returns the index of the first element of each slice. Each entry of `indices` selects one slice by `count`
-/// coordinates along the axes with the extents `dims`. A slice has `slice` elements.
+/// Returns the index of the first element of each slice that `indices` selects. A slice has `slice` elements. `indices`
+/// contains the coordinates of one slice after the other, one coordinate for each of the axes with the extents `dims`.
 fn slices<'a>(
     dims: &'a [usize],
     slice: usize,

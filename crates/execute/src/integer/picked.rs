@@ -23,9 +23,9 @@ pub(super) struct Picked {
 }
 
 impl NodeSlots<'_> {
-    /// Returns the channels that an operand picks, for the positions along the axes from `least` on. If the channels
-    /// differ along an earlier axis, the axes begin there. Returns `None` if no operand picks channels. Returns `Err`
-    /// if the operand is not constant, or if one of its numbers is not the index of a channel.
+    /// Returns the channels that an operand picks. There is a channel for each position along the last axes of the
+    /// result. These axes begin at `least`, or at an earlier axis if the channels differ along it. Returns `None` if no
+    /// operand picks channels. Returns `Err` if the operand is not constant, or if one of its numbers is negative.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };

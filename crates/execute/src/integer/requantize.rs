@@ -18,7 +18,7 @@ impl Executable for op::Requantize {
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
     // If this node is joined, `fused` contains the form of this node and the clamps after it. If `fused` contains
-    // another form, that form is a second requantization.
+    // another form, that form is a second requantization. The loops compute only one, so there is no step for both.
     let clamp = match &site.fused {
         None => None,
         Some(Fused {

@@ -1,8 +1,8 @@
 //! Joins primitives into fast loops. Each join computes exactly what its nodes compute one after the other:
 //! - [`epilogue`]: a producer of accumulators, the requantization after it and the clamp after that, in registers;
-//! - [`sum`]: a sum whose operands are shifted and requantized codes; by two tables if the codes have 8 bits, and
-//!   otherwise code by code;
-//! - [`chain`]: consecutive functions of 8-bit codes, as one table.
+//! - [`sum`]: a sum whose operands are shifted and requantized codes. It is computed with two tables if the codes have
+//!   8 bits, and otherwise code by code;
+//! - [`chain`]: consecutive functions of 8-bit codes, which are computed with one table.
 //!
 //! A node is joined only if nothing else uses its result.
 

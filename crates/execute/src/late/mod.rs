@@ -1,5 +1,5 @@
-//! Runs the nodes whose tensors are owned, outside of the arena: nodes whose extents are only known at run time, and
-//! nodes that run other graphs.
+//! Runs nodes on owned tensors, which are allocated one by one and do not lie in the arena. This is done for nodes
+//! whose extents are only known at run time, and for nodes that run other graphs.
 
 mod at_extents;
 mod control;
@@ -112,7 +112,8 @@ impl Late {
     /// Runs the node once. If the node runs other graphs, `replace` is called with the values of these graphs.
     ///
     /// # Errors
-    /// The op is not defined at these extents, or the types of its results differ from what the graph states.
+    /// The op is not defined for operands with these extents, or the types of its results differ from what the graph
+    /// states.
     pub(crate) fn run(
         &self,
         operands: &[Option<TensorView<'_>>],

@@ -200,8 +200,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives a buffer to each root, which is a value that does not share the bytes of an earlier value. This is a new
-    /// buffer, or the buffer of an operand that may be overwritten and that no later step uses.
+    /// Gives a buffer to each root. (A root is a value that does not share the bytes of an earlier value.) The buffer
+    /// is new, or it is the buffer of an operand that may be overwritten and that no later step uses.
     fn share_buffers(&mut self) {
         for &input in self
             .graph

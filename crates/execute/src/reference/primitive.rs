@@ -34,8 +34,8 @@ impl Primitive {
     /// Computes the result, including a fused requantization and clamp.
     ///
     /// # Errors
-    /// [`StepError::Model`] if an accumulator does not fit its type, or a form of requantization is not defined for
-    /// this accumulator.
+    /// [`StepError::Model`] if an accumulator does not fit its type, or if the fused requantization is not defined for
+    /// an accumulator.
     pub(crate) fn compute(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
         let exact = self.accumulate(operands)?;
         let values = exact

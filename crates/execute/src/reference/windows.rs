@@ -211,7 +211,8 @@ pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Ve
         let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
         let mut sum = 0;
         // The result is a weighted sum over the corners of the cell in which the position lies. For a corner, one of
-        // the two neighbours of the position is chosen along each axis. Bit by bit, `corner` says which one.
+        // the two neighbours of the position is chosen along each resized axis. The bit of `corner` for this axis is 1
+        // if the upper neighbour is chosen.
         for corner in 0..1usize << resized.len() {
             let (mut at, mut weight) = (position.clone(), 1i64);
             for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {

@@ -252,8 +252,8 @@ impl<C: Fn(u8, u8) -> i32> Job for Pairs<'_, C> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        // `combine` is copied to a local variable. No store to an accumulator can change a local variable, so the loops
-        // read its contents only once.
+        // `combine` is copied to a local variable. A store to an accumulator cannot change a local variable, so the
+        // compiler can read the contents of `combine` once, before the loops.
         let Pairs {
             operands: [a, b],
             strides,

@@ -369,9 +369,10 @@ impl dyn Loops + '_ {
     }
 }
 
-/// Computes `Σ (a − za)(b − zb)`. The instructions need operands of a certain sign (see `product`), so a constant may
-/// be subtracted from the codes of a and b (as bytes, those of a become unsigned). Let a', b', za' and zb' be the codes
-/// and the zero points after this change. The result is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
+/// Computes `Σ (a − za)(b − zb)`. For each operand, the instructions need either signed or unsigned numbers (see
+/// `product`): if codes are bytes, those of a have to be unsigned. So a constant may be subtracted from the codes of a,
+/// and another one from the codes of b. Let a', b', za' and zb' be the codes and the zero points after this change. The
+/// result is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
 impl dyn Loops + '_ {
     /// Computes a matrix product of two activations with extents `[m, n, k]`, with requantization. The accumulator is
     /// `Σ (a[m, k] − zero)·(b[k, n] − zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`,

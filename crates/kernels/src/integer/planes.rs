@@ -12,8 +12,9 @@
 //! products leaves 32 bits, all products are added in 32 bits, whatever the accumulator is.
 //!
 //! Weights of 8 bits have 9 bits after their zero point was subtracted, but the distance between the smallest and the
-//! largest seldom exceeds 255. They are then stored as bytes w − c, where the constant c is called the lift: Σ x·w = Σ
-//! x·(w − c) + c·Σ x. The sum Σ x is needed only once per window, however many output channels there are.
+//! largest seldom exceeds 255. If it does not, they are stored as bytes w − c, where the constant c is called the lift.
+//! Σ x·w is then computed as Σ x·(w − c) + c·Σ x. The sum Σ x is needed only once per window, however many output
+//! channels there are.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;

@@ -46,7 +46,8 @@ const RULES: &[(&str, Rule)] = &[
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
     }),
-    // The weight 1.0 does not change the factor, so the factor is f32(input / output).
+    // A ReLU has a single operand. Its files state 1.0 as the scale of a second operand, so the factor is
+    // f32(input scale / output scale).
     ("litert::relu", |c| {
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
@@ -174,8 +175,8 @@ impl Case {
         }
     }
 
-    /// The factor from one scale to the other, in f64. For a mean, it also includes the division by the number of
-    /// elements.
+    /// Returns the factor by which integers of the input scale are multiplied to get integers of the output scale, in
+    /// f64. For a mean, the factor also includes the division by the number of elements.
     fn ratio(&self) -> Result<f64, Box<dyn Error>> {
         let scale: f64 = match (&self.inputs[..], &self.weights) {
             ([input], None) => (*input).into(),

@@ -13,8 +13,8 @@ pub enum Argument {
     SameAccumulator,
     /// The producer selects one of its operand's elements by their order, as a max pool does. A chain R never gives a
     /// smaller result for a larger element, so R(max(x1, x2, …)) = max(R(x1), R(x2), …), and it does not matter whether
-    /// the target applies R before or after the selection. If a window can be empty, R must also map the smallest
-    /// accumulator to the smallest code.
+    /// the target applies R before or after the selection. An empty window gives the smallest number of its type. So
+    /// if a window can be empty, R must also map the smallest accumulator to the smallest code.
     Commutes,
     /// The chains were applied at compile time to all elements of a tensor, and each element was compared. This applies
     /// to lookups and constants.

@@ -31,8 +31,8 @@ pub enum Because {
         elements: u64,
     },
     /// The producer is a mean over windows in which padding does not count, so its divisor differs from window to
-    /// window. The parameters have one channel for each divisor. Each channel requantizes the sums of windows in which
-    /// at most this many elements are not padding.
+    /// window. The parameters have one channel for each divisor. Channel i requantizes the sums of those windows in
+    /// which at most `most[i]` elements are not padding.
     Elements {
         /// The largest number of elements for each channel.
         most: Vec<u64>,

@@ -15,8 +15,8 @@ pub enum Activation {
         high: i64,
     },
     /// A function with a slope for negative numbers, such as LeakyReLU and PReLU. It is not a clamp, so it is never
-    /// moved. The function rounds its results, and the requantization rounds them again. A single requantization with
-    /// the product of both factors would round only once, so it would give other results.
+    /// moved. The function rounds its results, and the requantization rounds them again. A single requantization,
+    /// with the slope multiplied into its factor, would round only once, so it would give other results.
     Sloped,
 }
 
@@ -36,9 +36,9 @@ pub enum Behind {
     NotAClamp,
 }
 
-/// Searches for one limit that is right for all channels. The channels in which the activation has an effect all
-/// require the same value, `demanded`. In the other channels, the limit must not change anything, which gives the bound
-/// `borne`.
+/// Searches for one limit that is right for all channels. If the activation has an effect in a channel, the channel
+/// requires a certain value. All these channels must require the same value, `demanded`. In the other channels, the
+/// limit must not change anything. This gives the bound `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,

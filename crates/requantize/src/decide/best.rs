@@ -2,12 +2,12 @@
 //! integers can be chosen freely.
 //!
 //! A form has a multiplier m and a right shift n, and approximates the real factor s by v = m / 2^n. If the form rounds
-//! as the ideal function does and adds the zero point in the same place, its results depend only on x and v, and for v
-//! = s the form is the ideal function. For x above zero, a larger v never gives a smaller result. For x below zero, a
-//! larger v never gives a larger result. So on either side of s, the difference from the ideal function grows with |v -
-//! s| at every x, and so do the largest difference and the number of x with a difference. The best v is therefore the
-//! nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function, for any width
-//! of the form, and the better one is the optimum.
+//! as the ideal function does and adds the zero point in the same place, its results depend only on v and on x, the
+//! accumulator minus its zero point. For v = s the form is the ideal function. For x above zero, a larger v never gives
+//! a smaller result. For x below zero, a larger v never gives a larger result. So on either side of s, the difference
+//! from the ideal function grows with |v - s| at every x, and so do the largest difference and the number of x with a
+//! difference. The best v is therefore the nearest v below s or the nearest v above s. Only these two are ever compared
+//! with the ideal function, for any width of the form, and the better one is the optimum.
 //!
 //! The parameters alone often decide the comparison. Otherwise the thresholds are compared, if there are at most
 //! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. If there are more thresholds, the results
@@ -72,8 +72,8 @@ impl Best {
 pub enum Optimality {
     /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// These integers are the nearest to the factor. No others were compared with the ideal function, so it is not
-    /// known whether others are better.
+    /// With these integers, m / 2^n is as near to the factor as possible. Other integers were not compared with the
+    /// ideal function, so it is not known whether they are better.
     BestFound,
 }
 
@@ -95,8 +95,8 @@ pub enum BestError {
 
 /// Finds the multiplier m and the shift n, within the limits, with which the form comes nearest to the ideal function
 /// with the factor s on an interval. Candidates are ranked by their largest difference from the ideal function, then by
-/// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If the first two cannot
-/// be found with few enough comparisons, only the last two count.
+/// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If it would take too
+/// many comparisons to find the first two, candidates are ranked only by the last two.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.
@@ -110,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The ideal function, expressed as a piecewise linear function that is rounded down. `None` if it cannot be
-    /// expressed in this way. The functions are then compared by their thresholds.
+    /// The ideal function, expressed as a piecewise linear function that is rounded down. If it cannot be expressed in
+    /// this way, this is `None`, and functions are compared with it by their thresholds.
     lines: Option<Lines>,
 }
 
@@ -203,14 +203,15 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// Lists multipliers and shifts within the limits, among them those that come nearest to the factor from below and
-    /// from above. The list is sorted by the distance from the factor, the nearest entry first. An entry contains this
-    /// distance, the shift, a flag that is true if the entry is above the factor, and the function. The first entry
-    /// below the factor is the best one below, and the first entry above it is the best one above.
+    /// Lists multipliers m and shifts n within the limits. Among them are those with which m / 2^n comes nearest to the
+    /// factor from below and from above. The list is sorted by the distance from the factor, the nearest entry first.
+    /// An entry contains this distance, the shift, a flag that is true if m / 2^n is above the factor, and the function
+    /// that the form computes. The first entry below the factor is the best one below, and the first entry above the
+    /// factor is the best one above.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
-        // If the shift is larger, no multiplier is small enough.
+        // `top` is the largest shift n for which the largest m with m / 2^n below the factor is within the limits.
         let fits = |n: &u8| self.around(*n)[0] <= *multipliers.end();
         let top = (first..=last).rev().find(fits).unwrap_or(first);
         let mut candidates = Vec::with_capacity(6);
@@ -231,7 +232,8 @@ impl Ideal {
                 let distance = self.distance(affine.factor, affine.shift);
                 candidates.push((distance, affine.shift, m > around[0], affine));
             }
-            // A smaller shift adds no new values. It would only leave out those that are too large for this shift.
+            // Here, no limit on m excludes the two nearest values of m / 2^n. A smaller shift gives only some of the
+            // values that this shift gives, so it need not be tried.
             if nearest == around {
                 break;
             }

@@ -21,8 +21,9 @@ use crate::{
 ///
 /// - s1 = 0, so that the first form does not round: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that the second form does not round: the zero point becomes z1 + a2 + z2.
-/// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1): floor((floor((p + b1) /
-///   2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
+/// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1, with s = s1 for b1 and s =
+///   s2 for b2): floor((floor((p + b1) / 2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) /
+///   2^(s1 + s2)).
 /// - m2 = 1, z1 + a2 = 0, and both forms round towards zero.
 ///
 /// `first` must not contain a ReLU or another limit inside the range of its type, because the combined form does not
@@ -69,9 +70,9 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
 /// included. Returns `None` if the forms cannot be combined, or if the combined step would need a different clamp for
 /// each channel.
 ///
-/// The first step saturates or clamps to a range [a, b]. Instead, the combined step clamps its results to those that
-/// the second step gives for a and b. This clamp is left out if the combined form stays between these two results on
-/// the interval.
+/// The first step saturates or clamps its results to a range [a, b]. The combined step instead clamps its own results
+/// to [S(a), S(b)], where S is the second step. This clamp is left out if the combined form never leaves [S(a), S(b)]
+/// on the interval.
 ///
 /// # Errors
 /// The interval lies outside of the combined form's domain.

@@ -149,9 +149,9 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
 /// A function, given by its interval, its result at the lower end, and its thresholds in rising order.
 pub(super) type Listed<I> = ((i64, i64), i32, I);
 
-/// Compares two functions by their thresholds. Both functions are constant between neighbouring thresholds. So one pass
-/// over the merged thresholds of both is enough, which compares the two results once for each stretch between
-/// thresholds.
+/// Compares two functions by their thresholds. Both functions are constant between neighbouring thresholds. So it is
+/// enough to go through the merged thresholds of both functions once, and to compare the two results once for each
+/// stretch between thresholds.
 pub(super) fn between(
     before: Listed<impl Iterator<Item = i64>>,
     after: Listed<impl Iterator<Item = i64>>,

@@ -122,8 +122,8 @@ impl Ideal {
         let (inside, outside) = self.zeros();
         // The zero point is an i32, so it fits into i64.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        // The smallest u with round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. Each requested
-        // k is reached inside the interval, so these u stay small.
+        // Finds, for each requested result k, the smallest u = x - z_x with round((u mantissa + inside) / 2^shift) +
+        // outside >= k. Each k is reached inside the interval, so these u stay small.
         sweep(ends, move |values| {
             let quotients = values.start() - outside..=values.end() - outside;
             let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {

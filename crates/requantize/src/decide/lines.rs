@@ -18,8 +18,8 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// If the results of two functions are farther apart than this, the functions are not compared in this way, because the
-/// range of x for each difference k is processed separately.
+/// If the results of two functions are farther apart than this, [`differ`] does not compare the functions, because it
+/// processes the range of x for each difference k separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
 /// A bound for the numbers in sums. Within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
@@ -91,8 +91,8 @@ fn stretch(
 ) -> Option<()> {
     let count = high - low + 1;
     let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
-    // Of k and k + 1, the one with the larger magnitude counts as the farther difference. This counts at how many of
-    // the first n integers of the range it occurs.
+    // Each difference is k or k + 1. The farther difference is the one of these two with the larger magnitude. The
+    // closure returns at how many of the first n integers of the range the farther difference occurs.
     let farther = |n: i128| {
         let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
         Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })

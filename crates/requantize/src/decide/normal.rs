@@ -9,8 +9,8 @@
 //! - Adding a zero point z after the division is the same as adding z 2^s before it.
 //! - half_even is the same as any other nearest mode if no x gives a tie.
 //! - Two roundings become one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is floor((p +
-//!   2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, because p has the sign of x and
-//!   both are 0 for -2^30 <= p < 0.
+//!   2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) for x < 0, because p has the sign of x.
+//!   (For -2^30 <= p < 0, h is 0, and both formulas give 0.)
 //! - Common powers of two of f and 2^s are cancelled: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
 //!   2^(s-t)).
 //!

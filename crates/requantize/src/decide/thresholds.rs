@@ -36,8 +36,8 @@ pub enum DecideError {
     /// An accumulator has a magnitude above 2^50, for which the ideal function is not computed.
     #[error("accumulator {0} is beyond 2^50")]
     Distant(i64),
-    /// A threshold does not fit into `i32`, as a conversion to [`Requantization::Steps`](crate::Requantization::Steps)
-    /// requires.
+    /// This threshold does not fit into `i32`. A conversion to [`Requantization::Steps`](crate::Requantization::Steps)
+    /// requires that all thresholds do.
     #[error("threshold {0} is outside i32")]
     Wide(i64),
     /// The numbers of channels of two steps, or of a step and the intervals, differ.

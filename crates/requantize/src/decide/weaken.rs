@@ -30,11 +30,11 @@ pub struct Wanted {
 /// should be ordered from cheap to expensive. Returns the index of this wanted form, and the form with its parameters.
 /// If there is none, returns `None`.
 ///
-/// Each threshold of the function limits a multiplier or an addend to an interval (see
-/// [`exact_factors`](super::exact_factors)). If these intervals have a number in common, the form that was found may be
-/// of another kind, have fewer bits, or round in another way. For example, one rounding can replace two, a shift can
-/// replace a multiplication, a fixed-point multiplication can replace a float, or shared powers of two are cancelled.
-/// The form that was found is compared with the original once more.
+/// Each threshold of `form` limits a multiplier or an addend of the wanted form to an interval (see
+/// [`exact_factors`](super::exact_factors)). With a number that lies in all of these intervals, the wanted form gives
+/// the same results as `form`, even if it is of another kind, has fewer bits, or rounds in another way. For example,
+/// one rounding can replace two, a shift can replace a multiplication, a fixed-point multiplication can replace a
+/// float, or shared powers of two are cancelled. At the end, the form that was found is compared with `form`.
 ///
 /// # Errors
 /// The form is not legal, or is not defined on the interval. Forms with 32-bit results are weakened only if their

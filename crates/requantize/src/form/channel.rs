@@ -98,7 +98,8 @@ impl<'a> Channel<'a> {
         self.out
     }
 
-    /// The smallest and the largest result: the ends of [`out`](Channel::out), or less if the form includes a ReLU.
+    /// Returns the smallest and the largest result. They are the ends of the type [`out`](Channel::out), but if the
+    /// form includes a ReLU, the smallest result is the code of real zero.
     pub fn range(&self) -> [i32; 2] {
         self.range
     }

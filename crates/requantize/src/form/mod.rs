@@ -420,8 +420,8 @@ impl Requantization {
         self.form().fields().out
     }
 
-    /// The smallest and the largest result: the ends of [`out`](Requantization::out), or less if the form includes a
-    /// ReLU.
+    /// Returns the smallest and the largest result. They are the ends of the type [`out`](Requantization::out), but if
+    /// the form includes a ReLU, the smallest result is the code of real zero.
     pub fn range(&self) -> [i32; 2] {
         self.form().fields().range()
     }

@@ -3,8 +3,8 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// `lowest + #{t in thresholds[channel] : t <= x}`, which counts the thresholds up to x. In this way, any function from
-/// `i32` to eight bits can be expressed, as long as a larger x never gives a smaller result.
+/// `lowest + #{t in thresholds[channel] : t <= x}`, where # is the number of thresholds t that are at most x. Any
+/// function from `i32` to eight bits can be expressed in this way, if a larger x never gives a smaller result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {

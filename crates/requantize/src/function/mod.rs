@@ -51,9 +51,9 @@ words! {
         LitertSoftmaxInt8 = "litert.softmax.int8.v1",
         /// LiteRT's SOFTMAX from int16 to int16: two interpolated tables.
         LitertSoftmaxInt16 = "litert.softmax.int16.v1",
-        /// LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.
+        /// LiteRT's LOGISTIC from int8 to int8: a table of all codes, computed in `f32`.
         LitertLogisticInt8 = "litert.logistic.int8.v1",
-        /// LiteRT's TANH from int8 to int8: a function in `f32`, made a table.
+        /// LiteRT's TANH from int8 to int8: a table of all codes, computed in `f32`.
         LitertTanhInt8 = "litert.tanh.int8.v1",
         /// LiteRT's LOGISTIC from int16 to int16: an interpolated table.
         LitertLogisticInt16 = "litert.logistic.int16.v1",
@@ -65,9 +65,9 @@ words! {
         Nearest = "nearest.v1",
         /// LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.
         LitertLeakyRelu = "litert.leaky_relu.v1",
-        /// A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.
+        /// A layer normalization with exact sums. Its definition is Strait's own, not that of a runtime.
         LayerNorm = "strait.layer_norm.v1",
-        /// The same without the mean: a normalization by the root of the mean square. Ours, too.
+        /// An RMS normalization: the same as the layer normalization, but the mean is not subtracted.
         RmsNorm = "strait.rms_norm.v1",
     }
 }

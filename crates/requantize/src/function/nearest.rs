@@ -74,7 +74,7 @@ impl Nearest {
             return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
         }
         // The rounded quotient is off by at most one. To correct it, the exact value is compared with multiples of half
-        // of the scale. These multiples are exact in f64, because they are products of 24 bits and 19 bits.
+        // of the scale. These multiples are exact in f64, because the scale has 24 bits and `halves` at most 19.
         let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
         let below = if with(2.0 * below)? == Ordering::Less {
             below - 1.0

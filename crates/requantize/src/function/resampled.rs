@@ -3,8 +3,9 @@
 use crate::Rounding;
 
 /// The positions of the result's elements in the operand along one axis, in units of 2^-`bits`. Along this axis, the
-/// operand has `from` elements and the result has `to`. Neighbouring elements of the result are `s = ⌊(2^bits·from +
-/// ⌊to / 2⌋) / to⌋` apart, which is `from / to`, rounded once. The position of element `i` is
+/// operand has `from` elements and the result has `to`. The distance between neighbouring elements of the result is
+/// `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`: the quotient `from / to` in these units, rounded once. The position of
+/// element `i` is
 ///
 /// - `i·s + ⌊s / 2⌋ − 2^(bits − 1)` with `HalfPixel`,
 /// - `i·s` with `Asymmetric`,

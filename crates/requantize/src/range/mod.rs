@@ -38,7 +38,7 @@ pub struct Extreme {
     pub pattern: Pattern,
     /// True if the pattern is known to occur, so that the sum really reaches the bound. This is known if the operands
     /// are inputs of the model. It is not known if an operand is the result of another layer or is used twice, or if a
-    /// tap may read padding or not.
+    /// tap reads padding at some positions and elements at others.
     pub realised: bool,
 }
 

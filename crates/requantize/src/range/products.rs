@@ -41,9 +41,10 @@ pub struct Padding<'a> {
     pub interior: bool,
 }
 
-/// The sum of the positive weights and the sum of the negative weights. The bounds depend only on these two sums, P and
-/// N: if all codes x lie in [low, high], Σ w x lies in [P low + N high, P high + N low]. The sum reaches an end if all
-/// taps with positive weights read one end of [low, high], and all taps with negative weights read the other.
+/// P, the sum of the positive weights, and N, the sum of the negative weights. The bounds of Σ w x depend only on these
+/// two numbers: if all codes x lie in [low, high], Σ w x lies in [P low + N high, P high + N low]. It reaches an end of
+/// this interval if all taps with positive weights read one end of [low, high], and all taps with negative weights read
+/// the other end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -90,8 +91,9 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums: a
-    /// tap is left out if leaving it out makes the interval wider.
+    /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums.
+    /// Then the lower bound leaves out terms that cannot be negative, and the upper bound those that cannot be
+    /// positive.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
@@ -126,10 +128,11 @@ impl Summands for Products<'_> {
         self.bounds(true)
     }
 
-    /// With a scale that is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2. The magnitude of
-    /// the bias is at most |b| / 2^k + 1/2, and if a zero point is folded into the bias, the rounding of the weights
-    /// adds the same amount again. So the sum is at most (Σ |w| m + |b|) / 2^k + n m + 1, where w are the weights, n is
-    /// their number, b is the bias, and m is the largest |x - z| of a code x and the zero point z.
+    /// Let w be the n weights, b the bias, and m the largest |x - z| of a code x and the zero point z. With a scale
+    /// that is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2, and that of the bias at most
+    /// |b| / 2^k + 1/2. So the rounding of the weights adds at most n m / 2 to the sum. If a zero point is folded into
+    /// the bias, the rounding of the weights also changes the bias, again by at most n m / 2. Together, the sum is at
+    /// most (Σ |w| m + |b|) / 2^k + n m + 1.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());

@@ -28,9 +28,9 @@ pub struct Correction {
 const MOST_BITS: u8 = 30;
 
 impl Correction {
-    /// Computes the factor, the offset and the shift n that map one grid to another. With R = input scale / output
-    /// scale, n = -ceil(log2 R), factor = R * 2^n and offset = (output zero - input zero * R) * 2^n, where `zero`
-    /// stands for a zero point.
+    /// Computes the factor, the offset and the shift n that map one grid to another: a code x of the input becomes
+    /// (x * factor + offset) / 2^n. With R = input scale / output scale, n = -ceil(log2 R), factor = R * 2^n and
+    /// offset = (output zero - input zero * R) * 2^n, where `zero` stands for a zero point.
     ///
     /// The logarithm is exact, because it is taken from the exponent of R. R itself is rounded to `f64`.
     pub fn between((input, input_zero): (f64, i32), (output, output_zero): (f64, i32)) -> Result<Self, ScaleError> {

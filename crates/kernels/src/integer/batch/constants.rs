@@ -1,8 +1,8 @@
 use crate::simd::I32s;
 
 /// The constants of all channels, `C` for each channel. They are stored as `C` arrays of i32 with one value per
-/// channel. So one constant of neighbouring channels can be loaded as a vector, or that of one channel copied to all
-/// lanes of a vector.
+/// channel. So the values of one constant for neighbouring channels can be loaded as a vector. The value for a single
+/// channel can be copied to all lanes of a vector.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants<const C: usize> {
     /// The arrays, one after the other. Each array begins with `period` elements, in which the values of all channels

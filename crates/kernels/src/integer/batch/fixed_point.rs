@@ -30,7 +30,8 @@ impl FixedPoint {
     /// include the ±2^30 of [`HighHalfTwice`].) Returns `None` if something has to be added to the low half, too, or if
     /// the sum of the high half and this number could leave i32.
     ///
-    /// |x·factor| ≤ 2^62, so the absolute value of the high half, with the carry from the low half, is at most 2^30.
+    /// |x·factor| is at most 2^62. So the high half, with the carry from the low half, has a magnitude of at most 2^30,
+    /// and `room` is what is left for the number that is added.
     fn high_addend(&self, twice: bool) -> Option<i32> {
         let low = 1_i64 << 32;
         let sum = self.addend + self.base - if twice { 1 << 30 } else { 0 };

@@ -132,12 +132,12 @@ fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> O
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 
-/// Finds the range, within `all`, to which accumulators can be clamped before they are requantized. `fits` says whether
-/// a kernel can compute the result for an accumulator. The range is the channel's whole domain if `fits` is true at
-/// both of its ends. Otherwise it is the smaller range outside of which the form gives its smallest or its largest
-/// result, if `fits` is true at both ends of that range. Otherwise there is none (`None`). A larger accumulator never
-/// gives a smaller result. So `fits` is true inside of the range, too, and clamping an accumulator to the range does
-/// not change its result.
+/// Finds a range, within `all`, to which accumulators can be clamped before they are requantized, so that no result
+/// changes and a kernel can compute all results. `fits` says whether a kernel can compute the result for an
+/// accumulator. Two ranges are tried. The first is the channel's whole domain. The second is smaller: below it, the
+/// form gives its smallest result, and above it, its largest. Returns the first of the two for which `fits` is true at
+/// both ends, or `None`. A larger accumulator never gives a smaller result, so `fits` is then true inside of the range,
+/// too.
 fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
     let domain = [low.max(all[0]), high.min(all[1])];

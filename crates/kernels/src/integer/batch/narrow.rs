@@ -2,7 +2,7 @@ use crate::simd::I32s;
 use strait_requantize::IntType;
 
 /// The element type of a kernel's output. It is a value and not a type parameter, so each kernel is compiled only once
-/// for all output types. The price is one branch for each block of results, which the processor always predicts.
+/// for all output types. The price is one branch for each block of results. The processor always predicts this branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
     /// The output elements are integer codes.

@@ -128,7 +128,7 @@ impl Correction {
 
 /// Multiplies, shifts and rounds in i64: the forms `ArithFolded`, `FractionalZero`, `TfLite` and `Fixed` with every
 /// rounding, `Gemmlowp`, `SixteenByEight`, and `TosaRescale`. If `EVEN` is false, no channel may round half to even,
-/// which saves a step.
+/// and the computation has one step less.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiplyShift<const EVEN: bool> {
     fixed: FixedPoint,

@@ -1,5 +1,5 @@
-//! An epilogue is the last operation of a loop, which requantizes an accumulator. This module has one file for each
-//! family of arithmetic.
+//! An epilogue requantizes an accumulator. It is the last operation of a loop. This module has one file for each family
+//! of arithmetic.
 //!
 //! An epilogue computes what the form's `eval` in `strait-requantize` defines, but without saturation to the output
 //! type. The result is an `i32`; if the exact value is wider, it saturates to `i32`. An accumulator outside of the

@@ -19,9 +19,9 @@ pub struct Affine {
     pub zero_point: i32,
 }
 
-/// A limit for the magnitude of `x * factor + addend`. If x is an `i32`, the magnitude never exceeds it, because |x *
-/// factor| is at most 2^62 - 2^31. Within this limit, half of `2^MAX_SHIFT` or a zero point can be added without
-/// leaving `i64`.
+/// A limit for the magnitude of `x * factor + addend`. If x is an `i32`, the magnitude never exceeds this limit: |x *
+/// factor| is at most 2^31 (2^31 - 1) = 2^62 - 2^31, and |addend| is at most `MAX_ADDEND`. To a number within the
+/// limit, half of `2^MAX_SHIFT` or a zero point can be added without leaving `i64`.
 const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
@@ -36,8 +36,8 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// Returns the smallest integer `x` with `wide(x) >= value`: `i128::MIN` if all integers satisfy this, and
-    /// `i128::MAX` if none does.
+    /// Returns the smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, returns `i128::MIN`, and
+    /// if none does, `i128::MAX`.
     ///
     /// With p = x * factor + addend, s the shift and v = `value`: wide(x) >= v iff round(p / 2^s) >= v - zero_point iff
     /// p >= t iff x >= ceil((t - addend) / factor), where t is the smallest p that is rounded to v - zero_point or
@@ -72,8 +72,8 @@ pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
     -(-low).div_euclid(factor)..=high.div_euclid(factor)
 }
 
-/// Returns the smallest `x` with `x * factor >= product`, where `factor >= 0`: `i128::MIN` if all integers satisfy
-/// this, and `i128::MAX` if none does.
+/// Returns the smallest integer `x` with `x * factor >= product`, where `factor >= 0`. If all integers satisfy this,
+/// returns `i128::MIN`, and if none does, `i128::MAX`.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,

@@ -1,5 +1,5 @@
-/// `lowest + #{t in thresholds : t <= x}`, which counts the thresholds up to x: the arithmetic of the form `Steps`. It
-/// is defined for all `i32`, because thresholds are `i32` too.
+/// `lowest + #{t in thresholds : t <= x}`, where # is the number of thresholds t that are at most x. This is the
+/// arithmetic of the form `Steps`. It is defined for all `i32`, because thresholds are `i32` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepCount<'a> {
     /// The sorted thresholds. There are at most 255.
@@ -15,8 +15,8 @@ impl StepCount<'_> {
         i64::from(self.lowest) + passed as i64
     }
 
-    /// Returns the smallest integer `x` with `wide(x) >= value`: `i128::MIN` if all integers satisfy this, and
-    /// `i128::MAX` if none does.
+    /// Returns the smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, returns `i128::MIN`, and
+    /// if none does, `i128::MAX`.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,

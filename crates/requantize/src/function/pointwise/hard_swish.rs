@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 /// LiteRT's HARD_SWISH on int8 (`litert.hard_swish.int8.v1`): x·min(max(x + 3, 0), 6) / 6 in 16-bit fixed point.
 ///
-/// With d = (x − z)·2⁷ for the operand's zero point z, the factors `output` and `gate` and the exponents among the
-/// parameters, and the product a∘b = sat₁₆(half_up(a·b / 2¹⁵)):
+/// Let d be (x − z)·2⁷, where z is the operand's zero point, and let a∘b be the product sat₁₆(half_up(a·b / 2¹⁵)).
+/// `output`, `shift`, `gate` and `gate_exponent` are parameters.
 ///
 /// - p = d∘output: the operand on the result's grid, before the right shift.
-/// - g: the gate (x + 3) / 6 with 15 fractional bits. If gate_exponent is positive, d is shifted left by gate_exponent
-///   − 1, multiplied by gate (with ∘), and shifted left by one more, and each shift saturates. Otherwise d is
-///   multiplied by gate (with ∘) and shifted right by −gate_exponent, rounded half away. The result r is turned into g
-///   = ⌊(r + 2¹⁵) / 2⌋.
-/// - y = sat(half_away(toward_zero(g·p / 2¹⁵) / 2^shift) + z'), where z' is the result's zero point.
+/// - g: the gate (x + 3) / 6 with 15 fractional bits. If `gate_exponent` is positive, d is shifted left by
+///   `gate_exponent` − 1, multiplied by `gate` (with ∘), and shifted left by one more, and each shift saturates.
+///   Otherwise d is multiplied by `gate` (with ∘) and shifted right by −`gate_exponent`, rounded half away. The result
+///   r is turned into g = ⌊(r + 2¹⁵) / 2⌋.
+/// - y = sat(half_away(toward_zero(g·p / 2¹⁵) / 2^`shift`) + z'), where z' is the result's zero point.
 ///
 /// Source: `HardSwishPrepare` and the reference kernel of HARD_SWISH in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// y = sat(d·positive + z') for d ≥ 0, and sat(±(d·negative) + z') for d < 0, with the sign of the slope.
 ///
-/// Each product rounds twice, as gemmlowp's does. The factors `positive` = s / s' and `negative` = (s·α) / s' are
+/// Each product is rounded twice, as in gemmlowp. The factors `positive` = s / s' and `negative` = (s·α) / s' are
 /// computed in f32, from the operand's scale s, the result's scale s' and the slope α.
 ///
 /// Source: `LeakyReluPrepare` and the reference kernel of LEAKY_RELU in LiteRT.
