@@ -23,8 +23,8 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The largest number of bits of an activation's codes. Wider integers are accumulators, whose values do not have to
-/// reach the ends of their type.
+/// The largest number of bits of an activation's codes. Wider integers are accumulators, for which no scheme of codes
+/// is known.
 const WIDEST: u32 = 16;
 
 impl QuantParams {

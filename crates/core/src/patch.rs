@@ -34,10 +34,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
-    /// on the host if one of them does. If the patch removes the first of them, the new node takes over the name of
-    /// that node. If several new nodes have the same first origin, only one of them takes over the name: the first one
-    /// that computes, or, if none computes, the first one that moves elements.
+    /// The origins of the new node: the existing nodes whose work it does; at least one. The new node gets the source
+    /// names of all origins, and runs on the host if one of them does. If the patch also removes the first origin, the
+    /// new node takes over the name of that origin. If several new nodes have the same first origin, only one of them
+    /// takes over the name: the first new node that computes, or, if none computes, the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,

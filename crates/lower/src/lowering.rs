@@ -31,9 +31,9 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near requantizations are to the ideal function. Requantizations for which this is not known are left out.
-    /// The key is the name of the requantization's node. After fusion, this name is still among the sources of the
-    /// fused node.
+    /// How near the results of requantizations are to the exact results. Requantizations for which this is not known
+    /// are left out. The key is the name of the requantization's node. After fusion, this name is still among the
+    /// sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,

@@ -478,7 +478,7 @@ impl QuantTable {
         false
     }
 
-    /// Gives a config a scheme that the other configs of its set do not have, which no transition allows. Only for
+    /// Gives a config a scheme that the other configs of its set do not have. No transition allows this; it is only for
     /// tests of the verifier.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {

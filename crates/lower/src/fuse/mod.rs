@@ -33,7 +33,7 @@ pub enum FusionPolicy {
     Exact,
     /// A fusion may change results by at most this many LSB, which are units of the result's codes.
     Bounded(u32),
-    /// A fusion may change results by any amount that is known. If the difference cannot be decided, the fusion is
+    /// A fusion may change results by any amount that is known. If the difference cannot be determined, the fusion is
     /// still refused.
     Any,
 }
@@ -79,15 +79,15 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// Returns why a clamp before the requantization could be dropped in this fusion: it changes nothing. `None` if
-    /// there was no clamp, or if the fused node still has it.
+    /// Returns the reason why a clamp before the requantization could be dropped in this fusion: the clamp changes
+    /// nothing. Returns `None` if there was no clamp, or if the fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// Returns why a clamp before the requantization could be dropped: it changes nothing. `None` if there was no clamp, or
-/// if the fused node still has it.
+/// Returns the reason why a clamp before the requantization could be dropped: the clamp changes nothing. Returns `None`
+/// if there was no clamp, or if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
@@ -115,8 +115,8 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// True if the table has a row that is meant for this site: the row's ops and conditions match, and the row failed
-    /// only later, at the form, the proof or the policy.
+    /// True if the table has a row that is meant for this site. The ops and the conditions of such a row match; only
+    /// its forms, the proof or the policy prevent the fusion.
     pub fn has_row(&self) -> bool {
         self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
     }
@@ -133,8 +133,8 @@ pub struct Attempt {
     pub reason: Reason,
 }
 
-/// The stage at which a row failed. The variants are in the order in which the stages are checked, so a row with a
-/// later stage came nearer to firing.
+/// The check that a row of the fusion table failed at a site. The variants are in the order of the checks, so a row
+/// that failed a later check came nearer to firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// The row is for producers with other ops.

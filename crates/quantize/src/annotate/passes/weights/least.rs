@@ -78,10 +78,12 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     (end as f64 / 2.0).min((1u64 << 46) as f64)
 }
 
-/// The smallest useful scale of weights, as a fraction of the scale with which one step of the sums is as large as one
-/// step of the result. A smaller scale does not make the result more accurate, and makes the requantization's factor
-/// too small for some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into
-/// the bias is at most 2^29, and together with the bias it leaves a quarter of i32 to the products.
+/// The smallest useful scale of weights, as a fraction of (scale of the result / scale of the operand). With that
+/// quotient as the scale of weights, one step of the accumulator equals one step of the result. A scale below the limit
+/// does not make the result more accurate, and makes the requantization's factor too small for some forms. The limit
+/// also keeps shifts within 22 bits. So an 8-bit zero point that is shifted left and folded into the bias is at most
+/// 2^7·2^22 = 2^29. The bias itself is at most 2^30 ([`bias_limit`]). Both together leave 2^29, a quarter of the range
+/// of i32, to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
 /// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. The accumulator and the result
