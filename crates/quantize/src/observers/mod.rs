@@ -224,7 +224,7 @@ fn least_error<T: Copy>(
     best.1
 }
 
-/// Returns ranges inside [`min`, `max`], the widest first. Each end takes the fractions i / `candidates` of itself,
+/// Returns ranges inside [`min`, `max`], the widest first. Each end is multiplied by the fractions i / `candidates`,
 /// with i from 1 to `candidates`. On a symmetric grid, both ends are equally far from zero.
 fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
     let whole = candidates..=candidates;

@@ -12,8 +12,8 @@ pub(crate) enum Role {
     Activation,
     /// A constant with one grid for each output channel, or one grid for the whole tensor.
     Weight,
-    /// The constant factors of a normalization, one for each element of a row. They have 16 bits, whatever types the
-    /// node's other operands have.
+    /// The constant factors of a layer normalization, one for each position along the normalized axes. They have 16
+    /// bits, whatever types the node's other operands have.
     Gain,
     /// A constant that is added in the accumulator. Its scale is therefore the accumulator's scale, which is a product:
     /// of the scales of operand and weights, or of operand and gains.

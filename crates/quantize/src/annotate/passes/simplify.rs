@@ -1,5 +1,6 @@
 //! **Simplify.**
-//! - What: puts the producer and the readers of each value on the same grid, if they agree on one.
+//! - What: puts the producer and the readers of each value on the same grid, if all readers want the same grid and the
+//!   producer can use it.
 //! - Why: if all of them use one grid, a result is rounded only once. Each additional grid costs a requantization.
 //! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
 //! - Effect:

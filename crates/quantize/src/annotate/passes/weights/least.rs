@@ -35,8 +35,8 @@ impl LeastScales {
     }
 
     /// If a channel's weights lose accuracy, because their scale has to be larger than the weights need, returns the
-    /// ratio of the two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero lose
-    /// nothing. A scale up to `negligible` loses nothing either.
+    /// ratio of these two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero
+    /// lose nothing. A scale up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {
@@ -86,8 +86,9 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
 /// of i32, to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. The accumulator and the result
-/// have these numbers of bits. Here too, a quarter of the accumulator's range is left to the products.
+/// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. `accumulator` and `result` are the
+/// numbers of bits of the accumulator and of the result. Here too, a quarter of the accumulator's range is left to the
+/// products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())
