@@ -20,8 +20,8 @@ use strait_target::TargetSpec;
 /// Makes the graph of `annotated` on codes. It is a module in the export stage. Names of nodes and values stay.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with the first node that has no integer operator: a node whose result stays a sum, or whose
-/// codes are small floats or have a range that is computed in each run.
+/// [`LowerError::Nodes`] with the first node that has no integer operator. This is a node whose result stays a sum,
+/// whose codes are small floats, or whose codes have a range that is computed in each run.
 pub fn operators(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     let mut operators = Operators {
         walk: Walk::new(annotated, "main", Stage::Export),

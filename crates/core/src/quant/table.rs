@@ -140,8 +140,8 @@ impl QuantTable {
     }
 
     /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
-    /// caller has to remove a set as a whole, and with it all configs whose grids are derived from the set, because a
-    /// config without its root or master has no grid any more.
+    /// caller has to remove whole sets, and together with a set all configs whose grids are derived from it. Otherwise
+    /// a config would be left that has lost its root or its master, and with it its grid.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {

@@ -282,7 +282,8 @@ impl ValueIntervals<'_> {
             let seen = self.observed(y);
             match &node.op {
                 // Integers are not observed, so no interval is known for the operand of a cast from integers to floats.
-                // So the interval of what the result can be is found from the observed range of the result.
+                // The interval of the result is found without it: booleans become 0 or 1, and for other integers the
+                // observed range of the result is used.
                 Op::Cast(_) => {
                     let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {

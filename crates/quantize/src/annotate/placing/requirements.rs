@@ -24,8 +24,9 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
-/// Requires that an interpolation depends only on the extents `from` and `to`, which means that the model states no
-/// scales and no region, and that the interpolation's sums fit into `bits` bits for these extents.
+/// Checks two requirements of an interpolation. The model must state no scales and no region, so that the interpolation
+/// depends only on the extents `from` and `to`. And for these extents, the interpolation's sums must fit into `bits`
+/// bits.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias && resize.coordinate != Coordinate::Crop,
