@@ -44,8 +44,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The results that stay sums because their nodes do not narrow them. The key is the value in the source. Each
-    /// reader narrows the sum to its own grid.
+    /// The results that stay sums, because their nodes do not requantize them. The key is the value in the source
+    /// graph. Each reader requantizes the sum to its own grid.
     pub(crate) sums: BTreeMap<ValueId, Wide>,
     /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it holds the input of the
     /// model from which the data comes, or `None` if the data does not come from an input.

@@ -251,8 +251,8 @@ struct Fires {
     is_constant: bool,
     /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// The name of the first value in the rest of the chain that a node of its own still requantizes. `None` if no
-    /// requantization remains after the fused node.
+    /// If the row fuses only the first part of the chain, the name of the first value after this part that a separate
+    /// node requantizes. `None` if no requantization remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
@@ -365,8 +365,8 @@ impl Table<'_> {
                 }
             }
         }
-        // Sorts by stage, so that the row that came nearest to firing comes first. Among rows that failed at the same
-        // stage, the row that was tried last comes first.
+        // Sorts by the check that failed, so that the row that came nearest to firing comes first. Among rows that
+        // failed the same check, the row that was tried last comes first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
@@ -408,8 +408,8 @@ impl Table<'_> {
         fires
     }
 
-    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`. If this fails,
-    /// returns the stage at which the row failed, and the reason.
+    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`, which is the number
+    /// of links that an earlier row can fuse. If this fails, returns the check that the row failed, and the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,

@@ -161,8 +161,9 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This quotient is exact, and so was the comparison that showed that no shift leads to the
-                            // result's grid. If operand and result share a grid, a coarser grid would not help.
+                            // This quotient is exact. `folded_shift` has compared exactly, too, when it found that no
+                            // shift leads to the result's grid. If operand and result share a grid, a coarser grid
+                            // would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return refused(ReasonCode::NoShift, error.to_string());
