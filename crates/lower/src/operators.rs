@@ -2,9 +2,9 @@
 //! has codes. Formats that have an integer operator for each op of the model (TFLite, ONNX's `QLinear…`) are written
 //! from this graph, one operator for each node.
 //!
-//! A node without configs computes on real numbers. Between the two kinds of nodes there are `quantize` and
-//! `dequantize`. A value that a reader wants on another grid is converted by a `quantize` whose operand is codes.
-//! Parameters are the codes that were baked.
+//! A node without configs computes on real numbers. Between a node on codes and a node on real numbers, there is a
+//! `quantize` or a `dequantize`. A value that a reader wants on another grid is converted by a `quantize` whose operand
+//! is codes. Parameters are the codes that were baked.
 
 use crate::error::LowerError;
 use crate::part::Part;

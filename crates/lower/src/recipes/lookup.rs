@@ -68,8 +68,8 @@ fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>, rounding: Option<Round
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
-/// Returns the grid whose steps are 2^`bits` times smaller. Its codes have to fit into 32 bits, so it returns `None` if
-/// the result has more than 8 bits or `bits` is more than 23.
+/// Returns a grid whose steps are 2^`bits` times smaller than those of `grid`. Its codes have to fit into 32 bits, so
+/// the function returns `None` if the codes of `grid` have more than 8 bits, or if `bits` is 0 or more than 23.
 fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
     let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;

@@ -80,8 +80,8 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // The graph also contains inlined bodies of control flow. They are not connected with the rest, and have no outputs
-    // of the model.
+    // The graph also contains inlined bodies of control flow. They are not connected with the rest of the graph, and
+    // have no outputs of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
     let kept = graph.outputs().iter().filter(is_kept);

@@ -1,4 +1,4 @@
-//! Settle: moves nodes to the host that the target could compute but that are better off there.
+//! Settle: moves to the host those nodes that the target could compute but that are better off on the host.
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
 //! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
