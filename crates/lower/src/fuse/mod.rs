@@ -109,8 +109,9 @@ pub struct Refused {
     pub row: Option<String>,
     /// The reason why the requantization was not fused.
     pub reason: Reason,
-    /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if the first part
-    /// of the chain was fused: this requantization then belongs to the rest of the chain, for which no row is tried.
+    /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if this
+    /// requantization is in the rest of a chain whose first part was fused, because no row is tried for the rest of a
+    /// chain.
     pub tried: Vec<Attempt>,
 }
 

@@ -6,11 +6,11 @@
 //! −100, −10000, the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
-//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, which is half a step of 8 bits.
-//! So scores below this bound do not matter. All rows share a grid, so the row with the smallest M decides. For a
-//! maximum (`max_pool`, `reduce_max`, `maximum`), let m be the smallest result in the samples. Elements of the operands
-//! below m do not matter, because they never become a result. For a minimum, elements above the largest result do not
-//! matter.
+//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes. This is half a step of an 8-bit
+//! result with the scale 1/256. So scores below this bound do not matter. All rows share a grid, so the row with the
+//! smallest M decides. For a maximum (`max_pool`, `reduce_max`, `maximum`), let m be the smallest result in the
+//! samples. Elements of the operands below m do not matter, because they never become a result. For a minimum, elements
+//! above the largest result do not matter.
 //!
 //! **How intervals are passed from a result to the operands.** If the readers of a value y need no numbers below f,
 //! there is also a lower bound for the operands from which y is computed. For y = a + b, only numbers of at least f −

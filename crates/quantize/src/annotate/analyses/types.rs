@@ -22,7 +22,7 @@ pub(crate) struct CodeType {
     /// True if settings require a zero point of 0. False if they do not, even if the target's table requires it.
     symmetric: bool,
     /// True if settings require scales that are powers of two. False if they do not, even if the target's table
-    /// requires it.
+    /// requires such scales.
     power_of_two: bool,
 }
 
