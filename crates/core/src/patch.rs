@@ -90,8 +90,8 @@ pub struct Applied {
     pub touched: Vec<NodeId>,
 }
 
-/// Why a patch does not fit the graph. The fault is in the rule that made the patch, which is a rule of Strait or of a
-/// plugin.
+/// Why a patch does not fit the graph. The fault is in the rule that made the patch. This may be a rule of Strait or of
+/// a plugin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
     /// The patch refers to something that does not exist.

@@ -28,9 +28,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias is derived
-/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few others
-/// that the operand is aligned with. If products are derived from products, the number of grids doubles with each step,
-/// so the limit is on the number of grids that are read, and not on the number of steps.
+/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few other
+/// operands with which it is aligned. If products are derived from products, the number of grids doubles with each
+/// step, so the limit is on the number of grids that are read, and not on the number of steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The fault is in the pass or the file that asked for it.

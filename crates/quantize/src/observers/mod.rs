@@ -243,10 +243,10 @@ fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Ite
     })
 }
 
-/// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
-/// scale. If it is the lower end, the scale is this end divided by the number of negative codes. If it is the upper
-/// end, the scale is this end divided by the number of positive codes. So if the lower end is farther from zero, the
-/// upper end is moved a little towards zero. Ranges for other grids stay as they are.
+/// Adjusts a range for a symmetric grid as Ascend's tools do: the end that is farther from zero decides the scale. If
+/// it is the lower end, the scale is this end divided by the number of negative codes. If it is the upper end, the
+/// scale is this end divided by the number of positive codes. So if the lower end is farther from zero, the upper end
+/// is moved a little towards zero. Ranges for other grids stay as they are.
 fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     let [first, last] = grid.codes.map(|code| code as f64);
     if !grid.symmetric || first >= 0.0 || high >= -low {

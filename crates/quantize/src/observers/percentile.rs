@@ -5,8 +5,8 @@ use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// The range that leaves out the fraction 1 − p of the elements at the lower end, and the same fraction at the upper
-/// end. The range is read from the merged histogram of all samples by linear interpolation inside a bin.
+/// The range that leaves out 100 − p percent of the elements at each end, where p is the percentile that is set for
+/// this end. The range is read from the merged histogram of all samples by linear interpolation inside a bin.
 ///
 /// **Source.** PPQ's percentile observer, which computes the percentiles of each batch and averages them.
 ///
