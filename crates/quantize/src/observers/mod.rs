@@ -208,7 +208,8 @@ impl Observer for ObserverChoice {
     }
 }
 
-/// The range with the smallest error; the first one of several. `otherwise` if no range has a finite error.
+/// Returns the range with the smallest error, or the first of several with this error. Returns `otherwise` if no range
+/// has a finite error.
 fn least_error<T: Copy>(
     ranges: impl Iterator<Item = [T; 2]>,
     otherwise: [T; 2],

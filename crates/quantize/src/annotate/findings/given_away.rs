@@ -34,7 +34,7 @@ pub struct GivenAway {
     pub loss: Loss,
 }
 
-/// How much accuracy is lost on a grid almost all of whose codes are spent on a single number.
+/// How much accuracy is lost on a grid that spends almost all of its codes on a single number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.
