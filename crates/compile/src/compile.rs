@@ -90,7 +90,7 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
 /// (`blame.rs`).
 ///
 /// # Errors
-/// The layers that differ, or a run that fails.
+/// Layers with different results, or a run that fails.
 pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
     check_invariants(module, "fuse")?;

@@ -75,8 +75,8 @@ pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
 }
 
 /// Like [`quantize()`], but takes over from `before` everything that the new settings do not change. If annotation
-/// refuses a node in the first turn, the whole graph is annotated again, because the passes stop at a refusal, and what
-/// they have done by then depends on the whole graph.
+/// refuses a node in the first turn, the whole graph is annotated again: the passes stop at a refusal, and what they
+/// have done before it depends on the whole graph.
 ///
 /// # Errors
 /// Errors of [`quantize()`].

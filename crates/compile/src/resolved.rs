@@ -58,7 +58,8 @@ impl Resolved {
         }
     }
 
-    /// Resolves rules to a float graph that the rules of a target's table have made from a model.
+    /// Resolves the user's `rules` to the nodes and values of `module`. The main graph of `module` is the float graph
+    /// for one target: the float rules of the target's table have made it from `model`.
     ///
     /// # Errors
     /// All errors in the rules.

@@ -33,9 +33,9 @@ impl fmt::Display for Shares {
 /// An error of the target's model, with the layer in which it happened.
 pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
-    // Layers without weights often have the same requantization, so each answer of the target's model is stored. If the
-    // target has no model, as most targets, nothing is stored: the answer is then given quickly, and a large network
-    // has as many forms as layers.
+    // Layers without weights often have the same requantization, so each answer of the target's model is stored. Most
+    // targets have no model of their own, and answer `None` at once. This answer is not stored: in a large network
+    // there would be an entry for each layer, and every search would go through all of them.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;

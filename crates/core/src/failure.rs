@@ -42,7 +42,7 @@ impl Failure {
     /// Turns the failure into the refusal of `node`.
     ///
     /// # Errors
-    /// The failure is a bug in Strait and not a refusal. The error is its text.
+    /// The failure is a bug in Strait and not a refusal. The error is the text of the defect.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The largest number of bits of an activation's codes. Wider integers are accumulators, whose values do not have to
-/// reach the ends of their type.
+/// The largest number of bits of an activation's codes. Wider integers are accumulators, for which no scheme of codes
+/// is known.
 const WIDEST: u32 = 16;
 
 impl QuantParams {
@@ -86,8 +86,8 @@ impl QuantParams {
         (0..parts).map(ends).collect()
     }
 
-    /// Rounds the numbers of a constant to the grid in the way of the model. Returns `None` if a number belongs to no
-    /// part of the grid.
+    /// Rounds the numbers of a constant to the grid as the model does. Returns `None` if a number belongs to no part of
+    /// the grid.
     pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
         let (scheme, shape) = (self.given_scheme()?, tensor.shape());
         let [least, most] = scheme.range()?.map(|code| code as i32);

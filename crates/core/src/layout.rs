@@ -1,8 +1,8 @@
-//! In which order the axes of a value are stored.
+//! Chooses the order in which the axes of each value are stored.
 //!
 //! In the IR an image is [N, C, spatial…]. Some formats and some kernels want its channels last. [`Layouts`] chooses an
 //! order of axes for each value of a graph, so that axes have to be moved in few places: convolutions and pools read
-//! and make images with channels last, functions of one element keep the order of their operand, a `transpose` only
+//! and make images with channels last, elementwise functions keep the order of their operand, a `transpose` only
 //! changes the order, and everything else reads its operands as they are in the IR. The graph does not change.
 
 use crate::graph::{Def, Graph, Node};
@@ -83,8 +83,9 @@ impl Order {
     /// The order of a value after a reshape from `from` to `to`, if the stored tensor keeps the order of its elements.
     /// `None` if there is no such order.
     ///
-    /// Both shapes are cut into the smallest groups of neighbouring axes with equally many elements. The axes of a group
-    /// have to be neighbours in the stored tensor, too. Axes of extent 1 may be anywhere.
+    /// Both shapes are cut into groups of neighbouring axes, as small as possible, such that corresponding groups have
+    /// equally many elements. The axes of a group have to be neighbours in the stored tensor, too. Axes of extent 1 may
+    /// be anywhere.
     fn reshaped(&self, from: &[u64], to: &[u64]) -> Option<Order> {
         let groups = groups(from, to)?;
         let group_of = |axis: usize| groups.iter().position(|[from, _]| from.contains(&axis));
@@ -113,8 +114,8 @@ impl Order {
     }
 }
 
-/// Cuts two shapes with equally many elements into groups of neighbouring axes, as few axes in each as possible, so that
-/// the groups have equally many elements.
+/// Cuts two shapes with equally many elements into groups of neighbouring axes. The first group of one shape has as many
+/// elements as the first group of the other, and so on. Each group has as few axes as possible.
 fn groups(from: &[u64], to: &[u64]) -> Option<Vec<[std::ops::Range<usize>; 2]>> {
     if from.contains(&0) || to.contains(&0) {
         return None;

@@ -38,7 +38,7 @@ impl Module {
 
     /// The main graph.
     ///
-    /// The main graph always exists: `main` is set when the module is made, and graphs are never removed.
+    /// The main graph always exists: `main` is set when the module is made, and the main graph is never removed.
     pub fn main(&self) -> &Graph {
         &self.graphs[self.main.index()]
     }

@@ -12,8 +12,9 @@ pub enum Channels {
     /// An element belongs to the channel whose number is the element's index along this axis.
     Axis(usize),
     /// A constant operand gives the channel of each element. The constant is i32, and its shape broadcasts to the
-    /// result's shape. So channels do not have to be slices of a tensor: if a mean over windows does not count the
-    /// padding, windows at the edges and corners of an image need other divisors than windows in the middle.
+    /// result's shape. So a channel does not have to be a slice of the tensor. This is needed for a mean over windows
+    /// that does not count the padding: windows at the edges and corners of an image need other divisors than windows
+    /// in the middle.
     Picked(ValueId),
 }
 

@@ -34,10 +34,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that the new node replaces; at least one. The new node gets the source names of all of them, and runs
-    /// on the host if one of them does. If the patch removes the first of them, the new node takes over the name of
-    /// that node. If several new nodes have the same first origin, only one of them takes over the name: the first one
-    /// that computes, or, if none computes, the first one that moves elements.
+    /// The origins of the new node: the existing nodes whose work it does; at least one. The new node gets the source
+    /// names of all origins, and runs on the host if one of them does. If the patch also removes the first origin, the
+    /// new node takes over the name of that origin. If several new nodes have the same first origin, only one of them
+    /// takes over the name: the first new node that computes, or, if none computes, the first one that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -69,10 +69,10 @@ pub struct Patch {
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value, with
-    /// three exceptions: one of the two is an input or a constant; the replacement is an output; or the replacement has
-    /// a name from the model and the replaced value does not. If the replacement has no grid yet, it takes over the
-    /// grid of the replaced value.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
+    /// except in three cases: the replaced value or the replacement is an input or a constant; the replacement is an
+    /// output; or the replacement has a name from the model and the replaced value does not. If the replacement has no
+    /// grid yet, it takes over the grid of the replaced value.
     pub replace: Vec<(ValueId, Source)>,
     /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
@@ -90,8 +90,8 @@ pub struct Applied {
     pub touched: Vec<NodeId>,
 }
 
-/// Why a patch does not fit the graph. The fault is in the rule that made the patch, which is a rule of Strait or of a
-/// plugin.
+/// Why a patch does not fit the graph. The fault is in the rule that made the patch. This may be a rule of Strait or of
+/// a plugin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
     /// The patch refers to something that does not exist.
@@ -166,8 +166,8 @@ impl Module {
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
                 // Two nodes never have the same name. A new node that does not take over the name of its origin gets
-                // the origin's name with the op appended, which cannot be mistaken for the name of an operator of the
-                // model.
+                // the origin's name with the op appended. Such a name cannot be mistaken for the name of an operator of
+                // the model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)

@@ -5,8 +5,8 @@ use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. The limit also ensures
-/// that a malicious file cannot make code for shapes take quadratic time.
+/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some of the code that
+/// handles shapes takes quadratic time in the rank. With this limit, a malicious file cannot make it slow.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is

@@ -31,9 +31,9 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near requantizations are to the ideal function. Requantizations for which this is not known are left out.
-    /// The key is the name of the requantization's node. After fusion, this name is still among the sources of the
-    /// fused node.
+    /// How near the results of requantizations are to the exact results. Requantizations for which this is not known
+    /// are left out. The key is the name of the requantization's node. After fusion, this name is still among the
+    /// sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
@@ -44,8 +44,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The results that stay sums because their nodes do not narrow them. The key is the value in the source. Each
-    /// reader narrows the sum to its own grid.
+    /// The results that stay sums, because their nodes do not requantize them. The key is the value in the source
+    /// graph. Each reader requantizes the sum to its own grid.
     pub(crate) sums: BTreeMap<ValueId, Wide>,
     /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it holds the input of the
     /// model from which the data comes, or `None` if the data does not come from an input.

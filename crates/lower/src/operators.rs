@@ -2,9 +2,9 @@
 //! has codes. Formats that have an integer operator for each op of the model (TFLite, ONNX's `QLinear…`) are written
 //! from this graph, one operator for each node.
 //!
-//! A node without configs computes on real numbers. Between the two kinds of nodes there are `quantize` and
-//! `dequantize`. A value that a reader wants on another grid is converted by a `quantize` whose operand is codes.
-//! Parameters are the codes that were baked.
+//! A node without configs computes on real numbers. Between a node on codes and a node on real numbers, there is a
+//! `quantize` or a `dequantize`. A value that a reader wants on another grid is converted by a `quantize` whose operand
+//! is codes. Parameters are the codes that were baked.
 
 use crate::error::LowerError;
 use crate::part::Part;
@@ -20,8 +20,8 @@ use strait_target::TargetSpec;
 /// Makes the graph of `annotated` on codes. It is a module in the export stage. Names of nodes and values stay.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with the first node that has no integer operator: a node whose result stays a sum, or whose
-/// codes are small floats or have a range that is computed in each run.
+/// [`LowerError::Nodes`] with the first node that has no integer operator. This is a node whose result stays a sum,
+/// whose codes are small floats, or whose codes have a range that is computed in each run.
 pub fn operators(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     let mut operators = Operators {
         walk: Walk::new(annotated, "main", Stage::Export),

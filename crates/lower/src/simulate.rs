@@ -56,8 +56,8 @@ impl Signs {
 }
 
 /// Makes the simulation of `annotated`. It is a module in the float stage whose main graph is that of `annotated` with
-/// pairs of `quantize` and `dequantize`. Activations are quantized in the target's way. Without a target, they are
-/// quantized by a true division and with the scheme's rounding.
+/// pairs of `quantize` and `dequantize`. Activations are quantized as the target does it. Without a target, they are
+/// divided by the scale and rounded as the scheme says.
 ///
 /// # Errors
 /// A defect of the compiler, because every graph that can be lowered can also be simulated.

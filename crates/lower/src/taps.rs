@@ -44,8 +44,8 @@ impl Taps {
             taps.outside = (taps.outside.iter())
                 .flat_map(|&outside| along.iter().map(move |&a| outside || a))
                 .collect();
-            // The first position at which the window does not start before the operand. If the window reaches beyond
-            // the operand's end at this position, it does so at all later positions too.
+            // `first` is the first position at which the window does not start before the operand. If the window
+            // reaches beyond the operand's end at this position, it does so at all later positions too.
             let first = (begin + stride - 1) / stride;
             let reaches = first * stride + (i128::from(size) - 1) * dilation - begin;
             taps.interior &= first <= last && reaches < operand;

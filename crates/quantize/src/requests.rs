@@ -10,9 +10,9 @@ use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 pub struct Requests(BTreeSet<(ValueId, Kind)>);
 
 impl Requests {
-    /// Requests the statistics that placing and annotating always need: those of the elements of every float value,
-    /// those of the largest elements (peaks) in each value that a softmax reads, and those of the channels of each
-    /// product that is an output of the model, even if its elements are rearranged before the output.
+    /// Requests the statistics that placing and annotating always need: the statistics of the elements of every float
+    /// value; those of the largest elements (peaks) in each value that a softmax reads; and those of the channels of
+    /// each product that becomes an output of the model, directly or after its elements are rearranged.
     pub fn all(module: &Module, graph: GraphId) -> Requests {
         let mut requests = Requests::default();
         let Some(g) = module.graph(graph) else { return requests };

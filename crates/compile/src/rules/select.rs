@@ -12,8 +12,8 @@ use super::{
     ports::ports,
 };
 
-/// Finds what each rule applies to. Only rules that apply to at least one of these targets are considered. `layers` are
-/// the layers of the module before rewriting.
+/// Finds what each rule applies to. Only rules for at least one of the `targets` are considered. `layers` are the
+/// layers of the module before rewriting.
 ///
 /// # Errors
 /// Rules that match nothing and are not optional. Names that match nothing, with similar names. Positions of operands

@@ -27,8 +27,8 @@ op! {
 pub struct Divisors {
     /// The different divisors, in ascending order; none is 0.
     pub numbers: Vec<u64>,
-    /// The index in `numbers` of the divisor of each position of the result, in row-major order. Empty if there is only
-    /// one divisor.
+    /// For each position of the result, in row-major order: the index of its divisor in `numbers`. Empty if there is
+    /// only one divisor.
     pub picks: Vec<u32>,
 }
 

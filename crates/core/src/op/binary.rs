@@ -35,7 +35,6 @@ op! {
     /// A function of two operands of the same type, applied to each pair of elements. Depending on the function, the
     /// operands are floats, i64 or booleans. Minimum and maximum also take codes, if both operands are on the same
     /// grid.
-    /// grid.
     ///
     /// Operands broadcast as in NumPy.
     Binary = "binary" v 1: 2 {

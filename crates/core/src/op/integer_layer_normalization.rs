@@ -7,8 +7,9 @@ use strait_requantize::function::{Definition, FunctionError, LayerNorm};
 op! {
     /// A layer normalization of codes over the axes from `axis` to the last. `definition` says how it is computed.
     ///
-    /// Operands: `x`, of at most 16 bits; the gains, i16, one for each element of a row; and optionally the biases, i32
-    /// or i64, on the grid of the product of `x` and gains. The result has the element type `to`.
+    /// Operands: `x`, of at most 16 bits; the gains (the factors of the normalized elements), i16, one for each
+    /// position along the normalized axes; and optionally the biases, i32 or i64, one for each such position, on the
+    /// grid of the product of `x` and gains. The result has the element type `to`.
     IntegerLayerNormalization = "integer_layer_normalization" v 1: Integer, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,

@@ -11,8 +11,8 @@ op! {
         axis: i64,
         /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
-        /// A difference of codes is multiplied by `multiplier`·2^(`exponent` − 31). The product is in the unit that the
-        /// definition uses.
+        /// The difference between a code and the largest code of its row is multiplied by `multiplier`·2^(`exponent` −
+        /// 31), which converts it to the unit that the definition uses.
         multiplier: i32,
         /// The exponent of that factor; see `multiplier`.
         exponent: i32,

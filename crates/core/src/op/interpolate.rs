@@ -10,8 +10,8 @@ op! {
     /// 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has the
     /// table's element type.
     Interpolate = "interpolate" v 1: Integer, 2 {
-        /// The logarithm of the distance between two entries: an entry stands for the code that is 2^`step` above the
-        /// code of the entry before it.
+        /// log2 of the distance between two entries: an entry stands for the code that is 2^`step` above the code of
+        /// the entry before it.
         step: u8,
         /// How an interpolated value is rounded.
         rounding: Rounding,

@@ -11,7 +11,8 @@ words! {
         /// h' = φ(x + R·h).
         Plain = "plain",
         /// Gates i, o, f, c in this order. i, f and o are φ(x + R·h + p∘c), where p are the peepholes and c is the cell
-        /// state; o takes the new cell state c' instead of c. c' = f∘c + i∘g(x + R·h), and h' = o∘k(c').
+        /// state. In the formula for o, the new cell state c' takes the place of c. c' = f∘c + i∘g(x + R·h), and h' =
+        /// o∘k(c').
         Lstm = "lstm",
         /// Gates z, r, h in this order. z and r are φ(x + R·h). h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
         Gru = "gru",

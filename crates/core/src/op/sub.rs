@@ -3,7 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// `a` − `b`. For integers, the same holds as for `add`.
+    /// `a` − `b`. Integer operands are on the same grid, with zero points already subtracted. The difference is i64 if
+    /// the operands are i64, and i32 otherwise.
     ///
     /// Operands broadcast as in NumPy.
     Sub = "sub" v 1: Accumulates, 2 {}

@@ -3,10 +3,9 @@
 use super::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// All functions, one in each row. A row has the name of the function; the function of real numbers from which tables
-/// are made (`None` if there is no function with proved enclosures); the function on f64; and, if the function on f32
-/// is not the rounded result of the function on f64, the function on f32. `execute` has kernels for the frequent
-/// functions.
+/// All functions, one in each row. A row has, in this order: the name of the function; the function of real numbers
+/// from which tables are made (`None` if no enclosures of it are proved); the function on f64; and the function on f32,
+/// which is left out if it is the function on f64, rounded. `execute` has kernels for the frequent functions.
 macro_rules! functions {
     ($then:ident! { $($given:tt)* }) => {
         $then! {

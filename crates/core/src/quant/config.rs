@@ -89,7 +89,7 @@ impl Derivation {
     }
 }
 
-/// The codes of a parameter. They are a constant of the module that has the shape of the parameter and the type of the
+/// The codes of a parameter. They are a constant of the module, with the shape of the parameter and the type of the
 /// scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {

@@ -202,8 +202,8 @@ fn parameter(config: &QuantConfig) -> Parameter {
 }
 
 /// Orders the positions of the entries such that each entry comes before its masters, which are the entries from which
-/// its grid is derived. If derivations are added in this order, a master is not derived itself yet when another config
-/// is derived from it, so the search for a cycle ends at once.
+/// its grid is derived. Derivations are added in this order. So when a derivation is added, the grid of its master is
+/// not derived from another grid yet, and the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {

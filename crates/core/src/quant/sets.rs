@@ -3,8 +3,8 @@
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
 
-/// A member of the forest. If a config leaves its set, it gets a new member. Its old member stays, because other
-/// members may be below it.
+/// A member of the union-find forest. If a config leaves its set, it gets a new member. Its old member stays, because
+/// other members may be below it.
 #[derive(Clone, Debug)]
 struct Member {
     /// The index of the member above this one. For the top of a set, the index of the top itself.

@@ -28,9 +28,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias is derived
-/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few others
-/// that the operand is aligned with. If products are derived from products, the number of grids doubles with each step,
-/// so the limit is on the number of grids that are read, and not on the number of steps.
+/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few other
+/// operands with which it is aligned. If products are derived from products, the number of grids doubles with each
+/// step, so the limit is on the number of grids that are read, and not on the number of steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The fault is in the pass or the file that asked for it.
@@ -140,8 +140,8 @@ impl QuantTable {
     }
 
     /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
-    /// caller has to remove a set as a whole, and with it all configs whose grids are derived from the set, because a
-    /// config without its root or master has no grid any more.
+    /// caller has to remove whole sets, and together with a set all configs whose grids are derived from it. Otherwise
+    /// a config would be left that has lost its root or its master, and with it its grid.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -478,7 +478,7 @@ impl QuantTable {
         false
     }
 
-    /// Gives a config a scheme that the other configs of its set do not have, which no transition allows. Only for
+    /// Gives a config a scheme that the other configs of its set do not have. No transition allows this; it is only for
     /// tests of the verifier.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {

@@ -51,9 +51,9 @@
 //!
 //! **Integer**
 //!
-//! 11. The accelerator computes in integers: no node on it has a float operand or result, except that `quantize` reads
-//!     floats and `dequantize` makes floats, and except a `conv` or `gemm` of real numbers whose weights are
-//!     dequantized from constant codes.
+//! 11. The accelerator computes in integers: no node on it has a float operand or result. There are two exceptions:
+//!     `quantize` reads floats and `dequantize` makes floats; and a `conv` or `gemm` may compute on real numbers if its
+//!     weights are dequantized from constant codes.
 //! 12. The host computes in floats: no node on it reads or makes codes, except `quantize` and `dequantize`.
 //! 13. Each value that `dequantize` reads, that `quantize` makes, or that leaves the graph as codes has a grid. So does
 //!     every i64 accumulator, because an i64 without a grid is a shape or an index.

@@ -115,8 +115,8 @@ impl RequantizationSite<'_> {
     }
 
     /// Returns the argument why the certificate only has to compare the steps after the accumulator. For most
-    /// producers, it is that the producer computes the same accumulators whatever steps are fused into it. If there is
-    /// no such argument, returns the reason why the row cannot be applied.
+    /// producers, the argument is that the producer computes the same accumulators whatever steps are fused into it. If
+    /// there is no such argument, returns the reason why the row cannot be applied.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);

@@ -64,7 +64,7 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
         return None;
     }
     // The merged value gets the name of the last value in this list: the name of the output if there is one, otherwise
-    // that of the first value.
+    // that of the value that was first before `reverse`.
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();

@@ -33,7 +33,7 @@ pub enum FusionPolicy {
     Exact,
     /// A fusion may change results by at most this many LSB, which are units of the result's codes.
     Bounded(u32),
-    /// A fusion may change results by any amount that is known. If the difference cannot be decided, the fusion is
+    /// A fusion may change results by any amount that is known. If the difference cannot be determined, the fusion is
     /// still refused.
     Any,
 }
@@ -79,15 +79,15 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// Returns why a clamp before the requantization could be dropped in this fusion: it changes nothing. `None` if
-    /// there was no clamp, or if the fused node still has it.
+    /// Returns the reason why a clamp before the requantization could be dropped in this fusion: the clamp changes
+    /// nothing. Returns `None` if there was no clamp, or if the fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// Returns why a clamp before the requantization could be dropped: it changes nothing. `None` if there was no clamp, or
-/// if the fused node still has it.
+/// Returns the reason why a clamp before the requantization could be dropped: the clamp changes nothing. Returns `None`
+/// if there was no clamp, or if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
@@ -109,14 +109,15 @@ pub struct Refused {
     pub row: Option<String>,
     /// The reason why the requantization was not fused.
     pub reason: Reason,
-    /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if the first part
-    /// of the chain was fused: this requantization then belongs to the rest of the chain, for which no row is tried.
+    /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if this
+    /// requantization is in the rest of a chain whose first part was fused, because no row is tried for the rest of a
+    /// chain.
     pub tried: Vec<Attempt>,
 }
 
 impl Refused {
-    /// True if the table has a row that is meant for this site: the row's ops and conditions match, and the row failed
-    /// only later, at the form, the proof or the policy.
+    /// True if the table has a row that is meant for this site. The ops and the conditions of such a row match; only
+    /// its forms, the proof or the policy prevent the fusion.
     pub fn has_row(&self) -> bool {
         self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
     }
@@ -133,8 +134,8 @@ pub struct Attempt {
     pub reason: Reason,
 }
 
-/// The stage at which a row failed. The variants are in the order in which the stages are checked, so a row with a
-/// later stage came nearer to firing.
+/// The check that a row of the fusion table failed at a site. The variants are in the order of the checks, so a row
+/// that failed a later check came nearer to firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// The row is for producers with other ops.
@@ -251,8 +252,8 @@ struct Fires {
     is_constant: bool,
     /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// The name of the first value in the rest of the chain that a node of its own still requantizes. `None` if no
-    /// requantization remains after the fused node.
+    /// If the row fuses only the first part of the chain, the name of the first value after this part that a separate
+    /// node requantizes. `None` if no requantization remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
@@ -365,8 +366,8 @@ impl Table<'_> {
                 }
             }
         }
-        // Sorts by stage, so that the row that came nearest to firing comes first. Among rows that failed at the same
-        // stage, the row that was tried last comes first.
+        // Sorts by the check that failed, so that the row that came nearest to firing comes first. Among rows that
+        // failed the same check, the row that was tried last comes first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
@@ -408,8 +409,8 @@ impl Table<'_> {
         fires
     }
 
-    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`. If this fails,
-    /// returns the stage at which the row failed, and the reason.
+    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`, which is the number
+    /// of links that an earlier row can fuse. If this fails, returns the check that the row failed, and the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,

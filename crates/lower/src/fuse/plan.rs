@@ -278,8 +278,8 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// Returns a quantization that goes from floats directly to the grid of the result after the links, so that a number is
-/// rounded once and not after each requantization. Its zero point is that of the result's grid, to which the
+/// Returns a quantization that goes from floats directly to the grid of the result of the first `links` links. A number
+/// is then rounded once, and not also by each requantization. Its zero point is that of the result's grid, to which the
 /// requantizations map the first zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {

@@ -117,8 +117,8 @@ impl<'a> RequantizationSite<'a> {
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // The bounds before the step that is already fused into the producer. If nothing else is known, they are
-            // the range of the accumulator's type.
+            // These are the bounds of the accumulators before the step that is already fused into the producer. If
+            // nothing else is known, they are the range of the accumulator's type.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };

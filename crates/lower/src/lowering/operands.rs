@@ -126,9 +126,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the codes of an operand on the grid that its node reads. They are the producer's codes, or they are
-    /// requantized from the producer's codes, narrowed from its sum, baked from a constant, or quantized from floats.
-    /// They are made once for each grid and type, and shared by all readers with the same grid and type.
+    /// Returns the codes of an operand on the grid that its node reads. They are the producer's own codes, or they are
+    /// requantized from the producer's codes or sum, baked from a constant, or quantized from floats. They are made
+    /// once for each grid and type, and shared by all readers with the same grid and type.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
@@ -144,8 +144,8 @@ impl Lowering<'_> {
         Ok(QuantizedValue { value: made, grid })
     }
 
-    /// Clamps codes that were narrowed from a sum, if the model rounds the value to a grid with a smaller range before
-    /// this node reads it.
+    /// Clamps codes that were requantized from a sum, if the model rounds the value to a grid with a smaller range
+    /// before this node reads it.
     fn within(
         &mut self,
         site: &NodeToLower<'_>,
@@ -193,7 +193,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// Narrows a result that stayed a sum to the grid of one of its readers. The form is chosen from the row of the
+    /// Requantizes a result that stayed a sum to the grid of one of its readers. The form is chosen from the row of the
     /// node that made the sum.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");

@@ -1,4 +1,4 @@
-//! `clamp`: computes ReLU and Clip on codes. Each bound is quantized to a code in the way of the target. Quantization
+//! `clamp`: computes ReLU and Clip on codes. Each bound is quantized to a code as the target does it. Quantization
 //! never gives a smaller code for a larger number, so clamping the codes gives the same result as clamping the real
 //! numbers and then quantizing.
 

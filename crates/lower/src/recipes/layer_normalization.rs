@@ -1,5 +1,6 @@
-//! `layer_normalization`: computes a row of codes with one integer function. The function's parameters depend on the
-//! grids of operand, gains and result, and on the length of a row. Gains and biases are baked codes.
+//! `layer_normalization`: applies one integer function to each row of codes. The function's parameters depend on the
+//! grids of operand, gains (the factors of the normalized elements) and result, and on the length of a row. Gains and
+//! biases are baked codes.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;

@@ -1,10 +1,10 @@
 //! `lookup`: computes a function of one variable as a table of its results. The row's definition says how the entries
-//! are computed. If it is the function of a runtime, and this function fixes the grid of the result, annotation has
-//! given the result that grid. Otherwise the entries are the results of the correctly rounded function from the
-//! operand's grid to the result's. If the row has a left shift of n bits and the result has at most 8 bits, the entries
-//! come from the float executor: they are rounded to a grid that is finer by n bits, and a right shift by n bits then
-//! gives the result. If a fusion applies this shift to the entries of the table, they are rounded twice. If the table
-//! has entries only for evenly spaced codes, an `interpolate` op interpolates linearly between them.
+//! are computed. If the definition is that of a runtime's function, and this function fixes the grid of the result,
+//! annotation has given the result that grid. Otherwise the entries are the results of the correctly rounded function
+//! from the operand's grid to the result's. If the row has a left shift of n bits and the result has at most 8 bits,
+//! the entries come from the float executor: they are rounded to a grid that is finer by n bits, and a right shift by n
+//! bits then gives the result. If a fusion applies this shift to the entries of the table, they are rounded twice. If
+//! the table has entries only for evenly spaced codes, an `interpolate` op interpolates linearly between them.
 
 use super::NodeToLower;
 use super::narrow::{Wide, shift};
@@ -68,8 +68,8 @@ fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>, rounding: Option<Round
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
-/// Returns the grid whose steps are 2^`bits` times smaller. Its codes have to fit into 32 bits, so it returns `None` if
-/// the result has more than 8 bits or `bits` is more than 23.
+/// Returns a grid whose steps are 2^`bits` times smaller than those of `grid`. Its codes have to fit into 32 bits, so
+/// the function returns `None` if the codes of `grid` have more than 8 bits, or if `bits` is 0 or more than 23.
 fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
     let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;

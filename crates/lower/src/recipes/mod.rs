@@ -121,8 +121,9 @@ pub(crate) fn between(
     to: &Grid,
 ) -> Result<ValueId, Failure> {
     let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
-    // If the step of the new grid is a thousand times as large as the step of the old one, rounding twice is as good as
-    // rounding once, and the form's shift would not be large enough.
+    // If the step of the new grid is more than 1024 times as large as the step of the old one, codes are not shifted
+    // left first: rounding twice is then as good as rounding once, and the right shift of the form would not be large
+    // enough for shifted codes.
     let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
     if let Some(Recipe::Requantize { left_shift: Some(bits) }) = site.row.recipe
         && left.grid.ty.bits() == 8

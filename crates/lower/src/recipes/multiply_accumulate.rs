@@ -1,9 +1,10 @@
 //! `multiply_accumulate`: computes a convolution or a fully connected layer with constant weights.
 //!
-//! acc = Σ (q_w − z_w\[c\])·q_x + b', y = requantize(acc), with the codes q_w of the weights and q_x of the operand,
-//! their zero points z_w and z_x, and the output channel c. b' is the bias b with −z_x·Σ (q_w − z_w) added, so acc
-//! stands for Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\]. If the form only shifts right, by n bits, it
-//! cannot add the zero point z_y of the result, so z_y is folded into the bias too: b'' = b' + z_y·2^n.
+//! The accumulator is acc = Σ (q_w − z_w\[c\])·q_x + b', and the result is y = requantize(acc). Here q_w are the codes
+//! of the weights, q_x the codes of the operand, z_w and z_x their zero points, and c is the output channel. The bias
+//! b' is b − z_x·Σ (q_w − z_w), with the bias b of the layer. So acc stands for Σ (q_w − z_w)·(q_x − z_x) + b on the
+//! grid s_x·s_w\[c\]. If the form only shifts right, by n bits, it cannot add the zero point z_y of the result, so z_y
+//! is folded into the bias too: b'' = b' + z_y·2^n.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};

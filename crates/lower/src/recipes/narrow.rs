@@ -115,7 +115,7 @@ impl From<&Grid> for Narrow {
 }
 
 /// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers that
-/// need codes narrow the sum themselves, and for readers that need real numbers the sum is dequantized.
+/// need codes requantize the sum themselves, and for readers that need real numbers the sum is dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {

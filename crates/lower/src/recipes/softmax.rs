@@ -1,4 +1,4 @@
-//! `softmax`: computes a row of codes with one integer function. The function's parameters depend on the operand's
+//! `softmax`: applies one integer function to each row of codes. The function's parameters depend on the operand's
 //! scale. The function fixes the grid of the result, and annotation has given the result this grid.
 
 use super::NodeToLower;

@@ -208,7 +208,8 @@ impl Observer for ObserverChoice {
     }
 }
 
-/// The range with the smallest error; the first one of several. `otherwise` if no range has a finite error.
+/// Returns the range with the smallest error, or the first of several with this error. Returns `otherwise` if no range
+/// has a finite error.
 fn least_error<T: Copy>(
     ranges: impl Iterator<Item = [T; 2]>,
     otherwise: [T; 2],
@@ -224,7 +225,7 @@ fn least_error<T: Copy>(
     best.1
 }
 
-/// Returns ranges inside [`min`, `max`], the widest first. Each end takes the fractions i / `candidates` of itself,
+/// Returns ranges inside [`min`, `max`], the widest first. Each end is multiplied by the fractions i / `candidates`,
 /// with i from 1 to `candidates`. On a symmetric grid, both ends are equally far from zero.
 fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Iterator<Item = [f64; 2]> {
     let whole = candidates..=candidates;
@@ -243,10 +244,10 @@ fn inside_of([min, max]: [f64; 2], symmetric: bool, candidates: u32) -> impl Ite
     })
 }
 
-/// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
-/// scale. If it is the lower end, the scale is this end divided by the number of negative codes. If it is the upper
-/// end, the scale is this end divided by the number of positive codes. So if the lower end is farther from zero, the
-/// upper end is moved a little towards zero. Ranges for other grids stay as they are.
+/// Adjusts a range for a symmetric grid as Ascend's tools do: the end that is farther from zero decides the scale. If
+/// it is the lower end, the scale is this end divided by the number of negative codes. If it is the upper end, the
+/// scale is this end divided by the number of positive codes. So if the lower end is farther from zero, the upper end
+/// is moved a little towards zero. Ranges for other grids stay as they are.
 fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     let [first, last] = grid.codes.map(|code| code as f64);
     if !grid.symmetric || first >= 0.0 || high >= -low {

@@ -5,8 +5,8 @@ use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// The range that leaves out the fraction 1 − p of the elements at the lower end, and the same fraction at the upper
-/// end. The range is read from the merged histogram of all samples by linear interpolation inside a bin.
+/// The range that leaves out 100 − p percent of the elements at each end, where p is the percentile that is set for
+/// this end. The range is read from the merged histogram of all samples by linear interpolation inside a bin.
 ///
 /// **Source.** PPQ's percentile observer, which computes the percentiles of each batch and averages them.
 ///
@@ -35,8 +35,8 @@ pub(super) fn percents(options: &ObserverOptions, default: f64) -> [f64; 2] {
     [options.lower_percentile.unwrap_or(upper), upper].map(|percent| percent.clamp(50.0, 100.0))
 }
 
-/// Returns the range that leaves out elements at both ends: with the two percentiles p in `percents`, the fraction 1 −
-/// p/100 at the lower and at the upper end. The range does not reach beyond minimum and maximum.
+/// Returns the range that leaves out the fraction 1 − p/100 of the elements at each end. The first of `percents` is p
+/// for the lower end, and the second is p for the upper end. The range does not reach beyond minimum and maximum.
 pub(super) fn inside(histogram: &Histogram, percents: [f64; 2], [min, max]: [f32; 2]) -> [f32; 2] {
     let low = quantile(histogram, 1.0 - percents[0] / 100.0) as f32;
     let high = quantile(histogram, percents[1] / 100.0) as f32;

@@ -11,8 +11,9 @@
 //! The records are:
 //! - `elements` and `peaks`: the number of zeros, the numbers of elements that are −∞ and ∞, the samples (position,
 //!   min, max, how many are NaN), and the histogram.
-//! - `leaders.AXIS`: whether there is a row, the smallest second-largest element and the largest element, and two
-//!   histograms.
+//! - `leaders.AXIS`, for the rows along AXIS: a flag that is 0 if no row was counted; the minimum of the second-largest
+//!   elements of all rows; the maximum of all rows; the histogram of the second-largest elements; and the histogram of
+//!   the margins (the largest minus the second-largest element of each row).
 //! - `channels.AXIS`: the number of channels, and the smallest and largest element of each.
 //! - A histogram: its exponent, and the bins that hold elements (index, count).
 //!

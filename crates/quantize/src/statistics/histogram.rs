@@ -185,8 +185,8 @@ impl Histogram {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// Returns the number of bins from the first to the last of these: all bins with elements, the bins `low` and
-    /// `high`, and bin 0.
+    /// Returns the number of bins in the smallest range of bins that includes all bins with elements, the bins `low`
+    /// and `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }

@@ -58,7 +58,8 @@ impl Check<'_> {
     }
 
     /// Refuses a type for a tensor if the layer that makes the tensor does not support this type for its result. If no
-    /// layer makes the tensor, refuses a type that is in none of the target's pairs.
+    /// layer makes the tensor, refuses a type that is in none of the target's pairs (type of activations, type of
+    /// weights).
     pub(super) fn results(&mut self) {
         let (module, spec, settings) = (self.module, self.spec, self.settings);
         let (graph, pairs, id) = (module.main(), &spec.types.pairs, &spec.id);

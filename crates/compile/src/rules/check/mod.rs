@@ -72,8 +72,8 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// One side of a pair of types, and also the table in which a rule sets the type of this side: `activations` or
-/// `weights`. The variants are in the order that the types have in a pair.
+/// One side of a pair (type of activations, type of weights). The names of the sides are also the names of the tables
+/// in which a rule sets these types. The variants are in the order of the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,

@@ -50,7 +50,7 @@ impl Check<'_> {
             let table = place(Some(index), "observer_options");
             for (key, readers) in rule.observer_options.given() {
                 // If the rule itself names an observer that uses the setting, the setting is accepted, even if a later
-                // rule overrides both.
+                // rule overrides the observer and the setting.
                 let own = rule.observer.is_some_and(|observer| readers.contains(&observer));
                 if !own && !self.reads(Some(index), readers) {
                     self.unread(table.clone().key(key), readers);

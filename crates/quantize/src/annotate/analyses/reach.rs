@@ -6,11 +6,11 @@
 //! −100, −10000, the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
-//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, which is half a step of 8 bits.
-//! So scores below this bound do not matter. All rows share a grid, so the row with the smallest M decides. For a
-//! maximum (`max_pool`, `reduce_max`, `maximum`), let m be the smallest result in the samples. Elements of the operands
-//! below m do not matter, because they never become a result. For a minimum, elements above the largest result do not
-//! matter.
+//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes. This is half a step of an 8-bit
+//! result with the scale 1/256. So scores below this bound do not matter. All rows share a grid, so the row with the
+//! smallest M decides. For a maximum (`max_pool`, `reduce_max`, `maximum`), let m be the smallest result in the
+//! samples. Elements of the operands below m do not matter, because they never become a result. For a minimum, elements
+//! above the largest result do not matter.
 //!
 //! **How intervals are passed from a result to the operands.** If the readers of a value y need no numbers below f,
 //! there is also a lower bound for the operands from which y is computed. For y = a + b, only numbers of at least f −
@@ -40,11 +40,12 @@ type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// A softmax with a mask may have rows in which all scores are masked. A row counts as such a row if the mask can push
-/// scores down by this amount, and the row's largest score is this far below the largest score of all rows. It is
-/// assumed that no reader uses the result of such a row. A grid of 8 bits that also covered such rows would have steps
-/// above 1/2, and exp would be wrong by a quarter in every other row. Without a mask, scores of different rows may also
-/// be this far apart. Every row counts then.
+/// A softmax with a mask may have rows in which all scores are masked. A row is taken as masked if the mask can push
+/// scores down by this amount, and the row's largest score is at least this far below the largest score of all rows. It
+/// is assumed that no reader uses the result of a masked row. A grid of 8 bits that also covered masked rows would have
+/// 256 codes for a range of more than 128, so its steps would be above 1/2. The scores of all other rows would then be
+/// wrong by up to 1/4, and their exp by about a quarter. If a softmax has no mask, no row is left out, because the
+/// scores of ordinary rows may also be this far apart.
 const MASKED_ROW: f64 = 128.0;
 
 /// The largest number of values that the search for a softmax's mask visits, going back from the softmax. Normally only
@@ -130,8 +131,8 @@ impl Reach {
             return Ok(needed.map(|end| end as f32));
         }
         let chosen = observer.range(of, kind)?.map(f64::from);
-        // An observer that clips may choose an end that lies outside the needed interval. Such an end is moved to the
-        // interval.
+        // An observer that clips may choose an end that lies outside the needed interval. Such an end is replaced by
+        // the nearer end of the needed interval.
         let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
         let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
         let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
@@ -281,7 +282,8 @@ impl ValueIntervals<'_> {
             let seen = self.observed(y);
             match &node.op {
                 // Integers are not observed, so no interval is known for the operand of a cast from integers to floats.
-                // The first interval is that of the cast's result.
+                // The interval of the result is found without it: booleans become 0 or 1, and for other integers the
+                // observed range of the result is used.
                 Op::Cast(_) => {
                     let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {

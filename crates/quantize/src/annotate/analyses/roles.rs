@@ -12,8 +12,8 @@ pub(crate) enum Role {
     Activation,
     /// A constant with one grid for each output channel, or one grid for the whole tensor.
     Weight,
-    /// The constant factors of a normalization, one for each element of a row. They have 16 bits, whatever types the
-    /// node's other operands have.
+    /// The constant factors of a layer normalization, one for each position along the normalized axes. They have 16
+    /// bits, whatever types the node's other operands have.
     Gain,
     /// A constant that is added in the accumulator. Its scale is therefore the accumulator's scale, which is a product:
     /// of the scales of operand and weights, or of operand and gains.
@@ -208,9 +208,9 @@ impl<'a> Roles<'a> {
         pair.into_iter().find(|&other| other != id)
     }
 
-    /// Returns the producer of an activation function's only operand, if this producer can include the clamp at no
-    /// cost. This is the case if it is a node on the accelerator that requantizes an accumulator, and no other node
-    /// reads its result.
+    /// Returns the producer of the operand of `clamp`, an activation function such as ReLU, if this producer can
+    /// include the clamp at no cost. This is the case if the producer is a node on the accelerator that requantizes an
+    /// accumulator, and no other node reads its result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.input(0)?;
         let (id, producer) = graph.producer(x)?;

@@ -22,7 +22,7 @@ pub(crate) struct CodeType {
     /// True if settings require a zero point of 0. False if they do not, even if the target's table requires it.
     symmetric: bool,
     /// True if settings require scales that are powers of two. False if they do not, even if the target's table
-    /// requires it.
+    /// requires such scales.
     power_of_two: bool,
 }
 
@@ -206,8 +206,8 @@ impl Types {
         }
     }
 
-    /// Stores, for each input that some node reads and whose type of codes a rule chooses, the type of codes to which
-    /// the host converts the input.
+    /// Stores the type of codes to which the host converts an input of the graph. This is done for each input for which
+    /// a rule chooses the type or the kind of grid, if some node reads the input as codes.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));

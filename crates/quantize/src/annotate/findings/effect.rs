@@ -20,8 +20,8 @@ use strait_core::{Graph, Module, ValueId};
 /// with a finer grid. The estimates of noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
-/// Adds two kinds of findings: grids almost all of whose codes are spent on a single number, and parts that lose
-/// accuracy because they share a grid with other parts. Then keeps only findings that affect an output.
+/// Adds two kinds of findings: grids that spend almost all of their codes on a single number, and parts of tensors that
+/// lose accuracy because they share a grid with other parts. Then keeps only findings that affect an output.
 pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findings) {
     findings.given_away = given_away(module, how.spec, how.observation);
     findings.unlike = unlike_parts(module, how);
@@ -67,8 +67,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// Returns the noise that a grid adds if almost all of its codes are spent on a single number, and the value at which
-/// this noise enters the graph.
+/// Returns the noise of a grid that spends almost all of its codes on a single number, and the value at which this
+/// noise enters the graph.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {

@@ -11,11 +11,12 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams,
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// A grid is reported if the distance between the largest number and the next smaller one is more than this fraction of
-/// the grid. Then all other numbers share less than 6 of 256 codes, or less than 3 on their side of zero.
+/// Let M be the largest magnitude of the numbers on a grid. Numbers with a magnitude of at least this fraction of M
+/// count as close to M. The grid is reported if the magnitudes of all other numbers are at most 1 − 0.99 = 1% of M.
+/// Those numbers then share less than 6 of 256 codes, or less than 3 if they lie on one side of zero.
 const SHARE: f64 = 0.99;
 
-/// A value on a grid almost all of whose codes are spent on a single number.
+/// A value on a grid that spends almost all of its codes on a single number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAway {
     /// The node that makes the value. For a constant or an input, the node that reads it.
@@ -33,7 +34,7 @@ pub struct GivenAway {
     pub loss: Loss,
 }
 
-/// How much accuracy is lost on a grid almost all of whose codes are spent on a single number.
+/// How much accuracy is lost on a grid that spends almost all of its codes on a single number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.

@@ -112,8 +112,8 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// Returns the mean squared error that is caused by the grid on which the value's node stores it. If the node
-    /// stores no codes, takes the grid on which the first reader reads the value.
+    /// Returns the mean squared error that is caused by the grid on which the producer stores the value. If the
+    /// producer stores no codes, the grid on which the first reader reads the value is used instead.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)

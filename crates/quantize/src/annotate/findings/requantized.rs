@@ -33,7 +33,7 @@ pub enum RequantizedLoss {
 }
 
 /// Finds out how much accuracy is lost by each value in `free` that has codes in the annotated graph. `free` lists the
-/// values that may have other grids than in the model. With each value, it has the node that did not support the
+/// values that may have other grids than in the model. For each value, it also gives the node that did not support the
 /// model's grid, and the reason. The parameters of the graph are already baked.
 ///
 /// # Errors

@@ -14,8 +14,8 @@ use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
 /// this part alone. The part then loses three bits.
 const TIMES: f64 = 8.0;
 
-/// A part that has this many codes on the shared grid is not reported, even if its own grid would be much finer. This
-/// is 2^5: the number of codes of an 8-bit grid after the loss of three bits.
+/// A part that has at least this many codes on the shared grid is not reported, even if its own grid would be much
+/// finer. The limit is 2^5, the number of codes that an 8-bit grid has after the loss of three bits.
 const ENOUGH: f64 = 32.0;
 
 /// What a part of a tensor loses because it shares a grid with other parts.
@@ -64,8 +64,8 @@ pub struct UnlikePart {
     pub node: NodeId,
     /// The part. If the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
-    /// How the part relates to the tensor: it is joined with other parts, cut out, or consists of some of the tensor's
-    /// channels.
+    /// How the part relates to the tensor: it is joined with other parts, is cut out of the tensor, or consists of some
+    /// of the tensor's channels.
     pub kind: PartKind,
     /// How much accuracy the part loses.
     pub lost: Unlike,

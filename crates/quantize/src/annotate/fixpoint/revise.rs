@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
 impl Fixpoint {
-    /// Continues from an earlier annotation with other settings. The graph was annotated under `before`, and has now
-    /// been placed under `after`, to which this fixpoint belongs. Both must be for the same target and for statistics
-    /// of the same samples, and no node may have been refused in the earlier annotation. `module` must have all tensors
-    /// of `annotated`, and the same main graph except for where nodes run. The next [`annotate`](super::annotate())
-    /// annotates three kinds of regions again: regions in which settings differ, regions around nodes that moved
-    /// between accelerator and host, and regions of values for which another interval matters than before (`reach.rs`).
-    /// If that call refuses no node either, the result is the same as annotating the whole graph.
+    /// Continues from an earlier annotation with other settings. The graph was annotated with the settings `before`,
+    /// and has now been placed with the settings `after`. This fixpoint belongs to `after`. Both settings must be for
+    /// the same target and for statistics of the same samples, and no node may have been refused in the earlier
+    /// annotation. `module` must have all tensors of `annotated`, and the same main graph except for where nodes run.
+    /// The next [`annotate`](super::annotate()) annotates three kinds of regions again: regions in which settings
+    /// differ, regions around nodes that moved between accelerator and host, and regions of values for which another
+    /// interval matters than before (`reach.rs`). If that call refuses no node either, the result is the same as
+    /// annotating the whole graph.
     pub fn revise(
         &mut self,
         (module, graph): (&mut Module, GraphId),

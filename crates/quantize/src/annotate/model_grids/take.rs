@@ -107,8 +107,8 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         if let Some(source) = module.graphs.get_mut(graph.index()) {
-            // Some readers read this value before it is rounded to a grid. It keeps its name. If it gets codes, all
-            // readers read it on the grid of these codes.
+            // Some readers read this value before it is rounded to a grid. The value keeps its name. If it gets codes,
+            // all its readers read it on the grid of these codes.
             if is_first {
                 source.rename(from, name);
             }

@@ -187,8 +187,8 @@ fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeM
     parts
 }
 
-/// True if a root is the result of a node that joins its operands, and the grid covers all of these operands. Then
-/// everything in the result comes from the operands.
+/// True if the root of a group is the result of a node that joins its operands, and the grid of the group covers all of
+/// these operands. Then everything in the result comes from the operands.
 fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> bool {
     let Some(QuantConfig {
         node: maker,

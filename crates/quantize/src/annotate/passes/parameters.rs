@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
 /// Starts with the nodes that read or make a value of the scope. Nodes whose operand or result becomes coarser are
-/// looked at again. A grid becomes coarser by [`COARSEST`] at most, and each time by a factor of at least 2. So each
-/// node is looked at a limited number of times.
+/// looked at again. The scale of a grid grows by a factor of at most [`COARSEST`] in total, and by a factor of at least
+/// 2 each time. So each node is looked at a limited number of times.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(context, draft, &mut groups)?;

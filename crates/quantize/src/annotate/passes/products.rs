@@ -1,7 +1,8 @@
 //! **Scales of products.**
 //! - What: checks s_a·s_b for each node that multiplies codes.
-//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. The
-//!   product of two valid scales may be an invalid scale: it may be below 2^-126 or infinite.
+//! - Why: s_a·s_b is the scale of the node's sums. In a layer normalization, it is the scale of the biases, which are
+//!   added to the products of elements and gains. The product of two valid scales may be an invalid scale: it may be
+//!   below 2^-126 or infinite.
 //! - Preconditions: every operand has its grid.
 //! - Effect: a node with an invalid product is refused. Weights whose grids the compiler chooses are never the cause,
 //!   because an earlier pass has raised or refused such scales. The cause can be activations or given grids.

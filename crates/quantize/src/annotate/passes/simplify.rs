@@ -1,5 +1,6 @@
 //! **Simplify.**
-//! - What: puts the producer and the readers of each value on the same grid, if they agree on one.
+//! - What: puts the producer and the readers of each value on the same grid, if all readers want the same grid and the
+//!   producer can use it.
 //! - Why: if all of them use one grid, a result is rounded only once. Each additional grid costs a requantization.
 //! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
 //! - Effect:
@@ -148,7 +149,8 @@ fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
     draft.table.derivation(leaves).is_some() || draft.is_given(leaves)
 }
 
-/// Puts the readers of a value and its producer on the same grid, if they agree on one.
+/// Chooses the grids on which a value is stored and read. If all its readers want the same grid and the producer can
+/// store the value on this grid, the producer gets it too. Then the value is not requantized.
 fn agree(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -44,9 +44,9 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// Finds the cuts that leave out all nodes with extents that depend on data, and returns them as keys of a
-/// configuration: the values at which the graph should end (in front of these nodes), and those at which it should
-/// begin (behind them). If no cut is possible, the text is empty.
+/// Finds where to cut the graph so that all nodes with extents that depend on data are left out. Returns the cuts as
+/// text, in the form of keys of a configuration. The keys name the values in front of these nodes, at which the graph
+/// should end, and the values behind them, at which it should begin. If no cut is possible, returns an empty text.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -80,8 +80,8 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // The graph also contains inlined bodies of control flow. They are not connected with the rest, and have no outputs
-    // of the model.
+    // The graph also contains inlined bodies of control flow. They are not connected with the rest of the graph, and
+    // have no outputs of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
     let kept = graph.outputs().iter().filter(is_kept);

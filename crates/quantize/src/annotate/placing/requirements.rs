@@ -24,8 +24,10 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(axis_of(axis, dims.len())?..)?.to_vec())
 }
 
-/// Requires that an interpolation depends only on the extents `from` and `to`, which means that the model states no
-/// scales and no region, and that the interpolation's sums fit into `bits` bits for these extents.
+/// Checks that a resize can interpolate between codes. `from` and `to` are the extents of operand and result, and the
+/// weights of the interpolation have `bits` fraction bits along each axis. The resize must not use antialiasing or a
+/// region of the operand. If it has scales, they must be the exact quotients of the extents. The sums of the
+/// interpolation must fit into 64 bits.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias && resize.coordinate != Coordinate::Crop,

@@ -1,4 +1,4 @@
-//! Settle: moves nodes to the host that the target could compute but that are better off there.
+//! Settle: moves to the host those nodes that the target could compute but that are better off on the host.
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
 //! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
@@ -263,10 +263,11 @@ impl Settling<'_> {
         computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 
-    /// True if only the host reads the results of a node. Such a node is the end of an island. Its producers are
-    /// checked next, so that the whole island moves to the host. Also true for a softmax whose result is an output of
-    /// the model, and for the logarithm of such a softmax, because both are more accurate in real numbers: codes have
-    /// equal steps, so two small probabilities often get the same code, and so do two probabilities that are nearly 1.
+    /// True if only the host reads the results of a node. Such a node is the last one of an island, a group of nodes on
+    /// the accelerator between nodes on the host. Its producers are checked next, so that the whole island moves to the
+    /// host. Also true for a softmax whose result is an output of the model, and for the logarithm of such a softmax,
+    /// because both are more accurate in real numbers: codes have equal steps, so two small probabilities often get the
+    /// same code, and so do two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();

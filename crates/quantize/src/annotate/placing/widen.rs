@@ -2,12 +2,12 @@
 //! more bits.
 //!
 //! In a residual network, a sum is passed on from block to block, and at the beginning of each block a layer
-//! normalization reads it. If the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded
+//! normalization reads it. If the table has layer normalization only on 16 bits, either an 8-bit sum would be rounded
 //! twice, or everything would stay in real numbers on the host. So if an op that needs more bits reads a sum, directly
 //! or after nodes that only move codes, the sum is computed in the type that this op reads. A sum that is read only by
 //! widened sums is widened too. The producers of the sum's operands store them in that type as well, if their rows
-//! support it. A function of one variable, such as a leaky ReLU, may have a row for a type with few bits that cannot
-//! make results with more bits. If a reader needs more bits, the function is then also computed in the wider type.
+//! support it. For a function of one variable, such as a leaky ReLU, the table's row on a type with few bits may not
+//! allow results with more bits. If a reader needs more bits, the function is then also computed in the wider type.
 //!
 //! The rows of a softmax may be longer than its definition on the node's type allows. If the table has a type for which
 //! the definition allows longer rows, the softmax gets this type.

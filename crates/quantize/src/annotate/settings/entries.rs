@@ -43,7 +43,7 @@ pub struct WeightSettings {
     pub unfit: Option<Unfit>,
 }
 
-/// The settings of one value. They apply to the codes of the value that its producer stores. If the value is an input,
+/// The settings of one value. They apply to the codes that the producer of the value stores. If the value is an input,
 /// they apply to the codes to which the host converts it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {

@@ -104,7 +104,7 @@ impl Draft {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// Returns the config of the codes of a value that its producer stores. If the value is an input, returns the
+    /// Returns the config of the codes that the producer of a value stores. If the value is an input, returns the
     /// config of the codes to which the host converts it.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;

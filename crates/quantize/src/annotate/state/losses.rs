@@ -15,8 +15,8 @@ pub struct Coarser {
     pub reason: Reason,
 }
 
-/// A value for which one reader aligns its operand to a grid, so that all readers have to read the value on this grid,
-/// because the configuration or the target forces it.
+/// A value whose readers all use the grid to which one reader has aligned its operand. The configuration or the target
+/// forces the other readers to use this grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlapped {
     /// The value.

@@ -35,8 +35,8 @@ impl LeastScales {
     }
 
     /// If a channel's weights lose accuracy, because their scale has to be larger than the weights need, returns the
-    /// ratio of the two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero lose
-    /// nothing. A scale up to `negligible` loses nothing either.
+    /// ratio of these two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero
+    /// lose nothing. A scale up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {
@@ -78,14 +78,17 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     (end as f64 / 2.0).min((1u64 << 46) as f64)
 }
 
-/// The smallest useful scale of weights, as a fraction of the scale with which one step of the sums is as large as one
-/// step of the result. A smaller scale does not make the result more accurate, and makes the requantization's factor
-/// too small for some forms. The limit also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into
-/// the bias is at most 2^29, and together with the bias it leaves a quarter of i32 to the products.
+/// The smallest useful scale of weights, as a fraction of (scale of the result / scale of the operand). With that
+/// quotient as the scale of weights, one step of the accumulator equals one step of the result. A scale below the limit
+/// does not make the result more accurate, and makes the requantization's factor too small for some forms. The limit
+/// also keeps shifts within 22 bits. So an 8-bit zero point that is shifted left and folded into the bias is at most
+/// 2^7·2^22 = 2^29. The bias itself is at most 2^30 ([`bias_limit`]). Both together leave 2^29, a quarter of the range
+/// of i32, to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. The accumulator and the result
-/// have these numbers of bits. Here too, a quarter of the accumulator's range is left to the products.
+/// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. `accumulator` and `result` are the
+/// numbers of bits of the accumulator and of the result. Here too, a quarter of the accumulator's range is left to the
+/// products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())

@@ -161,8 +161,9 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This quotient is exact, and so was the comparison that showed that no shift leads to the
-                            // result's grid. If operand and result share a grid, a coarser grid would not help.
+                            // This quotient is exact. `folded_shift` has compared exactly, too, when it found that no
+                            // shift leads to the result's grid. If operand and result share a grid, a coarser grid
+                            // would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return refused(ReasonCode::NoShift, error.to_string());
@@ -193,9 +194,9 @@ impl Product<'_> {
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, a sum has at least a sign in its codes, and if no form can requantize the sum, a
-        // coarser grid is chosen. But if one step of the sums is a million times as large as any number in the samples,
-        // not even the sign means anything.
+        // If the result has codes, coarse sums are allowed: the codes still show at least the sign of a sum, and if no
+        // form can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a
+        // million times as large as every number in the samples, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -242,8 +243,9 @@ impl Product<'_> {
 }
 
 /// Returns the smallest step that the sums of a node may have if codes are added inside the node's accumulator. Returns
-/// 0 if no codes are added there. The step is 2^−20 of the step of these codes, or more if they have more than 8 bits,
-/// so that the added codes take up an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
+/// 0 if no codes are added there. For codes of 8 bits, the step is 2^−20 of the step of these codes. An added code is
+/// then at most 2^8·2^20 = 2^28 in the accumulator, an eighth of the range of i32. If the codes have more bits, the
+/// step is larger, so that this bound still holds. The step is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
