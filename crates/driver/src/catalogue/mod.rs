@@ -71,7 +71,7 @@ pub struct List {
 /// A target's table, prepared for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// General information about the target, as in a list of targets.
+    /// General information about the target, the same as its entry in a [`List`].
     pub target: Card,
     /// Types of activations and weights, with their scales and zero points.
     pub types: Vec<TypeLine>,

@@ -92,7 +92,8 @@ pub(super) struct CachedObservation {
 }
 
 impl Needed<'_> {
-    /// Takes the statistics that are in the file at `path` from this file, and observes the others.
+    /// Reads the statistics in the file at `path`, runs the model to measure the statistics that the file lacks, and
+    /// returns all of them.
     ///
     /// # Errors
     /// As for [`statistics`].

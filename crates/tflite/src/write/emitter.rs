@@ -130,8 +130,8 @@ impl<'m> Emitter<'m> {
         self.module.constant(self.graph, value)
     }
 
-    /// The tensor that holds a value in an order of axes. If there is none yet, the value's own tensor is transposed. A
-    /// constant is transposed here and now.
+    /// Returns the tensor that stores `value` with its axes in `order`. If the file has no such tensor yet, adds a
+    /// constant whose elements are already in this order, or an operator that transposes the value's first tensor.
     pub(super) fn read(&mut self, value: ValueId, order: &Order) -> Result<Index, Refused> {
         let known = self.made.get(&value).map(Vec::as_slice).unwrap_or_default();
         if let Some((_, index)) = known.iter().find(|(own, _)| own == order) {
@@ -158,21 +158,22 @@ impl<'m> Emitter<'m> {
         Ok(made)
     }
 
-    /// A constant value with the shape `shape`, stored in an order of the axes of that shape. The shape is the value's
-    /// own, or has more axes of extent 1 in front.
+    /// Adds a tensor for a constant value, with the axes of `shape` stored in `order`. `shape` is the value's own
+    /// shape, possibly with further axes of extent 1 in front.
     pub(super) fn constant_as(&mut self, value: ValueId, order: &Order, shape: &[u64]) -> Result<Index, Refused> {
         let data = self.constant(value).ok_or("it has to be a constant")?;
         let added = shape.len() - data.shape().len().min(shape.len());
         self.constant_with(value, order, shape, added)
     }
 
-    /// The weights of a convolution with the shape [O, I, H, W], stored in an order of these axes. Weights over one axis
-    /// get a height of 1.
+    /// Adds a tensor for the constant weights of a convolution. `shape` is [O, I, H, W], and the tensor stores these
+    /// axes in `order`. Weights of a convolution over one axis get a height of 1.
     pub(super) fn constant_as_image(&mut self, value: ValueId, order: &Order, shape: &[u64]) -> Result<Index, Refused> {
         self.constant_with(value, order, shape, 0)
     }
 
-    /// A constant read with the shape `shape`. The axis of its grid is `added` axes further back there.
+    /// Adds a tensor for a constant that is taken to have the shape `shape`, in which the axis of its grid moves back
+    /// by `added`.
     fn constant_with(&mut self, value: ValueId, order: &Order, shape: &[u64], added: usize) -> Result<Index, Refused> {
         let data = self.constant(value).ok_or("it has to be a constant")?;
         let own = self.graph.value(value).ok_or("a value is missing")?;
@@ -305,8 +306,8 @@ impl<'m> Emitter<'m> {
 
     // ---- Nodes ----
 
-    /// The bias of a node: its third operand. If it has none, codes get a bias of zeros, because some programs that read
-    /// TFLite files expect one.
+    /// Returns the tensor of a node's bias, which is its third operand. If the node has no bias but computes on codes,
+    /// adds a bias of zeros, because some programs that read TFLite files expect a bias. Otherwise returns `None`.
     pub(super) fn bias(
         &mut self,
         node: &Node,
@@ -368,7 +369,7 @@ impl<'m> Emitter<'m> {
     }
 }
 
-/// The bytes of a constant after its axes were put in an order. The constant is read with the shape `shape`.
+/// Returns the bytes of a constant, taken to have the shape `shape`, after its axes are permuted to `order`.
 fn permuted(data: &TensorData, shape: &[u64], order: &Order) -> Result<Bytes, Refused> {
     if order.is_plain() {
         return Ok(data.bytes().clone());

@@ -1,5 +1,5 @@
-//! The version of an operator: the first one that has the operator's types and options. Interpreters refuse an operator
-//! whose version is newer than the ones that they know.
+//! Determines the version of an operator: the oldest version that supports the operator's types and options.
+//! Interpreters refuse an operator whose version is newer than the versions that they know.
 //!
 //! Source: `op_version.cc` of LiteRT's converter (google-ai-edge/LiteRT, tflite/converter/tools/versioning).
 

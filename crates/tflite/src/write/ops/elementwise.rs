@@ -52,8 +52,8 @@ pub(super) fn select(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), R
     emitter.emit("SELECT_V2", &operands, &[made], None)
 }
 
-/// An operand that broadcasts to a result whose axes are in `order`. If axes are moved, an operand of a smaller rank
-/// first gets axes of extent 1 in front.
+/// Returns the tensor of an operand that broadcasts to a result whose axes are stored in `order`. If this order moves
+/// axes, an operand of a smaller rank first gets axes of extent 1 in front.
 pub(super) fn broadcast(emitter: &mut Emitter<'_>, node: &Node, at: usize, order: &Order) -> Result<Index, Refused> {
     let value = emitter.operand(node, at)?;
     let own = emitter.graph.value(value).map_or(0, |value| value.ty.shape.len());

@@ -15,8 +15,8 @@ const SPLIT_OPTIONS: i8 = 35;
 const SPLIT_V_OPTIONS: i8 = 79;
 const MIRROR_PAD_OPTIONS: i8 = 77;
 
-/// The elements of the operand in another shape or order. Where the stored elements keep their order, a RESHAPE is
-/// enough, or nothing if the shape stays, too.
+/// Writes an op that gives the operand's elements another shape or order. If the stored elements keep their order, a
+/// RESHAPE is enough. If they also keep their shape, no operator is written.
 pub(super) fn rearrange(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
     let (value, result) = (emitter.operand(site.node, 0)?, site.result.ok_or("it has no result")?);
     let x = emitter.image(site.node, 0)?;

@@ -28,8 +28,8 @@ impl Padding {
 }
 
 impl Window<'_> {
-    /// The padding for images of height and width `image` and results of height and width `result`. Windows that would
-    /// start in the padding at the end are not counted in `result`, so only the padding that windows reach counts.
+    /// Returns the padding of the window. `image` and `result` are the height and width of the image and of the result.
+    /// Padding at the end that no window reaches is left out, because it does not change the result.
     pub(super) fn padding(&self, image: [u64; 2], result: [u64; 2]) -> Result<Padding, Refused> {
         let (mut same, mut none, mut amounts) = (true, true, [[0; 2]; 2]);
         for axis in 0..2 {
