@@ -51,7 +51,7 @@ impl<'m> Emitter<'m> {
 
     // ---- Tensors ----
 
-    /// Shape, type and grid of a value that is stored in an order.
+    /// Returns the shape, type and grid of a tensor that stores `value` with its axes in `order`.
     pub(super) fn stored(&self, value: ValueId, order: &Order) -> Result<Stored, Refused> {
         let own = self.graph.value(value).ok_or("a value is missing")?;
         let shape: Option<Vec<u64>> = own.ty.shape.iter().map(|dim| dim.fixed()).collect();
@@ -71,7 +71,7 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// Adds a tensor that no operator of the graph itself makes.
+    /// Adds a tensor to the file: a constant with the elements `data`, or a tensor that an operator has to compute.
     pub(super) fn add(&mut self, name: String, stored: Stored, data: Option<Bytes>) -> Result<Index, Refused> {
         if stored.shape.iter().any(|&extent| i32::try_from(extent).is_err()) {
             return Err(format!("`{name}` has more than 2^31 - 1 elements along an axis"));
@@ -89,7 +89,8 @@ impl<'m> Emitter<'m> {
         Ok(Index(self.file.tensors.len() as i32 - 1))
     }
 
-    /// A new tensor for a value that is stored in an order, to be made by an operator.
+    /// Adds a tensor that stores `value` with its axes in `order`. The caller has to append the operator that computes
+    /// it.
     pub(super) fn define(&mut self, value: ValueId, order: Order) -> Result<Index, Refused> {
         let stored = self.stored(value, &order)?;
         let name = self.graph.value(value).map_or("", |value| self.module.name(value.name));
@@ -102,7 +103,7 @@ impl<'m> Emitter<'m> {
         Ok(index)
     }
 
-    /// Records that a tensor of the file holds a value that is stored in an order.
+    /// Records that the tensor `index` stores `value` with its axes in `order`.
     pub(super) fn alias(&mut self, value: ValueId, order: Order, index: Index) {
         self.made.entry(value).or_default().push((order, index));
     }
@@ -111,7 +112,7 @@ impl<'m> Emitter<'m> {
         &self.file.tensors[index.0 as usize]
     }
 
-    /// A tensor like another one, with another shape.
+    /// Adds a tensor with the type and grid of the tensor `of`, and with another shape.
     pub(super) fn like(&mut self, of: Index, suffix: &str, shape: Vec<u64>) -> Result<Index, Refused> {
         let own = self.tensor(of);
         let (name, stored) = (
@@ -240,7 +241,7 @@ impl<'m> Emitter<'m> {
         self.add(name, stored, Some(bytes))
     }
 
-    /// A constant code or real number, on the grid of a tensor.
+    /// Adds a constant with the single element `number`, with the type and grid of the tensor `of`.
     pub(super) fn number_like(&mut self, of: Index, number: f64) -> Result<Index, Refused> {
         let own = self.tensor(of);
         let (elem, grid) = (own.elem, own.grid.clone());

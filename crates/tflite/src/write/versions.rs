@@ -118,7 +118,8 @@ fn grouped(image: Option<&Tensor>, weights: Option<&Tensor>) -> bool {
     channels(image) != channels(weights)
 }
 
-/// True if a product is on a grid that is no coarser than the product of the operands' grids.
+/// True if the scale of a product is not larger than the product of the operands' scales, and the operands are not
+/// int16.
 fn rescales(a: Option<&Tensor>, b: Option<&Tensor>, result: Option<&Tensor>) -> bool {
     let scale = |tensor: Option<&Tensor>| Some(f64::from(tensor?.grid.as_ref()?.as_tensor()?.0));
     let ratio = || Some(scale(a)? * scale(b)? / scale(result)?);

@@ -10,8 +10,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// ONNX does not define how Upsample, and Resize of operator set 10, map coordinates. Strait does what ONNX Runtime
-/// does: x/s in both modes. In nearest mode, the coordinate is rounded down if the axis becomes longer, and up if it
-/// becomes shorter.
+/// does: in both modes, position x of the result has the source coordinate x/s, where s is the scale of the axis. In
+/// nearest mode, the coordinate is rounded down if the axis becomes longer, and up if it becomes shorter.
 fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() >= 9 && is_late(reader, 1)? {
         let mode = mode(reader)?;

@@ -58,7 +58,7 @@ impl Window<'_> {
     }
 }
 
-/// The image [N, H, W, C] with more rows and columns, whose elements are real zero or the number `value`.
+/// Pads an image [N, H, W, C] with rows and columns whose elements are `value` or, without a value, real zero.
 pub(super) fn padded(
     emitter: &mut Emitter<'_>,
     image: Index,
@@ -83,7 +83,8 @@ pub(super) fn padded(
     Ok(made)
 }
 
-/// The image [N, W, C] with a height of 1, and other images as they are.
+/// Gives an image [N, W, C] a height of 1, and returns an image [N, H, W, C] unchanged. Images of any other rank are
+/// refused.
 pub(super) fn with_height(emitter: &mut Emitter<'_>, image: Index) -> Result<Index, Refused> {
     let shape = emitter.tensor(image).shape.clone();
     match shape.as_slice() {
@@ -100,7 +101,8 @@ pub(super) fn with_height(emitter: &mut Emitter<'_>, image: Index) -> Result<Ind
     }
 }
 
-/// A list with one number for each of height and width. A list for one axis gets `first` for the height.
+/// Returns a list with one number for the height and one for the width. A list for a single axis has only the width;
+/// the height then gets `first`.
 pub(super) fn both<T: Copy>(list: &[T], first: T) -> Vec<T> {
     match list {
         &[only] => vec![first, only],
