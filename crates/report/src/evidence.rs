@@ -12,8 +12,8 @@ use strait_target::spec::{Evidence, Support};
 
 use crate::grounds::Basis;
 
-/// How many layers have which kind of evidence. A layer has the weakest evidence of the rows of the target's table that
-/// it rests on.
+/// The number of layers for each kind of evidence. A layer has the weakest evidence of the rows of the target's table
+/// that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

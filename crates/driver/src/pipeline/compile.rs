@@ -367,8 +367,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up what the rules for all targets and the rules for one target have done. If a rule was refused at a node, the
-/// rules for the target may have tried it there again. If it was refused again, the refusal is listed only once.
+/// Adds up what the rules did in two runs: the run with the rules for all targets, and the run with the rules for one
+/// target. A rule that was refused at a node in both runs is listed only once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =

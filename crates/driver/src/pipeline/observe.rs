@@ -85,7 +85,8 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics. They may contain more than the file that was read; then the file has to be written again.
+/// Statistics. If `is_new` is true, they contain more than the file that was read, and the file has to be written
+/// again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,

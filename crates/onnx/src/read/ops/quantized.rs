@@ -262,7 +262,7 @@ const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
 /// Returns the exact sum, as i64, of `count` products of integers below 2^8. The products are computed in floats. If a
 /// float can hold such a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves
-/// are multiplied separately.
+/// are multiplied separately, because a float can hold sums of more of these smaller products exactly.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,
