@@ -20,7 +20,7 @@ use crate::grounds::Basis;
 pub struct EvidenceReport {
     /// What may be claimed of the whole model, in words.
     pub claim: String,
-    /// Number of layers for each kind of evidence. Layers on the host need none and are not counted.
+    /// Number of layers for each kind of evidence. Layers on the host need no evidence and are not counted.
     pub layers: Counts,
     /// The rows that the layers rest on. Rows with weaker evidence come first. Among rows with the same evidence, those
     /// that more layers rest on come first.

@@ -289,7 +289,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
         name: input.name,
     };
     let given = config.target.plain(&spec.id, |name| spec.options.contains_key(name));
-    // Options that the formats of the configuration need have other values than their defaults.
+    // An option may have another value than its default because a format of the configuration needs this value.
     let mut options = given.unwrap_or_default();
     for (name, row) in &spec.options {
         if let Some(value) = spec.chosen.get(name).filter(|value| **value != row.default) {

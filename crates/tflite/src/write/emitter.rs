@@ -31,9 +31,10 @@ pub(super) struct Emitter<'m> {
     pub(super) graph: &'m Graph,
     pub(super) layouts: Layouts,
     pub(super) file: File,
-    /// The tensors that hold a value, each in an order of axes. The first is the one that the producer makes.
+    /// For each value: the tensors that store it, each with its axes in another order. The first tensor is the result
+    /// of the operator that computes the value.
     made: BTreeMap<ValueId, Vec<(Order, Index)>>,
-    /// Nodes that the operator in front of them computes, too.
+    /// Clamps for which no operator is written, because they are the fused activation of the operator before them.
     pub(super) absorbed: BTreeSet<NodeId>,
 }
 

@@ -36,7 +36,7 @@ pub enum Borders {
     /// As in the model.
     #[default]
     Plain,
-    /// Images [N, C, H, W] of the model have their channels last.
+    /// Images, which the model has as [N, C, H, W], have channels last in the file.
     ChannelsLast,
 }
 
@@ -86,17 +86,17 @@ pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> 
     emitter.file.encode().map_err(|_| WriteError::TooLarge)
 }
 
-/// A node with the activation that its operator computes, too.
+/// A node, and the clamp after it if the node's operator computes this clamp as its fused activation.
 pub(crate) struct Site<'m> {
     node: &'m Node,
-    /// The value that the operator makes: the node's first result, or the result of the clamp behind it.
+    /// The value that the operator computes: the node's first result, or the result of the clamp if there is one.
     result: Option<ValueId>,
-    /// The number of the activation.
+    /// The number of the fused activation in the format; 0 if there is none.
     activation: i8,
 }
 
 impl<'m> Site<'m> {
-    /// Finds the clamp behind a node, if the node's operator can compute it.
+    /// Finds the clamp after a node, if the node's operator can compute it as its fused activation.
     fn of(emitter: &mut Emitter<'m>, id: NodeId, node: &'m Node) -> Site<'m> {
         let result = node.outputs.first().copied();
         let own = Site {

@@ -16,12 +16,13 @@ pub(super) struct Window<'a> {
 pub(super) enum Padding {
     Same,
     Valid,
-    /// The image has to be padded first: by these amounts before and after both axes.
+    /// The image has to be padded by an operator of its own, by these amounts before and after each of the two axes.
     Explicit([[u64; 2]; 2]),
 }
 
 impl Padding {
-    /// The number of the padding in options: for explicit padding, the padded image has none.
+    /// The number that an operator's options have for this padding. Explicit padding has the number of `Valid`, because
+    /// the operator reads an image that has already been padded.
     pub(super) fn number(self) -> i8 {
         i8::from(self != Padding::Same)
     }
