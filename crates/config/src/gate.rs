@@ -33,8 +33,8 @@ pub struct Gate {
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
     /// Makes the warning of the sanity check an error. The check fails if an output of the integer model has an SNR below 10
-    /// dB, if an output is constant and that of the float model is not, or if two answers differ from those of the float model.
-    /// A compilation without samples also fails.
+    /// dB, if an output is constant although the float model's output is not, or if the answers for two samples differ from the
+    /// float model's answers. A compilation without samples also fails.
     Error,
 }
 

@@ -91,7 +91,7 @@ impl Display for FreeIntegers {
 }
 
 impl FreeIntegers {
-    /// True if the form cannot have any integers that are nearer to the ideal.
+    /// True if no integers that the form can have give results nearer to the ideal function.
     pub fn is_optimal(&self) -> bool {
         self.found == OPTIMAL
     }
