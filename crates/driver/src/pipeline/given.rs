@@ -61,7 +61,7 @@ pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Di
     Err(Diagnostic::error(codes::RULE, message).into())
 }
 
-/// The node that computes a layer of the model.
+/// Returns the node that computes the model's layer `name`.
 ///
 /// # Errors
 /// If no node of the main graph belongs to the layer.
