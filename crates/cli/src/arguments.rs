@@ -436,9 +436,10 @@ pub(crate) struct Targets {
 
 /// Find the integer arithmetic that explains recorded accumulators and outputs
 ///
-/// Compares each recorded layer with all forms, roundings, multiplier widths, one or two roundings, and places where
-/// the zero point is added. Prints a row of a target's table for each that explains every value, and a remark for the
-/// others with a value that refutes it. It fails if nothing explains a layer.
+/// Tries, for each recorded layer, every arithmetic: each form, rounding, width of the multiplier, number of roundings
+/// (one or two), and place where the zero point is added. For an arithmetic that explains every value, prints a row of
+/// a target's table. For any other, prints a remark with a value that refutes it. The command fails if no arithmetic
+/// explains a layer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -25,8 +25,8 @@ pub enum Unreadable {
     /// It is an error.
     #[default]
     Error,
-    /// Such images are left out. The report counts them and lists their names. To find them, all images are decoded one more
-    /// time. Labels then have to refer to images by name.
+    /// Images that cannot be decoded are left out. The report counts them and lists their names. To find them, all images
+    /// are decoded one more time. Labels then have to refer to images by name.
     Skip,
 }
 

@@ -12,8 +12,8 @@ use super::{evaluation::Drop, leaf::Pattern};
 #[serde(deny_unknown_fields, default)]
 pub struct Gate {
     /// The largest loss that the integer model may have compared with the float model. Each key is the name of a metric
-    /// of `[evaluation]`. The float model counts as 100 for the metric `agreement`, and as 1 for `cosine`. If a metric
-    /// has several outputs, each of them has to meet the limit.
+    /// of `[evaluation]`. The metrics `agreement` and `cosine` compare with the float model, so the float model itself
+    /// counts as 100 and as 1. If a metric has several outputs, each of them has to meet the limit.
     pub accuracy_drop: BTreeMap<String, Drop>,
     /// The smallest value that a metric may have for the integer model, in the metric's unit. Each key is the name of a
     /// metric of `[evaluation]`: `least = { snr = 30 }`.
@@ -33,8 +33,8 @@ pub struct Gate {
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
     /// Makes the warning of the sanity check an error. The check fails if an output of the integer model has an SNR below 10
-    /// dB, if an output is constant and that of the float model is not, or if two answers differ from those of the float model.
-    /// A compilation without samples also fails.
+    /// dB, if an output is constant although the float model's output is not, or if the answers for two samples differ from the
+    /// float model's answers. A compilation without samples also fails.
     Error,
 }
 

@@ -345,8 +345,8 @@ pub enum Refused {
     /// The requantization stays a separate operation.
     #[default]
     Keep,
-    /// The compilation fails. The message names each layer and the reason. A requantization for which there is no row is not a
-    /// failure, because the target computes it as a separate operation.
+    /// The compilation fails. The message names each layer and the reason. A requantization for which the table has no fusion
+    /// row is not a failure, because the target computes it as a separate operation.
     Error,
 }
 

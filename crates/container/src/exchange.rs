@@ -8,8 +8,8 @@ use std::path::Path;
 /// How often the exchange is tried when other writers interfere.
 const ATTEMPTS: usize = 100;
 
-/// Moves the folder `staged` to `destination`. The folder that was at `destination` is at `staged` or `displaced`
-/// afterwards.
+/// Moves the folder `staged` to `destination`. Afterwards, the folder that was at `destination` is at `staged` if the
+/// two folders were exchanged, and otherwise at `displaced`.
 ///
 /// Some systems can exchange two names in one step. Then there is always an artifact at `destination`. On other systems
 /// the previous artifact is at `displaced` for a moment. [`crate::staging`] describes what happens to it if the process

@@ -282,8 +282,8 @@ impl Checker {
     }
 }
 
-/// Used for a value that is only the name of a variant. Returns the keys that the variant's table requires. If there
-/// are any, the name is not enough.
+/// Returns the keys that the table of the variant `name` requires. If there are any, a value that is only the name of
+/// the variant is an error.
 fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     let keys = match table {
         Shape::OneKey(names) => names.get(name).map(|key| &key.shape),

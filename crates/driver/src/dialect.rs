@@ -1,6 +1,6 @@
-//! Translates settings of vendors' own tools, which a configuration may contain, to rules and keys. The rules apply
-//! only to that vendor's target and come before the configuration's own rules. A key is set only if the configuration
-//! does not set it itself.
+//! Translates settings of vendors' own tools, which a configuration may contain, to rules and keys of the
+//! configuration. A rule that comes from a vendor's settings applies only to this vendor's target. These rules come
+//! before the configuration's own rules. A key is set only if the configuration does not set it itself.
 
 use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path};
 

@@ -91,7 +91,8 @@ impl<'a> EvaluationRequest<'a> {
 
 /// Measures the metrics of a request on an artifact.
 ///
-/// The float model is read with the same sizes of dimensions, and cut at the same places, as when it was compiled.
+/// The float model is read with the same sizes of dimensions, and cut at the same places, as when the artifact was
+/// compiled.
 ///
 /// # Errors
 /// If samples or labels do not fit; if the artifact was not made from the float model or the configuration; if the

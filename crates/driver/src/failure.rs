@@ -173,8 +173,8 @@ pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     (!outputs.is_empty()).then_some(finding)
 }
 
-/// Returns a remark on graphs inside nodes that fail in every run, for example a branch of a condition. Such a graph is
-/// left out, and the node is replaced by its other graph.
+/// Returns a remark on nested graphs that would fail in every run, for example one branch of an `If` node. Such a graph
+/// is left out, and the other graph of the node takes the place of the node.
 pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model has graphs that no run gets through, and they are left out: {}",

@@ -37,7 +37,7 @@ pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
     Ok(Inspected::artifact(&artifact, pattern)?)
 }
 
-/// The fusions in the artifact in a folder; see [`inspect::fusions`].
+/// Returns the fusions in the artifact in a folder; see [`inspect::fusions`].
 ///
 /// # Errors
 /// If the folder is not an artifact, or the pattern matches nothing.
@@ -45,7 +45,7 @@ pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
     Ok(inspect::fusions(&compiled(folder, "fusions are made")?, pattern)?)
 }
 
-/// The configs of the artifact in a folder; see [`inspect::quantization`].
+/// Returns the quantization configs of the artifact in a folder; see [`inspect::quantization`].
 ///
 /// # Errors
 /// If the folder is not an artifact, or the pattern matches nothing that has a config.

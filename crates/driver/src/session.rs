@@ -92,9 +92,9 @@ struct Phases {
     over: Vec<Phase>,
 }
 
-/// Returns the number of threads for a session: `wanted`, or by default as many as the machine has. If the system does
-/// not allow this process so many threads, or if more threads would not make the work faster, the number is smaller,
-/// and the user is told.
+/// Returns the number of threads for a session: `wanted`, or by default the number of threads that the machine can run
+/// at once. If the system does not allow this process so many threads, or if more threads would not make the work
+/// faster, the number is smaller, and the user is told.
 pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
     let wanted = wanted.unwrap_or_else(Threads::available);
     let obtainable = Threads::obtainable(wanted);

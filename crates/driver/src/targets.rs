@@ -88,7 +88,8 @@ pub(crate) fn chosen(
     Ok(found)
 }
 
-/// The options, with those that the formats of the configuration need and that it does not state itself.
+/// Returns `given` with further options: those that a format in the configuration needs and that the configuration does
+/// not set itself.
 fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Options) -> Options {
     let asked = loaded.config.output.emit.iter().flatten();
     let Some(spec) = registry

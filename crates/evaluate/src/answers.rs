@@ -12,8 +12,8 @@ pub enum Question {
     Scores(usize),
     /// One integer or boolean. It is the class itself.
     Class,
-    /// Several integers or booleans. The field is their number, which may be 0. Two models agree if all of these
-    /// numbers are equal.
+    /// Several integers or booleans. The field says how many there are; it may be 0. Two models agree if each of these
+    /// integers or booleans is equal in both.
     Numbers(usize),
 }
 

@@ -21,7 +21,7 @@ impl Generator {
     }
 
     /// Returns a random number below `end`. It is the upper half of the 128-bit product of `end` and a random number of
-    /// 64 bits. Its bias is below end / 2^64.
+    /// 64 bits. The distribution of these numbers is almost uniform: its bias is below end / 2^64.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }

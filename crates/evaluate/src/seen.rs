@@ -63,7 +63,7 @@ impl<'a> EvaluatedSample<'a> {
     }
 }
 
-/// The elements of a tensor of any type as float32.
+/// Returns the elements of a tensor of any type as float32.
 ///
 /// # Errors
 /// The data of the tensor do not have the type that the tensor states, which is a bug of ours.

@@ -62,7 +62,7 @@ impl Layer<'_, '_> {
         self.regrouped(image, split, order, joined)
     }
 
-    /// The inverse of [`Layer::depth_to_space`].
+    /// Rearranges blocks of positions into channels; this is the inverse of [`Layer::depth_to_space`].
     ///
     /// # Errors
     /// The operand is not an image, or its extents are not multiples of the block's side.
@@ -164,7 +164,8 @@ impl Layer<'_, '_> {
         self.finish(Reshape { shape: joined.into() }, &[turned])
     }
 
-    /// The inverse of [`Layer::finish_space_to_batch`]. After the blocks are joined, the axes are cropped.
+    /// Ends the node with a batch-to-space, the inverse of [`Layer::finish_space_to_batch`]. After the blocks are
+    /// joined, the axes are cropped.
     ///
     /// # Errors
     /// The operand does not fit the block, or the crop is larger than an axis.

@@ -212,9 +212,9 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// For nodes that compute on codes as integers: if `codes` is a value of codes with one scale, adds ops that
-    /// compute these integers, clip(round(x / scale) + zero point), from the real numbers x, and returns the result.
-    /// Returns all other values unchanged, and also codes with several scales.
+    /// Returns the codes `codes` as integers, for nodes that compute on codes as integers. If the codes have one scale,
+    /// adds ops that compute clip(round(x / scale) + zero point) from the real numbers x, and returns their result.
+    /// Codes with several scales, and values that are not codes, are returned unchanged.
     pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&integers) = self.builder.integers.get(&codes) {
             return Ok(integers);

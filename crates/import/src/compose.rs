@@ -208,7 +208,7 @@ impl Layer<'_, '_> {
     }
 }
 
-/// The slice along these axes, each with the first position, the end and the step.
+/// Makes a slice op. Each of `parts` has an axis and, for this axis, the first position, the end and the step.
 pub fn slice_along(parts: impl IntoIterator<Item = (i64, [i64; 3])>) -> Slice {
     let parts: Vec<(i64, [i64; 3])> = parts.into_iter().collect();
     let all = |number: usize| parts.iter().map(|(_, part)| part[number]).collect();

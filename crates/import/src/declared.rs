@@ -1,5 +1,5 @@
 //! What a format knows about the tensors of a graph besides their connections: the elements of constants, and the types
-//! that the file declares, whose open extents can be bound to values.
+//! that the file declares. Extents that a declared type leaves open can be bound to values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

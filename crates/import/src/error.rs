@@ -18,7 +18,7 @@ pub struct NodeFault {
     pub node: String,
     /// The operator as the format names it. The name includes the version, if operators of the format have versions.
     pub operator: String,
-    /// What does not fit. If the code is `unsupported`, what we do not support.
+    /// What does not fit the node or, if the code is `unsupported`, what we do not support.
     pub reason: Reason,
 }
 
@@ -71,7 +71,7 @@ pub enum ReadError {
     /// The file has a version that is older or newer than the versions that are read.
     #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
     Version {
-        /// What the version number is the version of: `IR version` or `operator set`.
+        /// What has this version: `IR version` or `operator set`.
         what: &'static str,
         /// The version of the model.
         found: i64,

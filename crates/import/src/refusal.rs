@@ -40,7 +40,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// If the elements of a constant are malformed, the refusal says that the model is at fault.
+/// Converts the error of a constant with malformed elements to a refusal that says that the model is at fault.
 impl From<TensorError> for Refusal {
     fn from(error: TensorError) -> Refusal {
         Refusal::invalid(ReasonCode::Constant, error.to_string())

@@ -14,10 +14,10 @@ impl Layer<'_, '_> {
     /// Ends the node with a strided slice of operand 0. Operands 1 to 3 are lists with an entry for each axis: where the
     /// slice begins, where it ends, and its stride. If `is_offset` is true, an end is counted from the begin.
     ///
-    /// There are five masks; a bit that is set in a mask changes the meaning of the entry with the bit's number. In the
-    /// order of the masks: the slice begins at the border of the axis; the slice ends at the border; the entry stands
-    /// for all axes that have no entry; the entry stands for a new axis; the entry stands for a single position, and
-    /// the axis is removed.
+    /// There are five masks. If bit i of a mask is set, entry i of the lists has another meaning. In the order of the
+    /// masks, the meanings are: the slice begins at the border of the axis; the slice ends at the border; the entry
+    /// stands for all axes that have no entry; the entry stands for a new axis; the entry stands for a single position,
+    /// and the axis is removed.
     pub fn finish_strided_slice(&mut self, masks: [i64; 5], is_offset: bool) -> Result<(), Refusal> {
         let [begins, ends, ellipses, new, single] = masks.map(|mask| move |entry: usize| mask >> entry & 1 == 1);
         let mut list = |position, what: &str| Ok::<_, Refusal>(self.known_ints(position, what)?.unwrap_or_default());

@@ -45,8 +45,9 @@ pub fn with_ways(
 }
 
 /// Returns groups of nodes, ordered by the first node of each group. Nodes that are connected by a tensor other than a
-/// constant are in one group. All nodes that read or produce a tensor at which no graph can begin, such as the handle
-/// of a variable, form a single group, because each of these nodes prevents reading, even if the others are left out.
+/// constant are in one group. No graph can begin at some tensors, such as the handle of a variable. All nodes that read
+/// or produce such a tensor form a single group, because each of these nodes prevents reading, even if the others are
+/// left out.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,

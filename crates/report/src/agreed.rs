@@ -12,8 +12,8 @@ use strait_core::{Graph, Module, Op, Value, ValueId};
 /// Returns a sentence for each input or result whose type or grid in `quantization.json` differs from its type or grid
 /// in the lowered graph.
 ///
-/// Tensors are matched by name. Operands, states and origins are not checked. Results that are only real numbers in the
-/// lowered graph are not checked either.
+/// Tensors are matched by name. Operands, states and the fields `origin` are not checked. Results that are only real
+/// numbers in the lowered graph are not checked either.
 pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> Vec<String> {
     let values = lowered.values();
     let by_name: BTreeMap<&str, (ValueId, &Value)> = values

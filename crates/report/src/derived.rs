@@ -156,8 +156,8 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
     }
 }
 
-/// True if a node only takes part in rounding real numbers: it dequantizes codes that another node has just quantized,
-/// or it quantizes and all readers of its codes dequantize them.
+/// True if a node only takes part in rounding real numbers. Such a node either dequantizes codes that another node has
+/// just quantized, or quantizes numbers to codes that all readers dequantize.
 fn rounds(graph: &Graph, node: &Node) -> bool {
     match (&node.op, node.inputs.first(), node.outputs.first()) {
         (Op::Quantize(_), _, Some(&codes)) => {

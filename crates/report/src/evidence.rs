@@ -12,15 +12,15 @@ use strait_target::spec::{Evidence, Support};
 
 use crate::grounds::Basis;
 
-/// How many layers have which kind of evidence. A layer has the weakest evidence of the rows of the target's table that
-/// it rests on.
+/// The number of layers for each kind of evidence. A layer has the weakest evidence of the rows of the target's table
+/// that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceReport {
     /// What may be claimed of the whole model, in words.
     pub claim: String,
-    /// Number of layers for each kind of evidence. Layers on the host need none and are not counted.
+    /// Number of layers for each kind of evidence. Layers on the host need no evidence and are not counted.
     pub layers: Counts,
     /// The rows that the layers rest on. Rows with weaker evidence come first. Among rows with the same evidence, those
     /// that more layers rest on come first.

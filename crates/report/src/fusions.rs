@@ -82,8 +82,8 @@ pub struct RowReport {
     pub ops: Vec<String>,
     /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// The places where the row was tried on such an operation and was not applied. The places where it came nearest to
-    /// being applied are listed first. Empty if the row's option is off.
+    /// The places where the row was tried on one of these operations and could not be applied. The places where the
+    /// fewest conditions were missing come first. Empty if the row's option is off.
     pub missed: Vec<Miss>,
 }
 
@@ -96,10 +96,10 @@ pub struct Miss {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// The check at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses more
-    /// steps.
+    /// The check that the fusion row did not pass here: `conditions`, `form`, `proof`, `policy`, or `length` if another
+    /// row fuses more steps.
     pub failed_at: String,
-    /// Why the row failed.
+    /// Why the fusion row was not applied.
     pub reason: ReasonReport,
     /// The row that was applied instead, if any.
     pub instead: Option<String>,

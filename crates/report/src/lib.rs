@@ -209,8 +209,9 @@ pub struct Layer {
     pub form: Option<String>,
     /// How near the requantization comes to the ideal function, if the compiler chose its integers.
     pub free_integers: Option<FreeIntegers>,
-    /// How near the requantization comes to the ideal function, and what other integers would gain, if the runtime computes
-    /// its integers from scales. Absent for a plain shift, because the rest of the factor is then part of the weights.
+    /// If the runtime computes the integers of the requantization from scales: how near the requantization comes to the
+    /// ideal function, and how much nearer it would come with other integers. Absent for a requantization that only shifts:
+    /// the part of the factor that is not a power of two is then part of the weights.
     pub from_scales: Option<FromScales>,
     /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,

@@ -40,8 +40,8 @@ pub struct Lint {
     pub part: Option<PartLoss>,
     /// For `grid-coarser`: how many times larger the grid's step is than the step that the range requires.
     pub factor: Option<u32>,
-    /// For `grid-imposed`: the layers that did not require the grid. For `range-unlike`: the layers that read the part
-    /// together with the other parts.
+    /// For `grid-imposed`: the readers of the tensor that did not require this grid. For `range-unlike`: the layers
+    /// that read the small part of the tensor together with the larger parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
     /// For `grid-requantized`: how much is lost.

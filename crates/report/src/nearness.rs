@@ -41,10 +41,11 @@ impl From<&spec::Distance> for Distance {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FreeIntegers {
-    /// `optimal`: no multiplier and shift within the form's limits come nearer to the ideal. `best found`: these
-    /// integers are nearest to the factor, but there are too many results to compare them with the ideal.
+    /// `optimal`: no multiplier and shift within the form's limits come nearer to the ideal function. `best found`: no
+    /// other integers are nearer to the exact factor, but there are too many results to compare each with the ideal
+    /// function.
     pub found: String,
-    /// Difference between these integers and the ideal; absent if the results were not compared.
+    /// How far the results with these integers are from the ideal function; absent if the results were not compared.
     pub distance: Option<Distance>,
 }
 
@@ -55,11 +56,14 @@ pub struct FreeIntegers {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
-    /// Difference between the runtime's integers and the ideal; absent if there are too many results to compare.
+    /// How far the results with the runtime's integers are from the ideal function; absent if there are too many
+    /// results to compare.
     pub runtime: Option<Distance>,
-    /// Difference between the best integers and the ideal; absent for a form without integers to choose.
+    /// How far the results with the best integers are from the ideal function; absent for a form without integers to
+    /// choose.
     pub best: Option<Distance>,
-    /// Number of channels in which the best integers are nearer to the ideal than the runtime's.
+    /// Number of channels in which the best integers give results nearer to the ideal function than the runtime's
+    /// integers.
     pub better: usize,
     /// Number of channels; one if all have the same integers.
     pub channels: usize,
@@ -87,7 +91,7 @@ impl Display for FreeIntegers {
 }
 
 impl FreeIntegers {
-    /// True if the form cannot have any integers that are nearer to the ideal.
+    /// True if no integers that the form can have give results nearer to the ideal function.
     pub fn is_optimal(&self) -> bool {
         self.found == OPTIMAL
     }

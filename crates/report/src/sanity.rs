@@ -41,8 +41,9 @@ pub struct SanityOutput {
     pub snr: Option<f64>,
     /// If the output is an answer, the number of samples for which the integer model gives another answer. The answer
     /// is the index of the largest number, or a single integer. If the output ends the model and is not computed by a
-    /// softmax, near ties do not count: the integer model's class is accepted if its number in the float model is at
-    /// most d/8 below the largest number, where d is the largest number minus the mean.
+    /// softmax, near ties do not count. Let d be the largest number of the float model's output minus the mean of its
+    /// numbers. The integer model's class is accepted if the float model's number for this class is at most d/8 below
+    /// the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<u64>,
     /// Signs that the output is useless, about which the user is warned.

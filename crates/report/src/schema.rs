@@ -45,7 +45,7 @@ pub(crate) enum Verdict {
         /// Fraction of the interval's integers at which they differ, in (0, 1].
         share: f64,
     },
-    /// It is not known whether the functions differ: the results have 32 bits, and the normalised parameters are
-    /// different.
+    /// It is not known whether the functions differ. This is so if the results have 32 bits and the normalised
+    /// parameters of the functions differ.
     Unknown,
 }

@@ -119,8 +119,8 @@ fn in_other_order(sample: &[usize], model: &[usize]) -> bool {
     sample != model && Move::BOTH.into_iter().any(moved)
 }
 
-/// Advice for samples whose axes are in another order than the model's. `stored` is the shape of a sample in the file.
-/// The advice never contains a step that the preprocessing already has.
+/// Returns advice for samples whose axes are in another order than the axes of the model's input. `stored` is the shape
+/// of a sample in the file. The advice never contains a step that the preprocessing already has.
 fn advice(stored: &[usize], model: &[usize], plan: &Plan) -> Option<String> {
     let permutes = plan
         .operations

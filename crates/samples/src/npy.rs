@@ -300,9 +300,9 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Parses a dictionary, written as in Python, with exactly these three keys. The values are a string, a boolean,
-    /// and a tuple of whole numbers. (For records, the value of `descr` is a list; files with records are refused,
-    /// because they are not arrays of numbers.)
+    /// Parses a dictionary, written as in Python, with exactly the keys `descr`, `fortran_order` and `shape`. Their
+    /// values are a string, a boolean, and a tuple of whole numbers. (For records, the value of `descr` is a list;
+    /// files with records are refused, because they are not arrays of numbers.)
     fn parse(text: &'a str) -> Option<Header<'a>> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);

@@ -38,7 +38,7 @@ impl Pack {
         Ok(())
     }
 
-    /// The bytes of the whole archive.
+    /// Finishes the archive and returns its bytes.
     ///
     /// # Errors
     /// The directory exceeds the limits of the format.

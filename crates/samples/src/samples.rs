@@ -141,7 +141,7 @@ impl Samples {
         self.stored
     }
 
-    /// One sample: the numbers for each input, in the order of the inputs.
+    /// Returns one sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
     /// The sample has a NaN for an input of floats, or a number becomes infinite when it is preprocessed or converted

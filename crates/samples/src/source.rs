@@ -96,7 +96,7 @@ impl Source {
         }
     }
 
-    /// The numbers of a sample, as stored.
+    /// Returns the numbers of a sample as they are stored.
     ///
     /// # Errors
     /// A file has changed since the marks were taken, or an image cannot be decoded or has another size.

@@ -127,7 +127,7 @@ impl Artifact {
         }
     }
 
-    /// The operations of the integer model, in the order in which they run.
+    /// Returns the operations of the integer model, in the order in which they run.
     ///
     /// # Errors
     /// If the graph has a cycle, which does not happen with artifacts that Strait has written.

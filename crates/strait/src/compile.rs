@@ -166,7 +166,7 @@ impl Artifact {
         }
     }
 
-    /// The report of the compilation: layers, fusions, evidence and findings.
+    /// Returns the report of the compilation: layers, fusions, evidence and findings.
     ///
     /// # Errors
     /// If the artifact was opened from a folder. Its report is in `report.json`.

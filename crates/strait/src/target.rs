@@ -80,7 +80,7 @@ impl Target {
         Target::of(&Registry::builtin()?, id, options)
     }
 
-    /// A target that consists only of a table in TOML.
+    /// Makes a target that consists only of a table in TOML.
     ///
     /// # Errors
     /// If the table is wrong, or needs code.

@@ -14,8 +14,8 @@ use strait_import::{ReadError, Wiring};
 use crate::proto::{GraphDef, NodeDef, Value, attribute};
 use crate::switches::{self, Branch};
 
-/// All nodes together may have at most this many results for each node or operand of the file. Without such a limit, a
-/// few bytes could ask for any number of results.
+/// The number of results of all nodes together is limited to this factor times the number of nodes and operands in the
+/// file. Without such a limit, a few bytes could ask for any number of results.
 const MOST_RESULTS: usize = 16;
 
 /// The limit on the number of results is never below this, even for small files.

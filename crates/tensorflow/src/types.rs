@@ -26,7 +26,7 @@ const INT32: i32 = 3;
 /// shape if they do not know the shape.
 const FIRST_WITH_SHAPES: i32 = 24;
 
-/// To find the number of axes of a tensor, at most this many operators in a row are followed.
+/// To find the number of axes of a tensor, a chain of at most this many operators is followed.
 const FARTHEST: usize = 64;
 
 /// The extents of a tensor. An extent that is not known is `None`.

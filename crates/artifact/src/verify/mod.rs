@@ -273,8 +273,8 @@ fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -
     }
 }
 
-/// The finding for an error that prevents an artifact from being verified. An error that only a bug in Strait can cause
-/// is returned as a defect.
+/// Returns the finding for an error that prevents an artifact from being verified. If only a bug in Strait can cause
+/// the error, returns a defect instead.
 fn unsound(module: &Module, error: VerifyError) -> Result<Unsound, Error> {
     if let VerifyError::Execute { source, .. } = &error {
         match source {

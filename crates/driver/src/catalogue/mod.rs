@@ -71,7 +71,7 @@ pub struct List {
 /// A target's table, prepared for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// General information about the target, as in a list of targets.
+    /// General information about the target, the same as its entry in a [`List`].
     pub target: Card,
     /// Types of activations and weights, with their scales and zero points.
     pub types: Vec<TypeLine>,
@@ -166,8 +166,8 @@ pub struct OpLine {
     pub results: Vec<String>,
     /// Which of the results are requantized. Only given if the row differs from the table's setting for all rows.
     pub points: Option<String>,
-    /// Whether scales of weights are per tensor, per channel or per block. Only given if the row differs from the
-    /// preferred choice for the type of the weights.
+    /// Whether scales of weights are per tensor, per channel or per block. Only given if the row's choice is not the
+    /// one that the table prefers for the type of the weights.
     pub weight_per: Option<String>,
     /// Limits of the ops. The key names what is limited, for example an attribute.
     pub limits: BTreeMap<String, String>,

@@ -289,7 +289,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
         name: input.name,
     };
     let given = config.target.plain(&spec.id, |name| spec.options.contains_key(name));
-    // Options that the formats of the configuration need have other values than their defaults.
+    // An option may have another value than its default because a format of the configuration needs this value.
     let mut options = given.unwrap_or_default();
     for (name, row) in &spec.options {
         if let Some(value) = spec.chosen.get(name).filter(|value| **value != row.default) {
@@ -367,8 +367,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up what the rules for all targets and the rules for one target have done. If a rule was refused at a node, the
-/// rules for the target may have tried it there again. If it was refused again, the refusal is listed only once.
+/// Adds up what the rules did in two runs: the run with the rules for all targets, and the run with the rules for one
+/// target. A rule that was refused at a node in both runs is listed only once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =

@@ -45,7 +45,8 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
         let path = KeyPath::of(&["output", "emit"]).index(index);
         let message = format!("the target `{}` has no format `{format}`", spec.id);
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
-        // The option has another value, which the configuration states: otherwise the format would have set it.
+        // The format needs an option to have another value. The configuration states the option's value: if it did not,
+        // the format would have set the option.
         if let Some((option, value)) = spec.option_for(*format) {
             let path = KeyPath::of(&["target", "options", &spec.id, option]);
             let place = loaded.node(&path).and_then(|node| node.location.excerpt("").position());

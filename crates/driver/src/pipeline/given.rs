@@ -61,7 +61,7 @@ pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Di
     Err(Diagnostic::error(codes::RULE, message).into())
 }
 
-/// The node that computes a layer of the model.
+/// Returns the node that computes the model's layer `name`.
 ///
 /// # Errors
 /// If no node of the main graph belongs to the layer.
@@ -82,9 +82,9 @@ pub(super) fn no_layer(name: &str) -> Diagnostic {
 /// The node that computes the model's layer `name`, if there is one.
 pub(super) fn find(module: &Module, name: &str) -> Option<NodeId> {
     let graph = module.main();
-    // A node is found by the names of the layers of the source model that it comes from, even if the node itself has
-    // another name. If several nodes belong to a layer, the node with the layer's name is preferred, and nodes that
-    // only move elements come last.
+    // A node is found by the names of its source layers, which are the layers of the source model from which it was
+    // made. The node itself may have another name. If several nodes belong to a layer, the node with the layer's name
+    // is preferred, and nodes that only move elements come last.
     let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
     let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
         true => 0,

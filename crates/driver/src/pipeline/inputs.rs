@@ -112,7 +112,7 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
     }))
 }
 
-/// One input with its preprocessing.
+/// Describes one input and how samples are preprocessed for it.
 ///
 /// # Errors
 /// If the preprocessing is not possible.

@@ -85,14 +85,16 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics. They may contain more than the file that was read; then the file has to be written again.
+/// Statistics. If `is_new` is true, they contain more than the file that was read, and the file has to be written
+/// again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
 }
 
 impl Needed<'_> {
-    /// Takes the statistics that are in the file at `path` from this file, and observes the others.
+    /// Reads the statistics in the file at `path`, runs the model to measure the statistics that the file lacks, and
+    /// returns all of them.
     ///
     /// # Errors
     /// As for [`statistics`].

@@ -103,8 +103,8 @@ struct Unfinished {
 }
 
 /// For each input of the model, writes the samples after preprocessing into a folder: an `.npy` file with all samples
-/// and, if the samples have the shape of images, a PNG file of each. Pictures are in color if the preprocessing says in
-/// which order the channels are.
+/// and, if the samples have the shape of images, a PNG file of each sample. Pictures are in color if the preprocessing
+/// says in which order the channels are.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples, if the folder cannot be written, or if the

@@ -15,8 +15,8 @@
 //! If nothing reads the output, it may be scores, or numbers of which the largest has no special meaning
 //! ([`Reading::Scores`]). For example, a spectrum that an auto-encoder restores has several numbers that are nearly the
 //! largest. So for such an output, a different index only counts if the float model's number at that index is clearly
-//! smaller than its largest number: their difference must be more than [`TIE`] of the distance from the largest number
-//! to the mean. A warning needs two samples that differ.
+//! smaller than its largest number: their difference must be more than [`TIE`] times d, where d is the largest number
+//! minus the mean. A warning needs two samples that differ.
 //!
 //! Where x is NaN or infinite, y is not compared: a score of −∞ becomes the lowest code, and NaN has no meaning. An
 //! output that cannot be judged at all has a reason ([`Unjudged`]).
@@ -36,8 +36,8 @@ pub(super) const LEAST_SNR: f64 = 10.0;
 /// tie.
 const MOST_DIFFERING: u64 = 1;
 
-/// Two numbers of an output count as about equal if they differ by less than this fraction of the distance from the
-/// output's largest number to the mean of its numbers.
+/// Two numbers of an output count as about equal if they differ by less than this factor times d, where d is the
+/// output's largest number minus the mean of its numbers.
 const TIE: f64 = 0.125;
 
 /// If the sum of the squared deviations from the mean is less than this fraction of the sum of all squares, the numbers

@@ -26,9 +26,9 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     })
 }
 
-/// Returns up to two lines. The first counts the layers in which other integers of the same form would be closer to the
-/// exact scales than the integers that the target's runtime uses. The second counts the layers in which a
-/// requantization that is rounded only once would be closer.
+/// Returns up to two lines. The first counts the layers whose results would come closer to exact arithmetic if the
+/// target's runtime used other integers of the same form. The second counts the layers whose results would come closer
+/// if the runtime rounded once instead of twice.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
     let line = |rounds_once: bool| {

@@ -238,8 +238,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may also have coefficients
-    /// that were 0 so far; this bit is then their only bit.
+    /// Reads one more bit of each coefficient that is not 0. Between these bits, the scan may also state that a
+    /// coefficient that was 0 so far becomes plus or minus 2^n, where n is the position of the bit that the scan adds.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;

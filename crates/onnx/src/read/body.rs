@@ -66,7 +66,7 @@ impl Body {
 }
 
 impl<'a> OperatorReader<'_, 'a> {
-    /// The names of the tensors in outer graphs that these graphs of the node read.
+    /// Returns the names of the tensors that the node's nested graphs `graphs` read from outer graphs.
     pub(crate) fn captures(&self, graphs: &[&'a GraphProto]) -> BTreeSet<&'a str> {
         let mut outer = BTreeSet::new();
         graphs.iter().for_each(|graph| captured(graph, &mut outer));
@@ -195,7 +195,8 @@ impl<'a> OperatorReader<'_, 'a> {
         })
     }
 
-    /// Adds a nested graph that was read before to the module, and returns its position there.
+    /// Adds `body`, a nested graph that has already been read, to the module. Returns the position of the graph in the
+    /// module.
     pub(crate) fn adopted(&mut self, body: &Body) -> u32 {
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         self.builder.module.adopt(&body.module, 0) as u32

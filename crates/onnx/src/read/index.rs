@@ -99,8 +99,9 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// Returns the constant for a tensor, or `None` if the tensor is no constant or a sparse one. A tensor that is
-    /// listed both as a constant and as an input, as files of IR version 3 require, counts as a constant.
+    /// Returns the constant that a tensor is, or `None` if the tensor is not a constant or is a sparse constant. A
+    /// tensor that is listed both as a constant and as an input, as files of IR version 3 require, counts as a
+    /// constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }

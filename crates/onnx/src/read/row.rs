@@ -21,8 +21,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// An operator of the standard domain, in one version. If a later operator set changes the operator, that version
-    /// has to be listed, too; a test against ONNX itself checks this.
+    /// An operator of the standard domain, in one version. If a later operator set changes the operator, the changed
+    /// version has to be listed, too; a test against ONNX itself checks this.
     pub(crate) const fn new(name: &'static str, first: i64, map: Map) -> Row {
         Row {
             domain: STANDARD_DOMAIN,

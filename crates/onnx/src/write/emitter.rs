@@ -177,7 +177,7 @@ impl<'m> Emitter<'m> {
         written
     }
 
-    /// Adds a constant to the file that is not in the module. Returns its name.
+    /// Adds to the file a constant that the module does not have. Returns the name of the constant.
     pub(super) fn constant(&mut self, base: &str, tensor: &TensorData) -> String {
         let name = self.fresh(base);
         self.scope.initializers.push(tensor_proto(name.clone(), tensor));

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Tensors that have fewer bytes than this stay in the model's file.
 const LEAST_BYTES: usize = 1 << 12;
 
-/// Every tensor begins at a multiple of this size, that of a page, so that runtimes can map the file.
+/// Every tensor begins at a multiple of this number of bytes, the size of a page, so that runtimes can map the file.
 const ALIGNMENT: u64 = 1 << 12;
 
 /// The file beside a model that has the elements of its large tensors. It shares these tensors with the module without

@@ -14,8 +14,8 @@ use strait_execute::Tensor;
 /// The smallest allowed ratio, in dB, between the outputs of a network and their differences from the expected outputs.
 const LEAST_DECIBEL: f64 = 70.0;
 
-/// The body of the program. `run` runs a case, and returns the names of the ops that the operators of the case became.
-/// There has to be a case for each of `operators`.
+/// Runs all cases and reports the results; this is the body of the program. `run` runs a case, and returns the names of
+/// the ops that the operators of the case became. There has to be a case for each of `operators`.
 pub(crate) fn all(
     software: &str,
     operators: Vec<&'static str>,

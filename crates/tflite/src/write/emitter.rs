@@ -31,9 +31,10 @@ pub(super) struct Emitter<'m> {
     pub(super) graph: &'m Graph,
     pub(super) layouts: Layouts,
     pub(super) file: File,
-    /// The tensors that hold a value, each in an order of axes. The first is the one that the producer makes.
+    /// For each value: the tensors that store it, each with its axes in another order. The first tensor is the result
+    /// of the operator that computes the value.
     made: BTreeMap<ValueId, Vec<(Order, Index)>>,
-    /// Nodes that the operator in front of them computes, too.
+    /// Clamps for which no operator is written, because they are the fused activation of the operator before them.
     pub(super) absorbed: BTreeSet<NodeId>,
 }
 
@@ -51,7 +52,7 @@ impl<'m> Emitter<'m> {
 
     // ---- Tensors ----
 
-    /// Shape, type and grid of a value that is stored in an order.
+    /// Returns the shape, type and grid of a tensor that stores `value` with its axes in `order`.
     pub(super) fn stored(&self, value: ValueId, order: &Order) -> Result<Stored, Refused> {
         let own = self.graph.value(value).ok_or("a value is missing")?;
         let shape: Option<Vec<u64>> = own.ty.shape.iter().map(|dim| dim.fixed()).collect();
@@ -71,7 +72,7 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// Adds a tensor that no operator of the graph itself makes.
+    /// Adds a tensor to the file: a constant with the elements `data`, or a tensor that an operator has to compute.
     pub(super) fn add(&mut self, name: String, stored: Stored, data: Option<Bytes>) -> Result<Index, Refused> {
         if stored.shape.iter().any(|&extent| i32::try_from(extent).is_err()) {
             return Err(format!("`{name}` has more than 2^31 - 1 elements along an axis"));
@@ -89,7 +90,8 @@ impl<'m> Emitter<'m> {
         Ok(Index(self.file.tensors.len() as i32 - 1))
     }
 
-    /// A new tensor for a value that is stored in an order, to be made by an operator.
+    /// Adds a tensor that stores `value` with its axes in `order`. The caller has to append the operator that computes
+    /// it.
     pub(super) fn define(&mut self, value: ValueId, order: Order) -> Result<Index, Refused> {
         let stored = self.stored(value, &order)?;
         let name = self.graph.value(value).map_or("", |value| self.module.name(value.name));
@@ -102,7 +104,7 @@ impl<'m> Emitter<'m> {
         Ok(index)
     }
 
-    /// Records that a tensor of the file holds a value that is stored in an order.
+    /// Records that the tensor `index` stores `value` with its axes in `order`.
     pub(super) fn alias(&mut self, value: ValueId, order: Order, index: Index) {
         self.made.entry(value).or_default().push((order, index));
     }
@@ -111,7 +113,7 @@ impl<'m> Emitter<'m> {
         &self.file.tensors[index.0 as usize]
     }
 
-    /// A tensor like another one, with another shape.
+    /// Adds a tensor with the type and grid of the tensor `of`, and with another shape.
     pub(super) fn like(&mut self, of: Index, suffix: &str, shape: Vec<u64>) -> Result<Index, Refused> {
         let own = self.tensor(of);
         let (name, stored) = (
@@ -130,8 +132,8 @@ impl<'m> Emitter<'m> {
         self.module.constant(self.graph, value)
     }
 
-    /// The tensor that holds a value in an order of axes. If there is none yet, the value's own tensor is transposed. A
-    /// constant is transposed here and now.
+    /// Returns the tensor that stores `value` with its axes in `order`. If the file has no such tensor yet, adds a
+    /// constant whose elements are already in this order, or an operator that transposes the value's first tensor.
     pub(super) fn read(&mut self, value: ValueId, order: &Order) -> Result<Index, Refused> {
         let known = self.made.get(&value).map(Vec::as_slice).unwrap_or_default();
         if let Some((_, index)) = known.iter().find(|(own, _)| own == order) {
@@ -158,21 +160,22 @@ impl<'m> Emitter<'m> {
         Ok(made)
     }
 
-    /// A constant value with the shape `shape`, stored in an order of the axes of that shape. The shape is the value's
-    /// own, or has more axes of extent 1 in front.
+    /// Adds a tensor for a constant value, with the axes of `shape` stored in `order`. `shape` is the value's own
+    /// shape, possibly with further axes of extent 1 in front.
     pub(super) fn constant_as(&mut self, value: ValueId, order: &Order, shape: &[u64]) -> Result<Index, Refused> {
         let data = self.constant(value).ok_or("it has to be a constant")?;
         let added = shape.len() - data.shape().len().min(shape.len());
         self.constant_with(value, order, shape, added)
     }
 
-    /// The weights of a convolution with the shape [O, I, H, W], stored in an order of these axes. Weights over one axis
-    /// get a height of 1.
+    /// Adds a tensor for the constant weights of a convolution. `shape` is [O, I, H, W], and the tensor stores these
+    /// axes in `order`. Weights of a convolution over one axis get a height of 1.
     pub(super) fn constant_as_image(&mut self, value: ValueId, order: &Order, shape: &[u64]) -> Result<Index, Refused> {
         self.constant_with(value, order, shape, 0)
     }
 
-    /// A constant read with the shape `shape`. The axis of its grid is `added` axes further back there.
+    /// Adds a tensor for a constant that is taken to have the shape `shape`, in which the axis of its grid moves back
+    /// by `added`.
     fn constant_with(&mut self, value: ValueId, order: &Order, shape: &[u64], added: usize) -> Result<Index, Refused> {
         let data = self.constant(value).ok_or("it has to be a constant")?;
         let own = self.graph.value(value).ok_or("a value is missing")?;
@@ -239,7 +242,7 @@ impl<'m> Emitter<'m> {
         self.add(name, stored, Some(bytes))
     }
 
-    /// A constant code or real number, on the grid of a tensor.
+    /// Adds a constant with the single element `number`, with the type and grid of the tensor `of`.
     pub(super) fn number_like(&mut self, of: Index, number: f64) -> Result<Index, Refused> {
         let own = self.tensor(of);
         let (elem, grid) = (own.elem, own.grid.clone());
@@ -305,8 +308,8 @@ impl<'m> Emitter<'m> {
 
     // ---- Nodes ----
 
-    /// The bias of a node: its third operand. If it has none, codes get a bias of zeros, because some programs that read
-    /// TFLite files expect one.
+    /// Returns the tensor of a node's bias, which is its third operand. If the node has no bias but computes on codes,
+    /// adds a bias of zeros, because some programs that read TFLite files expect a bias. Otherwise returns `None`.
     pub(super) fn bias(
         &mut self,
         node: &Node,
@@ -368,7 +371,7 @@ impl<'m> Emitter<'m> {
     }
 }
 
-/// The bytes of a constant after its axes were put in an order. The constant is read with the shape `shape`.
+/// Returns the bytes of a constant, taken to have the shape `shape`, after its axes are permuted to `order`.
 fn permuted(data: &TensorData, shape: &[u64], order: &Order) -> Result<Bytes, Refused> {
     if order.is_plain() {
         return Ok(data.bytes().clone());

@@ -41,8 +41,8 @@ pub(super) struct File {
 /// The version of the format.
 const VERSION: u32 = 3;
 
-/// The greatest operator number that fits into the old field for operator numbers. Readers take the greater one of the
-/// two fields.
+/// The largest operator number that fits into the older of the two fields for operator numbers. Readers take the larger
+/// number of the two fields.
 const LAST_OLD: i32 = 127;
 
 impl File {

@@ -1,7 +1,8 @@
 //! Writes a graph on codes as a TFLite file: one operator for each node, in the order of the graph.
 //!
-//! Images are stored with channels last, as TFLite's operators want them ([`strait_core::layout`]). A node that clamps
-//! what the node in front of it makes becomes that operator's activation. Equal modules give equal bytes.
+//! Images are stored with channels last, as TFLite's operators want them ([`strait_core::layout`]). If a node clamps
+//! the result of the node before it, no operator is written for the clamp: it becomes the fused activation of the
+//! operator before it. Equal modules give equal bytes.
 
 mod emitter;
 mod file;
@@ -35,15 +36,17 @@ pub enum Borders {
     /// As in the model.
     #[default]
     Plain,
-    /// Images [N, C, H, W] of the model have their channels last.
+    /// Images, which the model has as [N, C, H, W], have channels last in the file.
     ChannelsLast,
 }
 
-/// The bytes of a TFLite file for the main graph of a module in the export stage: a graph whose nodes compute on codes
-/// where their operands are codes, with `quantize` and `dequantize` in between.
+/// Returns the bytes of a TFLite file for the main graph of a module in the export stage. In this stage, a node whose
+/// operands are codes computes on the codes, and `quantize` and `dequantize` nodes convert between codes and real
+/// numbers.
 ///
 /// # Errors
-/// The first node that the format has no operator for.
+/// If TFLite has no operator for a node, the error names the first such node. It is also an error if the file would be
+/// larger than 2 GiB.
 pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> {
     let graph = module.main();
     let rank = |value: ValueId| graph.value(value).map_or(0, |value| value.ty.shape.len());
@@ -83,17 +86,17 @@ pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> 
     emitter.file.encode().map_err(|_| WriteError::TooLarge)
 }
 
-/// A node with the activation that its operator computes, too.
+/// A node, and the clamp after it if the node's operator computes this clamp as its fused activation.
 pub(crate) struct Site<'m> {
     node: &'m Node,
-    /// The value that the operator makes: the node's first result, or the result of the clamp behind it.
+    /// The value that the operator computes: the node's first result, or the result of the clamp if there is one.
     result: Option<ValueId>,
-    /// The number of the activation.
+    /// The number of the fused activation in the format; 0 if there is none.
     activation: i8,
 }
 
 impl<'m> Site<'m> {
-    /// Finds the clamp behind a node, if the node's operator can compute it.
+    /// Finds the clamp after a node, if the node's operator can compute it as its fused activation.
     fn of(emitter: &mut Emitter<'m>, id: NodeId, node: &'m Node) -> Site<'m> {
         let result = node.outputs.first().copied();
         let own = Site {
@@ -122,8 +125,8 @@ impl<'m> Site<'m> {
     }
 }
 
-/// The only reader of a value, if it is a clamp on the value's own grid that is an activation of the format: the reader,
-/// its result, and the number of the activation.
+/// If the only reader of `value` is a clamp that TFLite has as a fused activation, and the clamp keeps the value's grid,
+/// returns the reader, its result, and the number of the activation. Otherwise returns `None`.
 fn absorbable(graph: &Graph, value: ValueId) -> Option<(NodeId, ValueId, i8)> {
     let at = graph.only_use(value)?;
     let node = graph.node(at.node)?;

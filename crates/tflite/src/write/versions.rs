@@ -1,5 +1,5 @@
-//! The version of an operator: the first one that has the operator's types and options. Interpreters refuse an operator
-//! whose version is newer than the ones that they know.
+//! Determines the version of an operator: the oldest version that supports the operator's types and options.
+//! Interpreters refuse an operator whose version is newer than the versions that they know.
 //!
 //! Source: `op_version.cc` of LiteRT's converter (google-ai-edge/LiteRT, tflite/converter/tools/versioning).
 
@@ -118,7 +118,8 @@ fn grouped(image: Option<&Tensor>, weights: Option<&Tensor>) -> bool {
     channels(image) != channels(weights)
 }
 
-/// True if a product is on a grid that is no coarser than the product of the operands' grids.
+/// True if the scale of a product is not larger than the product of the operands' scales, and the operands are not
+/// int16.
 fn rescales(a: Option<&Tensor>, b: Option<&Tensor>, result: Option<&Tensor>) -> bool {
     let scale = |tensor: Option<&Tensor>| Some(f64::from(tensor?.grid.as_ref()?.as_tensor()?.0));
     let ratio = || Some(scale(a)? * scale(b)? / scale(result)?);

@@ -54,7 +54,7 @@ pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns:
 struct Table {
     /// The position of each element in the plane: `[windows, elements]`.
     sources: TensorData,
-    /// The same positions as one list. They are counted as in the result of the operator.
+    /// The same positions as one list, counted as in the second result of the operator.
     places: TensorData,
     /// The index in `places` of the first element of each window: `[windows]`.
     rows: TensorData,

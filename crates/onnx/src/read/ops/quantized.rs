@@ -91,8 +91,8 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
     }
 }
 
-/// round(x) + zero point, saturated and converted to codes. All operators in this file whose results are codes end with
-/// this computation. Returns the last op, which is a cast.
+/// Computes round(x) + zero point, saturated and converted to codes of type `elem`. All operators in this file whose
+/// results are codes end with this computation. Returns the last op, which is a cast.
 pub(super) fn saturated(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -193,8 +193,8 @@ fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_result(0, op, &[clipped])
 }
 
-/// Codes minus their zero point, as floats. If there is a zero point for each row of a matrix, or for each output
-/// channel of weights, the zero points run along axis `axis` of `rank` axes.
+/// Returns the codes of the operand at position `operand` minus their zero point, as floats. If there is a zero point
+/// for each row of a matrix, or for each output channel of weights, the zero points run along the axis `along`.
 pub(super) fn centred(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -262,7 +262,7 @@ const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
 /// Returns the exact sum, as i64, of `count` products of integers below 2^8. The products are computed in floats. If a
 /// float can hold such a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves
-/// are multiplied separately.
+/// are multiplied separately, because a float can hold sums of more of these smaller products exactly.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,

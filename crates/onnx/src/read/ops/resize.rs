@@ -10,8 +10,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// ONNX does not define how Upsample, and Resize of operator set 10, map coordinates. Strait does what ONNX Runtime
-/// does: x/s in both modes. In nearest mode, the coordinate is rounded down if the axis becomes longer, and up if it
-/// becomes shorter.
+/// does: in both modes, position x of the result has the source coordinate x/s, where s is the scale of the axis. In
+/// nearest mode, the coordinate is rounded down if the axis becomes longer, and up if it becomes shorter.
 fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() >= 9 && is_late(reader, 1)? {
         let mode = mode(reader)?;
@@ -166,9 +166,9 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// Returns the part of the operand that is resized, as a list: where the part begins along each of the `rank` axes,
-/// where it ends along each of them, and `beside`, the number for positions outside of the operand. The node's operand
-/// 1 says where the part begins and ends along `axes`; along all other axes, the part is the whole axis.
+/// Returns the part of the operand that is resized, as a list of numbers: first the begin of the part along each of the
+/// `rank` axes, then its end along each axis, and last `beside`, the number for positions outside of the operand. The
+/// node's operand 1 says where the part begins and ends along `axes`; along all other axes, the part is the whole axis.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Vec<f32>, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {

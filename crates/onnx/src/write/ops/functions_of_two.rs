@@ -28,8 +28,7 @@ impl Operator for Binary {
     }
 
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
-        // True for a bitwise operator on integers, which operator set 17 does not have. The operators on booleans are
-        // older.
+        // True for a bitwise operator on integers. Operator set 17 has only the operators on booleans.
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
         let is_bitwise = bits.contains(&self.function) && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool);

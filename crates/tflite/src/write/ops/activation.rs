@@ -75,7 +75,8 @@ pub(super) fn elu(emitter: &mut Emitter<'_>, site: &Site<'_>, elu: &Elu) -> Resu
     emitter.emit("ELU", &[x], &[made], None)
 }
 
-/// A softmax over the last axis of the stored tensor. If another axis is meant, it becomes the last one first.
+/// Writes a softmax. SOFTMAX runs along the last axis of the stored tensor. If the softmax is over another axis, the
+/// tensor is transposed first, so that this axis is the last one.
 pub(super) fn softmax(emitter: &mut Emitter<'_>, site: &Site<'_>, over: i64) -> Result<(), Refused> {
     let (value, result) = (emitter.operand(site.node, 0)?, site.result.ok_or("it has no result")?);
     let order = emitter.layouts.of(emitter.graph, result);
@@ -93,7 +94,7 @@ pub(super) fn softmax(emitter: &mut Emitter<'_>, site: &Site<'_>, over: i64) -> 
     emitter.emit("SOFTMAX", &[x], &[made], Some((SOFTMAX_OPTIONS, options)))
 }
 
-/// min(max(x, low), high) where no operator in front computes it.
+/// Writes min(max(x, low), high) if it is not the fused activation of the operator before it.
 pub(super) fn clamp(emitter: &mut Emitter<'_>, site: &Site<'_>, low: f32, high: f32) -> Result<(), Refused> {
     let x = emitter.image(site.node, 0)?;
     let name = match (low, high) {

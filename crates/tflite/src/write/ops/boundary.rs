@@ -5,8 +5,8 @@ use super::super::emitter::{Emitter, Refused};
 use super::super::flatbuffer::Table;
 use strait_core::Elem;
 
-/// Real numbers to codes is QUANTIZE. Codes of 8 bits to another grid are the sum with a constant zero: QUANTIZE would
-/// round them twice. Codes of 16 bits are QUANTIZE again.
+/// Writes a conversion to codes. From int8 codes to int8 codes on another grid, it is an ADD of a constant zero,
+/// because QUANTIZE would round twice. All other conversions, from real numbers or with 16-bit codes, become QUANTIZE.
 pub(super) fn quantize(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
     let x = emitter.image(site.node, 0)?;
     let made = emitter.result(site.node)?;

@@ -6,7 +6,8 @@ use super::super::flatbuffer::Table;
 use strait_core::layout::Order;
 use strait_core::{Elem, Node, Term};
 
-/// The operator of each term, and the number of its options, if it has some with an activation.
+/// For each op: the name of its TFLite operator, and the number of the operator's options if these contain a fused
+/// activation.
 const OPERATORS: &[(Term, &str, Option<i8>)] = &[
     (Term::Add, "ADD", Some(11)),
     (Term::Sub, "SUB", Some(28)),
@@ -33,7 +34,7 @@ pub(super) fn two(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refu
         broadcast(emitter, site.node, 1, &order)?,
     );
     let made = emitter.define(result, order)?;
-    // 16-bit sums take scales that are not powers of two only if the option says so.
+    // Sums of 16-bit codes accept scales that are not powers of two only if an option says so.
     let general = emitter.tensor(made).elem == Elem::I16 && matches!(term, Term::Add | Term::Sub);
     let options = kind.map(|kind| {
         let options = Table::default().byte(0, site.activation, 0);
@@ -52,8 +53,8 @@ pub(super) fn select(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), R
     emitter.emit("SELECT_V2", &operands, &[made], None)
 }
 
-/// An operand that broadcasts to a result whose axes are in `order`. If axes are moved, an operand of a smaller rank
-/// first gets axes of extent 1 in front.
+/// Returns the tensor of an operand that broadcasts to a result whose axes are stored in `order`. If this order moves
+/// axes, an operand of a smaller rank first gets axes of extent 1 in front.
 pub(super) fn broadcast(emitter: &mut Emitter<'_>, node: &Node, at: usize, order: &Order) -> Result<Index, Refused> {
     let value = emitter.operand(node, at)?;
     let own = emitter.graph.value(value).map_or(0, |value| value.ty.shape.len());

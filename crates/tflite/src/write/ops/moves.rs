@@ -15,15 +15,16 @@ const SPLIT_OPTIONS: i8 = 35;
 const SPLIT_V_OPTIONS: i8 = 79;
 const MIRROR_PAD_OPTIONS: i8 = 77;
 
-/// The elements of the operand in another shape or order. Where the stored elements keep their order, a RESHAPE is
-/// enough, or nothing if the shape stays, too.
+/// Writes an op that gives the operand's elements another shape or order. If the stored elements keep their order, a
+/// RESHAPE is enough. If they also keep their shape, no operator is written.
 pub(super) fn rearrange(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
     let (value, result) = (emitter.operand(site.node, 0)?, site.result.ok_or("it has no result")?);
     let x = emitter.image(site.node, 0)?;
     let order = emitter.layouts.of(emitter.graph, result);
     let stored = emitter.stored(result, &order)?;
     let is_kept = match &site.node.op {
-        // The layout of a transpose's result says which elements it has: none of them moves.
+        // True if the stored order of the result already has the elements where the transpose puts them, so that none
+        // of them moves.
         strait_core::Op::Transpose(transpose) => {
             let read = emitter.layouts.read(emitter.graph, site.node, 0);
             read.axes()
@@ -153,7 +154,8 @@ pub(super) fn pad(emitter: &mut Emitter<'_>, site: &Site<'_>, pad: &Pad) -> Resu
             emitter.emit("PADV2", &[x, amounts, number], &[made], None)
         }
         PadMode::Reflect => emitter.emit("MIRROR_PAD", &[x, amounts], &[made], mirrored(0)),
-        // A mirror that repeats the border element is the same if only one element is added.
+        // If only one element is added, repeating the border element gives the same as mirroring with the border
+        // element included.
         PadMode::Edge if pad.amounts.iter().all(|&amount| amount <= 1) => {
             emitter.emit("MIRROR_PAD", &[x, amounts], &[made], mirrored(1))
         }

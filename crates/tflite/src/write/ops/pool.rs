@@ -68,7 +68,7 @@ fn pooled(
     window(emitter, site, name, image, layout, pad)
 }
 
-/// Appends a pool over an image [N, H, W, C]. `layout` has size, stride and padding of its windows.
+/// Appends a pool over an image [N, H, W, C]. `layout` has the size, stride and padding of the pool's windows.
 fn window(
     emitter: &mut Emitter<'_>,
     site: &Site<'_>,

@@ -25,7 +25,7 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize
         (ResizeMode::Nearest, Coordinate::AlignCorners, Nearest::RoundPreferCeil) => (1, 0),
         (ResizeMode::Nearest, Coordinate::HalfPixel, Nearest::RoundPreferCeil) => (0, 1),
         (ResizeMode::Nearest, Coordinate::Asymmetric, Nearest::Floor) => (0, 0),
-        // Where an image grows by whole factors, all roundings pick the same elements.
+        // If an image grows by whole factors, all roundings pick the same elements.
         (ResizeMode::Nearest, Coordinate::HalfPixel, _)
             if height.is_multiple_of(from[1]) && width.is_multiple_of(from[2]) =>
         {

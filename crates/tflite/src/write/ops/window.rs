@@ -16,20 +16,21 @@ pub(super) struct Window<'a> {
 pub(super) enum Padding {
     Same,
     Valid,
-    /// The image has to be padded first: by these amounts before and after both axes.
+    /// The image has to be padded by an operator of its own, by these amounts before and after each of the two axes.
     Explicit([[u64; 2]; 2]),
 }
 
 impl Padding {
-    /// The number of the padding in options: for explicit padding, the padded image has none.
+    /// The number that an operator's options have for this padding. Explicit padding has the number of `Valid`, because
+    /// the operator reads an image that has already been padded.
     pub(super) fn number(self) -> i8 {
         i8::from(self != Padding::Same)
     }
 }
 
 impl Window<'_> {
-    /// The padding for images of height and width `image` and results of height and width `result`. Windows that would
-    /// start in the padding at the end are not counted in `result`, so only the padding that windows reach counts.
+    /// Returns the padding of the window. `image` and `result` are the height and width of the image and of the result.
+    /// Padding at the end that no window reaches is left out, because it does not change the result.
     pub(super) fn padding(&self, image: [u64; 2], result: [u64; 2]) -> Result<Padding, Refused> {
         let (mut same, mut none, mut amounts) = (true, true, [[0; 2]; 2]);
         for axis in 0..2 {
@@ -58,7 +59,7 @@ impl Window<'_> {
     }
 }
 
-/// The image [N, H, W, C] with more rows and columns, whose elements are real zero or the number `value`.
+/// Pads an image [N, H, W, C] with rows and columns whose elements are `value` or, without a value, real zero.
 pub(super) fn padded(
     emitter: &mut Emitter<'_>,
     image: Index,
@@ -83,7 +84,8 @@ pub(super) fn padded(
     Ok(made)
 }
 
-/// The image [N, W, C] with a height of 1, and other images as they are.
+/// Gives an image [N, W, C] a height of 1, and returns an image [N, H, W, C] unchanged. Images of any other rank are
+/// refused.
 pub(super) fn with_height(emitter: &mut Emitter<'_>, image: Index) -> Result<Index, Refused> {
     let shape = emitter.tensor(image).shape.clone();
     match shape.as_slice() {
@@ -100,7 +102,8 @@ pub(super) fn with_height(emitter: &mut Emitter<'_>, image: Index) -> Result<Ind
     }
 }
 
-/// A list with one number for each of height and width. A list for one axis gets `first` for the height.
+/// Returns a list with one number for the height and one for the width. A list for a single axis has only the width;
+/// the height then gets `first`.
 pub(super) fn both<T: Copy>(list: &[T], first: T) -> Vec<T> {
     match list {
         &[only] => vec![first, only],
