@@ -167,8 +167,8 @@ pub(crate) fn sharp_factors(
         // x is chosen so that x · factor is a multiple of `half`, minus the distance. The multiple has to be odd.
         let is_sharp = |distance: u64| {
             let x = distance.wrapping_neg().wrapping_mul(inverse) & (half - 1);
-            // x and factor have at most 31 bits. If x is larger, the condition below rejects it, whatever the product
-            // is.
+            // If x has at most 31 bits, the product fits into 64 bits, because the factor has at most 31 bits. If x has
+            // more bits, the product may wrap around, but the condition below then rejects x in any case.
             let product = x.wrapping_mul(factor.unsigned_abs().into());
             x < 1 << 31 && product >= 1 << 56 && (product / half).is_multiple_of(2) && product / half < results
         };

@@ -159,8 +159,8 @@ impl<'a> Match<'a> {
         self.site.maker(self.value(slot)?)
     }
 
-    /// True if each of these slots has the constant that is given for it. Slots that the match did not use do not
-    /// matter.
+    /// True if, for each pair of a slot and a number in `numbers`, the slot holds a constant that equals the number.
+    /// Slots that the match did not use are skipped.
     pub(crate) fn has_numbers(&self, numbers: &[(Slot, f32)]) -> bool {
         let is = |&(slot, number): &(Slot, f32)| {
             let constant = self.value(slot);

@@ -124,8 +124,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// Returns the view after a node that only moves elements. A slice cuts off positions. It does not matter which
-/// positions are left, because the affine map of a channel is the same for all of them.
+/// Returns the view after a node that only moves elements. The view does not say which positions a slice has cut off.
+/// This is not needed, because the affine map of a channel is the same at all positions.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {

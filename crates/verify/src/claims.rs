@@ -153,8 +153,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair is the pair
-/// of the main graphs.
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first entry of `pairs`
+/// has the two main graphs.
 pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
@@ -469,8 +469,9 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// Returns the interval of the sums of each channel, for a pool whose channels are selected by position. The first list
-/// uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+/// For a pool whose windows have channels that a constant assigns by position, returns the interval of the sums of each
+/// channel. The first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs
+/// together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -75,8 +75,8 @@ impl About<'_> {
             Because::Elements { most } => {
                 let found = picked_elements(self.lowered, self.site);
                 found.is_some_and(|found| {
-                    // If no window selects a channel, the certificate may state any number of elements for this
-                    // channel.
+                    // A constant assigns a channel of the requantization to each window. For a channel that is assigned
+                    // to no window, the certificate may state any number of elements.
                     let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
                     found.len() == most.len() && found.iter().zip(most).all(same)
                 })

@@ -64,8 +64,8 @@ pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Lin
     spec.supports().filter_map(line).collect()
 }
 
-/// The result of checking a row. If the check succeeds, it is a sentence that says what the recordings show, and
-/// otherwise the findings say what they fail to show.
+/// The result of checking a row. If the check succeeds, it is a sentence that says what the recordings show. Otherwise
+/// it is a list of findings, which say what the recordings fail to show.
 type Told = Result<String, Vec<String>>;
 
 fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {

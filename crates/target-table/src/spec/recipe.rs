@@ -226,9 +226,8 @@ impl Reciprocal {
 }
 
 impl Lines {
-    /// Returns the distance between neighbouring entries: the number of codes from one entry to the next is 2 to the
-    /// power of the result, if codes have `bits` bits. Returns `None` if the entries are not evenly spaced, or if each
-    /// code has an entry.
+    /// Returns log2 of the number of codes from one entry to the next, for codes of `bits` bits. Returns `None` if the
+    /// entries are not evenly spaced, or if each code has an entry.
     pub fn step(self, bits: u8) -> Option<u8> {
         let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
         let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;
