@@ -255,8 +255,9 @@ impl Claims {
         }
     }
 
-    /// Checks that a certificate covers everything that can occur, for each channel or for all channels together. It
-    /// may cover more, because a claim that holds on a larger interval also holds on a smaller one.
+    /// Checks that the interval of a certificate contains all accumulators that can occur, for each channel or for all
+    /// channels together. The interval may be larger, because a claim that holds on a larger interval also holds on a
+    /// smaller one.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -339,8 +340,8 @@ impl Claims {
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // It is not known which verdict belongs to which channel, so the strictest verdict has to hold for all
-                // accumulators.
+                // The only interval is for all channels together. So the strictest verdict of all channels has to hold
+                // on it.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }

@@ -170,8 +170,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks a row of `[accumulator]`: the recorded sums must need more bits than the next smaller of the widths in
-/// [`WIDTHS`].
+/// Checks a row of `[accumulator]`. Among the widths in [`WIDTHS`] that are smaller than the width of the row, take the
+/// largest: the recorded sums must need more bits than this.
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers

@@ -186,8 +186,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         // SAFETY: `open` has just made the target.
         unsafe { close(target) };
     }
-    // To a larger struct, the library may return success or an error, since it may refuse options that its table does
-    // not have.
+    // If the struct of the options is larger than the library expects, `open` may return success or an error, because
+    // the library may refuse options that its table does not have.
     judged(probe, status, &[host, options])
 }
 

@@ -41,8 +41,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     found.unwrap_or(Err(NoMatch))
 }
 
-/// True if an addition reads the result of a multiplication, directly or through identities. After the identities were
-/// removed, the rule looks at the multiplication again.
+/// True if an addition reads the result of a multiplication, directly or through identities. Another rule removes such
+/// identities, and this rule then looks at the multiplication again.
 fn is_added(product: &GraphNode<'_>) -> bool {
     let graph = product.graph;
     let mut value = product.output();

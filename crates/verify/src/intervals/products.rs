@@ -135,8 +135,8 @@ impl Analysis<'_> {
         self.with_bias(node, 1, products, bias)
     }
 
-    /// Returns the numbers that each tap of a convolution can read: elements, padding or both. If extents are not known
-    /// or do not fit together, every tap is taken to read both.
+    /// Returns what each tap of a convolution can read: elements, padding or both. If extents are not known or do not
+    /// fit together, every tap is taken to read both.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);

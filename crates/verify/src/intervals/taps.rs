@@ -45,8 +45,8 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element at some position. If that is the case for any tap, it is the case for the
-    /// first tap at the first position or for the last tap at the last position.
+    /// True if some tap reads no element at some position. Only the first tap at the first position and the last tap at
+    /// the last position have to be checked, because these two reach farthest beyond the ends of the axis.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }

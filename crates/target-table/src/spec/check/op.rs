@@ -93,8 +93,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// Returns the recipe without the parameters that rows of one op with different limits may choose differently:
-/// roundings, and how the sum of a pool is divided.
+/// If one op has rows with different limits, these rows may have different values for some parameters of the recipe:
+/// for the rounding of a lookup, and for how the sum of a pool is divided. Returns the recipe without these parameters.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,
