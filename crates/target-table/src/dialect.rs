@@ -7,8 +7,8 @@ use std::fmt;
 pub use strait_document::KeyPath;
 use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, codes};
 
-/// The settings of a vendor's tool. The fields of the type that implements this are the tool's keys. They can be given
-/// under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
+/// The settings of a vendor's tool. A type that implements this trait has a field for each key of the tool. The keys
+/// can be given under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
 pub trait Vocabulary: DeserializeOwned + Described {
     /// What messages call a file with these settings, with an article if the name needs one, such as `AMCT's simple
     /// configuration`.

@@ -445,7 +445,7 @@ fn accumulators(
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
         // Steps without channels treat all indices of every axis alike. The certificate does not say along which axis
-        // its intervals lie, so an axis is chosen whose extent fits.
+        // its intervals lie. So the first axis is chosen along which they cover all accumulators that can occur.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
