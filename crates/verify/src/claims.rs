@@ -93,7 +93,8 @@ struct Named {
     count: usize,
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` has the certificates that were assigned to sites of this part.
+    /// The index of the last pair of graphs that had a site of this name. `own` has the certificates that were assigned
+    /// to sites of this pair.
     pair: usize,
     own: Vec<usize>,
 }

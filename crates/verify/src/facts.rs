@@ -116,7 +116,8 @@ fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1, u64::checked_mul)
 }
 
-/// For each channel that is selected by position, the numbers of elements in the windows that select it.
+/// For each channel that a constant assigns to windows of a pool, the numbers of elements in these windows. `None` for
+/// a channel that is assigned to no window.
 pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;

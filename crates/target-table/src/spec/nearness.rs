@@ -15,7 +15,8 @@ pub enum Nearness {
     Chosen {
         /// Whether it is proved that no integers within the row's limits are closer to the ideal function.
         found: Optimality,
-        /// Distance of the integers from the ideal function; `None` if there are too many results to compare.
+        /// How far results with these integers are from the ideal function; `None` if there are too many results to
+        /// compare.
         distance: Option<Distance>,
     },
     /// The target's runtime computes the integers, or the scale, of the requantization from the scales of the tensors.
@@ -51,7 +52,7 @@ pub struct Distance {
 pub struct PossibleGain {
     /// Distance from the ideal function with the best integers.
     pub best: Distance,
-    /// The number of channels in which the best integers are closer than the runtime's.
+    /// The number of channels in which the best integers give results closer to the ideal function than the runtime's.
     pub better: usize,
     /// The number of channels.
     pub channels: usize,

@@ -3,7 +3,8 @@
 
 use super::Undecided;
 
-/// The largest number of runs that are compared. Two functions with 16-bit results have this many runs together.
+/// The largest number of runs that are compared. Two functions with 16-bit results have at most this many runs
+/// together.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
 /// How far two functions differ on an interval.
