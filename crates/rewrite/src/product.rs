@@ -15,8 +15,8 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// The largest number of nodes between a layer and a value that are skipped, counting both nodes that only move
-/// elements and nodes that apply an affine map to each channel.
+/// At most this many nodes between a layer and a value are skipped. This counts nodes that only move elements, and
+/// nodes that apply an affine map to each channel.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
 /// The largest number of branches of a concat that are searched.
