@@ -1,5 +1,5 @@
-//! Regions of nodes that can be computed on permuted operands together. Computing them in this way removes transposes
-//! and adds others.
+//! A region is a set of nodes that can be computed on permuted operands together. Computing them in this way removes
+//! some transposes and adds others.
 
 mod draft;
 

@@ -37,8 +37,8 @@ pub struct Setting {
 pub enum Means {
     /// A `[[quantize.rule]]` with these keys, which applies only to this target.
     Rule(Map<String, Value>),
-    /// A value for a key of the configuration, which is given by its path. It applies if the configuration does not set
-    /// the key itself. The value holds for all targets that are compiled together. If another of these targets needs a
+    /// A value for the key of the configuration that has this path. It applies if the configuration does not set the
+    /// key itself. The value holds for all targets that are compiled together. If another of these targets needs a
     /// different value, the setting is refused.
     Key(Vec<String>, Value),
     /// A value for an option of the target. It applies if the configuration does not set the option itself.

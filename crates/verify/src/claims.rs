@@ -459,9 +459,9 @@ fn accumulators(
     }
 }
 
-/// Finds the first channel for which a certificate covers less than what can occur. Returns this channel, the interval
-/// that the certificate covers, and the interval that can occur. `claimed` has the certificate's intervals, and `found`
-/// those that can occur.
+/// Finds the first channel in which accumulators can occur that a certificate does not cover. Returns this channel, the
+/// certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has the
+/// certificate's intervals, and `found` the intervals that can occur.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
