@@ -224,8 +224,9 @@ fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
-    // This finds the longest non-decreasing subsequence. Of all such subsequences of one length, the one that ends with
-    // the lowest output is remembered: `last` has its last value. `before` has the predecessor of each value.
+    // This finds the longest non-decreasing subsequence. For each length, the subsequence of this length that ends with
+    // the lowest output is remembered: `last` has the index of its last value. `before` has, for each value, the index
+    // of its predecessor.
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {
