@@ -196,7 +196,7 @@ impl FormRow {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
         if let (ScaleRule::Correction, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
             // The form computes round(x · sc / 2^s) + zp, so zp has to account for both the input's zero point z_in and
-            // the output's zero point z_out. It is z_out − z_in · factor, rounded to a whole number.
+            // the output's zero point z_out: zp = z_out − z_in · factor, rounded to a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }

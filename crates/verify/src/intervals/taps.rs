@@ -35,8 +35,8 @@ impl Axis {
     }
 
     fn tap(&self, tap: i128) -> Tap {
-        // The first position at which the tap is not before the first element. From one position to the next, the tap
-        // moves towards the end of the axis.
+        // `first` is the first position at which the tap is not before the first element. From one position to the
+        // next, the tap moves towards the end of the axis.
         let in_front = (-self.element(0, tap)).max(0);
         let first = (in_front + self.stride - 1) / self.stride;
         Tap {
