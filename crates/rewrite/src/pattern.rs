@@ -223,8 +223,9 @@ impl Search<'_> {
         }
     }
 
-    /// Matches the first value with one of the factors or, if the value is itself a multiplication, replaces it by its
-    /// factors.
+    /// Returns true if the factors that have not matched yet match the values in some order, and `next` can be
+    /// satisfied too. If there are fewer values than factors and the first value is a multiplication, first tries to
+    /// replace it by its two operands. Then tries to match the first value with each of the factors.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();

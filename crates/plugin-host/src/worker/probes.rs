@@ -266,7 +266,7 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
 }
 
 /// Calls `requantize`. Returns its status, the codes with the guard bytes after them, and whether the host's structs
-/// are unchanged.
+/// are unchanged. Returns `None` if the library does not have the function.
 fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<(c::Status, Vec<u8>, bool)> {
     let requantize = plugin.plugin.requantize?;
     let rows = arrays.channels().unwrap_or(1);
