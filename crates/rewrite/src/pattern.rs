@@ -20,8 +20,8 @@ use crate::miss::Miss;
 use smallvec::SmallVec;
 use strait_core::{Dim, Node, NodeId, Op, Reason, ReasonCode, Shape, Term, ValueId};
 
-/// The number of a place in which a match stores a value, below [`Slot::COUNT`]. If a slot occurs several times in a
-/// pattern, all occurrences must have the same value.
+/// A place in which a match stores a value, given by its number, which is below [`Slot::COUNT`]. If a slot occurs
+/// several times in a pattern, all occurrences must have the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u8);
 
