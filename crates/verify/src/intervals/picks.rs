@@ -14,8 +14,8 @@ pub(crate) struct Elements {
 
 /// Returns, for each of `channels` channels, the smallest and the largest number of elements in the windows to which
 /// the constant `picks` assigns the channel. The entry is `None` for a channel that is assigned to no window. Returns
-/// `None` instead of a list if the constant does not only depend on the position of the window but also on the batch or
-/// on the channel of the image, if extents do not fit together, or if windows have too many taps.
+/// `None` instead of a list in three cases: `picks` also depends on the batch or on the channel of the image, extents
+/// do not fit together, or windows have too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
