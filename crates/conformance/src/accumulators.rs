@@ -48,5 +48,5 @@ pub(crate) fn accumulators(
         .collect()
 }
 
-/// The number of channels in which accumulators whose exact results lie close to a half are searched for.
+/// In this many channels, accumulators are searched for whose exact results lie close to a half.
 pub(crate) const CHANNELS: usize = 6;

@@ -61,8 +61,8 @@ struct Line {
 }
 
 impl Line {
-    /// Finds the accumulator in `from ..= to` whose value is closest below a half, or closest above a half if `below`
-    /// is false. The accumulator that is found may be only nearly the closest one.
+    /// Finds an accumulator in `from ..= to` whose exact result lies close below a half, or close above a half if
+    /// `below` is false. It is the closest such accumulator or nearly the closest. Returns `None` if there is none.
     fn nearest(&self, from: i64, to: i64, below: bool) -> Option<i64> {
         let modulus = self.modulus.cast_signed();
         let first = i128::from(from) * self.factor.cast_signed() + self.addend;
@@ -101,8 +101,8 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if a * steps <= high {
         return Some(steps);
     }
-    // The multiples of a that are smaller than m skip the window. So later multiples have to be searched, which wrap
-    // around m. The number of wraps is the solution of the same problem modulo a.
+    // No multiple of a below m lies in the window. So the multiple that is searched for wraps around m. How often it
+    // wraps is found by solving the same problem modulo a.
     let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
     Some((low + m * rounds).div_ceil(a))
 }
@@ -167,8 +167,8 @@ pub(crate) fn sharp_factors(
         // x is chosen so that x · factor is a multiple of `half`, minus the distance. The multiple has to be odd.
         let is_sharp = |distance: u64| {
             let x = distance.wrapping_neg().wrapping_mul(inverse) & (half - 1);
-            // x and factor have at most 31 bits. If x is larger, the condition below rejects it, whatever the product
-            // is.
+            // If x has at most 31 bits, the product fits into 64 bits, because the factor has at most 31 bits. If x has
+            // more bits, the product may wrap around, but the condition below then rejects x in any case.
             let product = x.wrapping_mul(factor.unsigned_abs().into());
             x < 1 << 31 && product >= 1 << 56 && (product / half).is_multiple_of(2) && product / half < results
         };

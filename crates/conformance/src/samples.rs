@@ -220,8 +220,8 @@ fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, nu
     }
 }
 
-/// Normal float numbers with this many significant bits. Their products with accumulators cover all magnitudes,
-/// including results that are zero or infinite.
+/// Normal float numbers with `bits` significant bits. Their products with accumulators cover all magnitudes, including
+/// results that are zero or infinite.
 fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());

@@ -24,8 +24,9 @@ pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     [low, high.unwrap_or(highest)]
 }
 
-/// The first code that counts as the lowest or highest one (see [`without_strays`]). `codes` has the codes, beginning
-/// at that end, with the number of their outputs; `beyond` is as for [`are_strays`].
+/// Finds the first code of `codes` that counts as the lowest or highest output (see [`without_strays`]). `codes` lists
+/// the outputs that occur, in ascending order for the lowest and in descending order for the highest, each with how
+/// often it occurs. `beyond` is as for [`are_strays`].
 fn pile<'a>(
     layer: &RecordedLayer,
     codes: impl Iterator<Item = (&'a i32, &'a u64)>,
@@ -45,8 +46,9 @@ fn pile<'a>(
     None
 }
 
-/// True if, for most outputs beyond `code`, the accumulator is not farther out than all accumulators whose output is
-/// `code`. `beyond` compares two numbers in the direction of the end, up or down.
+/// True if most outputs beyond `code` are at the wrong accumulators. An output beyond `code` should have an accumulator
+/// that is farther out than every accumulator of its channel with the output `code`. `beyond(a, b)` is true if `a` is
+/// farther out than `b`: below it at the lowest output, above it at the highest.
 fn are_strays(layer: &RecordedLayer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {

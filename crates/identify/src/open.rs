@@ -40,7 +40,7 @@ pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis
 }
 
 /// Finds the smallest width of the multiplier, up to `most` bits, with which this arithmetic produces every value of a
-/// layer. Returns the hypothesis with this width.
+/// layer. Returns the hypothesis with this width; `None` if no width is large enough.
 fn narrowest(answer: &Answer, of: &Hypothesis, most: u8) -> Option<Hypothesis> {
     let exact = answer.explained.iter().filter(|explained| explained.missed == 0);
     let widths = exact.filter_map(|explained| match explained.subject {

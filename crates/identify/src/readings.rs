@@ -120,7 +120,7 @@ fn estimated(layer: &RecordedLayer) -> Option<i64> {
 
 /// Fits a line to the outputs as a function of the accumulators. Returns its slope, which is the factor, and its
 /// intercept. The slope is that of the line through two points: the medians of the lowest third and of the highest
-/// third of the values.
+/// third of the values. Returns `None` if there are too few values, or if the slope is not positive.
 fn line(values: &[&RecordedValue]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {

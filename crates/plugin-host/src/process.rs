@@ -59,8 +59,8 @@ impl Program {
 /// The two processes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The process that starts the other one, which loads the library. When the library's process ends, the supervisor
-    /// ends everything that the library's process has started, and then itself.
+    /// The process that starts the process with the library. When that process ends, the supervisor ends everything
+    /// that the process has started, and then itself.
     Supervisor,
     /// The process that loads the library.
     Library,

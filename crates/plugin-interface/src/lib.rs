@@ -126,9 +126,9 @@ numbers! { u32:
 
 /// Copies the part of a struct of the other side that both sides know.
 ///
-/// In the copy, `struct_size` is the offset at which the last field ends that both sides have completely. All fields
-/// after that are 0 or `None`. The result is `None` for a null pointer, and for a struct that states a size smaller
-/// than its size field.
+/// In the copy, `struct_size` is the size up to the end of the last field that both sides have completely. All fields
+/// after that field are 0 or `None`. The result is `None` for a null pointer, and for a struct that states a size
+/// smaller than its size field.
 ///
 /// # Safety
 /// `from` must be null or point to a struct of the other side. The struct must begin with its size and have at least as

@@ -176,8 +176,8 @@ impl<'m> Export<'m> {
             return Err(Reason::new(ReasonCode::Foreign, text).into());
         }
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        // A float result may have a scale and zero point with which the node rounds it. The copy keeps them. Those of
-        // all other results are left out.
+        // A float result may have a scale and zero point with which the node rounds it. The copy keeps this scale and
+        // zero point. The scales and zero points of all other results are left out.
         let grid = |value: &Value| value.quant.clone().filter(|_| value.ty.elem.is_float());
         let results: Vec<_> = results
             .map(|value| (value.name, value.ty.clone(), grid(value)))

@@ -20,8 +20,8 @@ use crate::miss::Miss;
 use smallvec::SmallVec;
 use strait_core::{Dim, Node, NodeId, Op, Reason, ReasonCode, Shape, Term, ValueId};
 
-/// The number of a place in which a match stores a value, below [`Slot::COUNT`]. If a slot occurs several times in a
-/// pattern, all occurrences must have the same value.
+/// A place in which a match stores a value, given by its number, which is below [`Slot::COUNT`]. If a slot occurs
+/// several times in a pattern, all occurrences must have the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u8);
 
@@ -159,8 +159,8 @@ impl<'a> Match<'a> {
         self.site.maker(self.value(slot)?)
     }
 
-    /// True if each of these slots has the constant that is given for it. Slots that the match did not use do not
-    /// matter.
+    /// True if, for each pair of a slot and a number in `numbers`, the slot holds a constant that equals the number.
+    /// Slots that the match did not use are skipped.
     pub(crate) fn has_numbers(&self, numbers: &[(Slot, f32)]) -> bool {
         let is = |&(slot, number): &(Slot, f32)| {
             let constant = self.value(slot);
@@ -223,8 +223,9 @@ impl Search<'_> {
         }
     }
 
-    /// Matches the first value with one of the factors or, if the value is itself a multiplication, replaces it by its
-    /// factors.
+    /// Returns true if the factors that have not matched yet match the values in some order, and `next` can be
+    /// satisfied too. If there are fewer values than factors and the first value is a multiplication, first tries to
+    /// replace it by its two operands. Then tries to match the first value with each of the factors.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();

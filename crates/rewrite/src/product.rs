@@ -15,8 +15,8 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// The largest number of nodes between a layer and a value that are skipped, counting both nodes that only move
-/// elements and nodes that apply an affine map to each channel.
+/// At most this many nodes between a layer and a value are skipped. This counts nodes that only move elements, and
+/// nodes that apply an affine map to each channel.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
 /// The largest number of branches of a concat that are searched.
@@ -101,14 +101,15 @@ fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// The shape and the elements of a constant. A list counts as a constant even if nodes that are not folded yet move it,
-/// because moving does not change the order of its elements.
+/// Returns the shape and the elements of a constant. The value may also be made from a constant by nodes that only move
+/// elements, if at most one axis of the value is longer than 1: the order of the elements is then the same.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))
 }
 
-/// The shape of a value that is a constant or is moved from a constant by other nodes, and that constant.
+/// Returns the shape of a value, and the constant that the value is or that nodes have moved to make it. Returns `None`
+/// if there is no such constant.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -124,8 +125,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// Returns the view after a node that only moves elements. A slice cuts off positions. It does not matter which
-/// positions are left, because the affine map of a channel is the same for all of them.
+/// Returns the view after a node that only moves elements. The view does not say which positions a slice has cut off.
+/// This is not needed, because the affine map of a channel is the same at all positions.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {

@@ -1,5 +1,5 @@
-//! Regions of nodes that can be computed on permuted operands together. Computing them in this way removes transposes
-//! and adds others.
+//! A region is a set of nodes that can be computed on permuted operands together. Computing them in this way removes
+//! some transposes and adds others.
 
 mod draft;
 
@@ -24,8 +24,8 @@ pub(crate) struct Region<'a> {
     /// For each value, the permutation that was first required for it by a node of the region.
     wanted: BTreeMap<ValueId, Permutation>,
     queue: VecDeque<ValueId>,
-    /// True if the region would change a mean over the last axis. Rules recognise normalizations by such means, so the
-    /// region must not be changed.
+    /// True if the region would change a mean over the last axis. The region must then stay as it is, because rules
+    /// recognise normalizations by such means.
     is_held: bool,
 }
 

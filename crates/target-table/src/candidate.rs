@@ -53,8 +53,8 @@ impl<'a> Candidate<'a> {
         )
     }
 
-    /// Makes a candidate from the description that another process has sent. None of its attributes is a tensor of the
-    /// model or a requantization.
+    /// Makes a candidate from the description that another process has sent. Such a description has no attributes that
+    /// are tensors of the model or requantizations.
     pub fn of(
         name: Cow<'a, str>,
         term: Term,

@@ -7,8 +7,8 @@ use std::fmt;
 pub use strait_document::KeyPath;
 use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, codes};
 
-/// The settings of a vendor's tool. The fields of the type that implements this are the tool's keys. They can be given
-/// under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
+/// The settings of a vendor's tool. A type that implements this trait has a field for each key of the tool. The keys
+/// can be given under `[target.options.ID]` of a configuration, and in a file in the text form of Protocol Buffers.
 pub trait Vocabulary: DeserializeOwned + Described {
     /// What messages call a file with these settings, with an article if the name needs one, such as `AMCT's simple
     /// configuration`.
@@ -37,8 +37,8 @@ pub struct Setting {
 pub enum Means {
     /// A `[[quantize.rule]]` with these keys, which applies only to this target.
     Rule(Map<String, Value>),
-    /// A value for a key of the configuration, which is given by its path. It applies if the configuration does not set
-    /// the key itself. The value holds for all targets that are compiled together. If another of these targets needs a
+    /// A value for the key of the configuration that has this path. It applies if the configuration does not set the
+    /// key itself. The value holds for all targets that are compiled together. If another of these targets needs a
     /// different value, the setting is refused.
     Key(Vec<String>, Value),
     /// A value for an option of the target. It applies if the configuration does not set the option itself.

@@ -194,8 +194,9 @@ type Wrong = (usize, i64, i32, i32);
 /// In each channel, the loops are compared with the form at this many accumulators.
 const PROBES: usize = 12;
 
-/// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ.
-/// The accumulators have 32 bits. For a form that is defined on more than 32 bits, some have 64 bits.
+/// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ;
+/// `None` if there is none. The accumulators have 32 bits. For a form that is defined on more than 32 bits, some have
+/// 64 bits.
 fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
     let out = form.out();
     if loops.out() != out {

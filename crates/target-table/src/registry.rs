@@ -38,8 +38,8 @@ pub struct TargetFactory {
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
 impl TargetFactory {
-    /// Makes a factory for a target with this table. `origin` is the name and version of the package. Errors about the
-    /// table name it.
+    /// Makes a factory for a target with this table. `origin` is the name and the version of the package, which errors
+    /// about the table mention.
     pub const fn new(origin: &'static str, table: &'static str) -> TargetFactory {
         TargetFactory {
             origin,

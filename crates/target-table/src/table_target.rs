@@ -22,8 +22,8 @@ pub struct FormKernel {
 }
 
 impl FormKernel {
-    /// A kernel of the target's crate computes the form of this name. It may use a kernel family of the host or code of
-    /// its own.
+    /// Says that a kernel of the target's crate computes the form with the name `form`. `prepare` may use a kernel
+    /// family of the host or code of its own.
     pub const fn new(form: &'static str, prepare: &'static Prepare) -> FormKernel {
         FormKernel {
             form,

@@ -87,8 +87,8 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     })
 }
 
-/// Computes the digest that `derived_from` of a certificate should be, from the graphs and from what the certificate
-/// claims. Returns `None` if nothing was fused at the certificate's value.
+/// Computes the digest that the field `derived_from` of a certificate should have, from the graphs and from what the
+/// certificate claims. Returns `None` if nothing was fused at the certificate's value.
 ///
 /// # Errors
 /// The module has no graph `lowered`.

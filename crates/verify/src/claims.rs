@@ -93,7 +93,8 @@ struct Named {
     count: usize,
     /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` has the certificates that were assigned to sites of this part.
+    /// The index of the last pair of graphs that had a site of this name. `own` has the certificates that were assigned
+    /// to sites of this pair.
     pair: usize,
     own: Vec<usize>,
 }
@@ -153,8 +154,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate. Also checks that every certificate has a site. The first pair is the pair
-/// of the main graphs.
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first entry of `pairs`
+/// has the two main graphs.
 pub(crate) fn check(module: &Module, pairs: &[Pair<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
@@ -255,8 +256,9 @@ impl Claims {
         }
     }
 
-    /// Checks that a certificate covers everything that can occur, for each channel or for all channels together. It
-    /// may cover more, because a claim that holds on a larger interval also holds on a smaller one.
+    /// Checks that the interval of a certificate contains all accumulators that can occur, for each channel or for all
+    /// channels together. The interval may be larger, because a claim that holds on a larger interval also holds on a
+    /// smaller one.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -339,8 +341,8 @@ impl Claims {
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // It is not known which verdict belongs to which channel, so the strictest verdict has to hold for all
-                // accumulators.
+                // The only interval is for all channels together. So the strictest verdict of all channels has to hold
+                // on it.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }
@@ -444,7 +446,7 @@ fn accumulators(
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
         // Steps without channels treat all indices of every axis alike. The certificate does not say along which axis
-        // its intervals lie, so an axis is chosen whose extent fits.
+        // its intervals lie. So the first axis is chosen along which they cover all accumulators that can occur.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
@@ -457,9 +459,9 @@ fn accumulators(
     }
 }
 
-/// Finds the first channel for which a certificate covers less than what can occur. Returns this channel, the interval
-/// that the certificate covers, and the interval that can occur. `claimed` has the certificate's intervals, and `found`
-/// those that can occur.
+/// Finds the first channel in which accumulators can occur that a certificate does not cover. Returns this channel, the
+/// certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has the
+/// certificate's intervals, and `found` the intervals that can occur.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
@@ -469,8 +471,9 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// Returns the interval of the sums of each channel, for a pool whose channels are selected by position. The first list
-/// uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+/// For a pool whose windows have channels that a constant assigns by position, returns the interval of the sums of each
+/// channel. The first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs
+/// together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

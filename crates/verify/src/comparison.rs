@@ -206,7 +206,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// Finds the first index along an axis at which elements of a tensor lie outside of their bounds. Returns the interval
-/// of the elements at this index, and the bounds.
+/// of the elements at this index, and the bounds; `None` if all elements lie inside of their bounds.
 fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
     fn of<T: strait_core::tensor::Element + Into<i64>>(
         range: &ValueRange,

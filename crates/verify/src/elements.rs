@@ -1,7 +1,7 @@
 //! Calls a function for the Rust type that stores the integers of a tensor.
 
-/// Evaluates `of::<T>(arguments)`, where T is the type in which integers of this element type are stored. `None` for
-/// floats, booleans and the unsigned integers that are no codes.
+/// Evaluates `of::<T>(arguments)`, where T is the type in which integers of this element type are stored. Returns
+/// `None` for floats, for booleans, and for the unsigned integers that are not used for codes.
 macro_rules! for_integers {
     ($elem:expr, $of:ident($($argument:expr),*)) => {
         match $elem {

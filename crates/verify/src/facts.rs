@@ -75,8 +75,8 @@ impl About<'_> {
             Because::Elements { most } => {
                 let found = picked_elements(self.lowered, self.site);
                 found.is_some_and(|found| {
-                    // If no window selects a channel, the certificate may state any number of elements for this
-                    // channel.
+                    // A constant assigns a channel of the requantization to each window. For a channel that is assigned
+                    // to no window, the certificate may state any number of elements.
                     let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
                     found.len() == most.len() && found.iter().zip(most).all(same)
                 })
@@ -116,7 +116,8 @@ fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1, u64::checked_mul)
 }
 
-/// For each channel that is selected by position, the numbers of elements in the windows that select it.
+/// For each channel that a constant assigns to windows of a pool, the numbers of elements in these windows. `None` for
+/// a channel that is assigned to no window.
 pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;

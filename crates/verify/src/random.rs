@@ -24,7 +24,8 @@ impl Random {
         if extreme && bits & 1 == 0 {
             return if bits & 2 == 0 { low } else { high };
         }
-        // The factors have at most 33 and 32 bits, so the product fits into 64 bits, and so does the sum.
+        // The first factor is below 2^32 and the span is at most 2^32, so the product is below 2^64. `above` is then
+        // below the span, so the sum is at most `high`.
         let span = i64::from(high) - i64::from(low) + 1;
         let above = ((bits >> 32).wrapping_mul(span.max(1) as u64)) >> 32;
         (i64::from(low) + above as i64) as i32

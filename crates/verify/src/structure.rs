@@ -20,8 +20,8 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
-    /// If the fused node adds codes inside its accumulator: the product in the lowered graph to which these codes are
-    /// added.
+    /// If the fused node adds codes inside its accumulator, this is the node of the lowered graph that computes the
+    /// product to which these codes are added.
     pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),

@@ -11,8 +11,8 @@ struct Constants {
 
 struct Requant(PerChannel<Constants>);
 
-/// A rounded product beyond this number saturates, whatever the offset is. 2^24 is larger than every 16-bit code, and
-/// every integer up to 2^24 is exact in `f32`.
+/// A product with a larger magnitude than this number saturates. Offsets and codes have at most 16 bits, so 2^24 plus
+/// an offset still lies beyond every code. The number is exact in `f32`, and so is every integer below it.
 const FAR: f32 = 16_777_216.0;
 
 impl Epilogue for Requant {

@@ -64,8 +64,8 @@ pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Lin
     spec.supports().filter_map(line).collect()
 }
 
-/// The result of checking a row. If the check succeeds, it is a sentence that says what the recordings show, and
-/// otherwise the findings say what they fail to show.
+/// The result of checking a row. If the check succeeds, it is a sentence that says what the recordings show. Otherwise
+/// it is a list of findings, which say what the recordings fail to show.
 type Told = Result<String, Vec<String>>;
 
 fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
@@ -170,8 +170,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks a row of `[accumulator]`: the recorded sums must need more bits than the next smaller of the widths in
-/// [`WIDTHS`].
+/// Checks a row of `[accumulator]`. Among the widths in [`WIDTHS`] that are smaller than the width of the row, take the
+/// largest: the recorded sums must need more bits than this.
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers

@@ -281,8 +281,9 @@ const THREADS: usize = 4;
 /// How many calls each of these threads makes.
 const AT_ONCE: usize = 4;
 
-/// Runs the loops on several threads at once, with different inputs on each thread. If the kernel's calls share memory
-/// without a lock, they overwrite each other's values, and results are wrong.
+/// Runs the loops on several threads at once, with different inputs on each thread. Returns a fault if they give other
+/// results than on a single thread: the kernel's calls may share memory without a lock and overwrite each other's
+/// values.
 fn together(loops: &dyn Loops, runs: &[Run], counts: &mut Counts) -> Option<Fault> {
     let cx = Context::detect();
     let all = runs.iter().cycle().take(THREADS);

@@ -1,5 +1,4 @@
-//! Checks the ops that have several rows for the same type of activations: which of these rows are used by the
-//! networks.
+//! For ops that have several rows for the same type of activations, checks which of these rows the networks use.
 
 use super::lines::{Group, Line};
 use super::network::Made;

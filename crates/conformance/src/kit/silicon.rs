@@ -202,7 +202,7 @@ fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_
 }
 
 /// Finds the first recorded value that a form does not produce. Returns its channel, its accumulator, the form's
-/// result, and the recorded code.
+/// result, and the recorded code. Returns `None` if the form produces all recorded values.
 fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
     for (channel, values) in layer.channels.iter().enumerate() {
@@ -225,7 +225,7 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) 
 }
 
 /// Finds the first recorded value that the kernel does not produce. Returns its channel, its accumulator, the recorded
-/// code, and the kernel's result. The loops also apply the clamp.
+/// code, and the kernel's result; `None` if the kernel produces all recorded values. The loops also apply the clamp.
 fn replayed(
     loops: &dyn Loops,
     form: &Requantization,

@@ -26,7 +26,7 @@ struct Seen {
 /// The nodes that the target was asked about.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
-    /// The nodes by name, with the reason if the target refused one.
+    /// The nodes by name. Each has the target's reason if the target refused the node.
     pub(super) asked: BTreeMap<String, Option<String>>,
     /// Answers that differed when the target was asked again.
     pub(super) disagreements: Vec<String>,

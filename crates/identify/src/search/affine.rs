@@ -24,8 +24,8 @@ impl Interval {
         let Interval { mut low, mut high } = self;
         let x = i128::from(x);
         if x.unsigned_abs() <= 1 << 32 {
-            // The ends of the interval are tested first, since multiplying is faster than dividing. The products fit,
-            // since factors have at most 93 bits.
+            // The ends of the interval are tested first, since multiplying is faster than dividing. The magnitude of x
+            // is at most 2^32 and factors have at most 93 bits, so the products have at most 125 bits and fit.
             let meets = |m: i128| match limit {
                 Limit::AtLeast(t) => x * m >= t,
                 Limit::AtMost(t) => x * m <= t,

@@ -113,8 +113,8 @@ fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
     let least = slope(first(Side::AtMost), last(Side::AtLeast)).map(|(rise, run)| (rise - 1.0) / run);
     let most = slope(first(Side::AtLeast), last(Side::AtMost)).map(|(rise, run)| (rise + 1.0) / run);
     let fits = |&shift: &u8| {
-        // The limits are wider than necessary by a factor of two on both sides, since the slope is computed in floating
-        // point.
+        // A multiplier of `bits` bits gives slopes from `top / 2` to `top`. Both limits are widened by a factor of two,
+        // since the slopes are computed in floating point.
         let top = 2f64.powi(i32::from(bits) - i32::from(shift));
         least.is_none_or(|least| top * 2.0 >= least) && most.is_none_or(|most| top / 4.0 <= most)
     };

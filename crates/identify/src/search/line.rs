@@ -76,9 +76,9 @@ impl Channel<'_> {
         })
     }
 
-    /// Improves a line. First the slope is changed while the product at an accumulator in the middle of the values
-    /// stays the same, and then the constant is changed. This is repeated as long as it makes the line produce more
-    /// values.
+    /// Improves a line, which consists of a multiplier, a shift and a constant. First the multiplier is changed in such
+    /// a way that the line has the same product at an accumulator in the middle of the values. Then the constant is
+    /// changed. Both are repeated as long as the line produces more values each time.
     fn turned(&self, mut most: Voted<Scalar>) -> Voted<Scalar> {
         loop {
             let before = most.votes;
@@ -100,8 +100,8 @@ impl Channel<'_> {
         }
     }
 
-    /// Among all lines that have the same product at the accumulator `pivot`, finds the one that produces the most
-    /// outputs, and returns its multiplier.
+    /// Returns the line that produces the most outputs, among the lines that have the same shift as `scalar` and the
+    /// same product at the accumulator `pivot`.
     fn with_factor(&self, scalar: Scalar, pivot: i64) -> Option<Scalar> {
         let least = once(self.rounding, scalar.shift);
         let product = i128::from(pivot) * i128::from(scalar.factor) + i128::from(scalar.constant);
@@ -224,8 +224,9 @@ fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
-    // This finds the longest non-decreasing subsequence. Of all such subsequences of one length, the one that ends with
-    // the lowest output is remembered: `last` has its last value. `before` has the predecessor of each value.
+    // This finds the longest non-decreasing subsequence. For each length, the subsequence of this length that ends with
+    // the lowest output is remembered: `last` has the index of its last value. `before` has, for each value, the index
+    // of its predecessor.
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {

@@ -161,8 +161,8 @@ fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
     }
 }
 
-/// Searches for a zero point with which parameters are found for every channel. Returns the zero point and the
-/// parameters.
+/// Finds the first zero point of `zeros` with which parameters are found for every channel. Returns the parameters and
+/// the zero point; `None` if there is no such zero point.
 fn each<T>(
     bounds: &Bounds<'_>,
     mut zeros: std::ops::RangeInclusive<i32>,

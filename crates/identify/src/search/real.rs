@@ -81,8 +81,8 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
-    // Of the bit patterns that end in `spare` zero bits, these two are closest to the middle: one below it and one
-    // above it.
+    // `below` and `above` are the bit patterns closest to the middle on both sides, among those that end in `spare`
+    // zero bits.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));

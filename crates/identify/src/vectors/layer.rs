@@ -168,7 +168,8 @@ impl RecordedLayer {
     }
 
     /// Finds the first two values of a channel that contradict each other: the same accumulator with two outputs, or a
-    /// larger accumulator with a smaller output. No form can produce both values.
+    /// larger accumulator with a smaller output. No form can produce both values. Returns them with their channel;
+    /// `None` if no values contradict each other.
     pub(crate) fn contradiction(&self) -> Option<(usize, [RecordedValue; 2])> {
         let of = |(channel, values): (usize, &Vec<RecordedValue>)| {
             let two = values.windows(2).find_map(|two| {

@@ -74,8 +74,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
     windows.into_iter().map(sums).collect()
 }
 
-/// Finds the convolutions that can have computed outputs of this shape from arrays of these shapes. First come those
-/// with the channels after the batch, and then those with the channels last.
+/// Finds every order of the axes with which the arrays can be read as a convolution that computes outputs of the shape
+/// `outputs`. The order with the channels after the batch comes first. Those with the channels last follow.
 fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],

@@ -87,8 +87,9 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
 }
 
 impl Plugin {
-    /// Asks the library about a node. If the library refuses the node several times in the call, the last refusal is
-    /// the answer. If the library does not know the node's op, the table decides.
+    /// Asks the library about a node. Returns the refusal; `None` if the library does not refuse the node, or does not
+    /// know the node's op, so that the table decides. If the library refuses the node several times in the call,
+    /// returns the last refusal.
     pub(super) fn admits(&self, target: u32, node: NodeHeader) -> Result<Option<Refused>, Fault> {
         let Some(admits) = self.plugin.admits else {
             return Ok(None);

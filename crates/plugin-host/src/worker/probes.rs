@@ -186,8 +186,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         // SAFETY: `open` has just made the target.
         unsafe { close(target) };
     }
-    // To a larger struct, the library may return success or an error, since it may refuse options that its table does
-    // not have.
+    // If the struct of the options is larger than the library expects, `open` may return success or an error, because
+    // the library may refuse options that its table does not have.
     judged(probe, status, &[host, options])
 }
 
@@ -266,7 +266,7 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
 }
 
 /// Calls `requantize`. Returns its status, the codes with the guard bytes after them, and whether the host's structs
-/// are unchanged.
+/// are unchanged. Returns `None` if the library does not have the function.
 fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<(c::Status, Vec<u8>, bool)> {
     let requantize = plugin.plugin.requantize?;
     let rows = arrays.channels().unwrap_or(1);

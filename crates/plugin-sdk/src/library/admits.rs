@@ -28,8 +28,8 @@ pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, n
             Ok(()) => {}
             Err(TargetError::Refused(reason)) => {
                 let (code, text) = (reason.code.to_string(), &reason.text);
-                // SAFETY: this calls the host's function with the host's sink, during the call to which they were
-                // given.
+                // SAFETY: the function and the sink are the host's, and the call to which the host has given them has
+                // not returned yet.
                 unsafe {
                     refuse(
                         node.sink,

@@ -60,7 +60,8 @@ struct Files {
 
 impl Sink for Files {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // SAFETY: this calls the host's function with the host's sink, during the call to which they were given.
+        // SAFETY: the function and the sink are the host's, and the call to which the host has given them has not
+        // returned yet.
         let status = unsafe {
             (self.write)(
                 self.sink,

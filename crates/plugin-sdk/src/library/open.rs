@@ -48,8 +48,8 @@ pub(super) unsafe fn text<'a>(at: *const u8, size: u64) -> Result<&'a str, Failu
     str::from_utf8(unsafe { items(at, size) }?).map_err(|_| Failure::argument("a text that is not UTF-8"))
 }
 
-/// One struct of an array. The structs of the array may be larger than this side knows. `what` is the name of the struct in
-/// messages, with an article.
+/// One struct of an array. If the host was built for a later version of the interface, the structs of the array may be
+/// larger than this side's struct. `what` is the name of the struct in messages, with an article.
 ///
 /// # Safety
 /// The array must come from the host, and have this element.

@@ -57,9 +57,9 @@ impl<'a> Normalization<'a> {
             .all(|value| self.node.used_once(value))
     }
 
-    /// Returns the numbers of a constant along a row, which consists of the last axes of the normalization. Returns
-    /// `None` if the numbers differ from row to row. The constant is combined with a value of rank `rank`. If
-    /// `is_moved`, this value is the result of the transpose.
+    /// Returns the numbers that a constant has along one row, where a row has the axes over which the op normalizes.
+    /// Returns `None` if the numbers differ from row to row. `rank` is the rank of the value with which the constant is
+    /// combined. If `is_moved` is true, this value is the result of the transpose.
     fn along(&self, constant: ValueId, rank: usize, is_moved: bool) -> Option<Vec<f64>> {
         let (tensor, numbers) = self.node.exact(constant)?;
         let missing = rank.checked_sub(tensor.shape().len())?;

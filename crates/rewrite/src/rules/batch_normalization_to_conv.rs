@@ -1,6 +1,6 @@
-//! **Pattern**: a batch normalization of an image that could not be folded into the layer before it, or the equivalent
-//! multiplication and addition: an image is multiplied by a constant for each channel, and then another such constant is
-//! added.
+//! **Pattern**: a batch normalization of an image, if this normalization could not be folded into the layer before it. Also
+//! the equivalent multiplication and addition: an image is multiplied by a constant for each channel, and then another such
+//! constant is added.
 //! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has depthwise
 //! convolution, and it rounds only once.
 //! **Preconditions**: the image has one to three spatial axes. The parameters are constants, and the factor and the summand

@@ -1,7 +1,8 @@
 //! **Pattern**: a gemm or matmul with 8-bit operands, if all readers of its result quantize it to 16 bits.
 //! **Why**: ONNX Runtime has an integer kernel for a product of 8-bit operands with a float result. It has none if the
-//! result is directly quantized to 16 bits. The rule puts a maximum with the smallest number of the 16-bit grid between the
-//! product and the quantization. ONNX Runtime then uses the integer kernel, and the maximum does not change any code.
+//! result is directly quantized to 16 bits. The rule inserts an operator between the product and the quantization: the
+//! maximum of the product and the smallest number of the 16-bit grid. ONNX Runtime then uses the integer kernel, and the
+//! maximum does not change any code.
 //! **Preconditions**: the result has one grid for the whole tensor.
 //! **Exactness**: exact, because the quantization maps all numbers below this grid to the smallest code in any case.
 
@@ -12,7 +13,8 @@ use strait_core::op::{Binary, BinaryFunction};
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term};
 
-/// The rule that puts a bound between a matrix product of 8-bit operands and the quantization of its result to 16 bits.
+/// The rule that inserts a maximum between a matrix product of 8-bit operands and the quantization of its result to 16
+/// bits.
 pub const RULE: NodeRule = NodeRule {
     name: "bound-before-wide-grid",
     anchors: || vec![Term::Gemm, Term::MatMul],

@@ -14,8 +14,8 @@ use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
-/// The rule that puts bounds after a dequantize. They keep ONNX Runtime from treating the layer after the dequantize as
-/// a quantized layer.
+/// The rule that inserts a clip between a dequantize and a layer. Without this clip, ONNX Runtime would treat the layer
+/// as a quantized layer.
 pub const RULE: NodeRule = NodeRule {
     name: "bounds-behind-grid",
     anchors: || vec![Term::Conv, Term::ConvTranspose, Term::Gemm],

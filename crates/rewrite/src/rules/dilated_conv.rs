@@ -89,8 +89,8 @@ impl Back {
     }
 }
 
-/// Finds the slice that is the only reader of a value. Returns its node, its result, and the number of positions that
-/// it cuts off at the start and at the end of each axis.
+/// If the only reader of a value is a slice with step 1, returns the slice, its result, and the number of positions
+/// that it cuts off at the start and at the end of each axis. Otherwise returns `None`.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let reader = site.only_reader(value)?;
     let (Op::Slice(slice), 1) = (&reader.node.op, reader.node.inputs.len()) else {
@@ -107,7 +107,8 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
 }
 
 /// Finds the pad node that padded the image with zeros. Returns this node, the value before it, and the padding at the
-/// start and at the end of each spatial axis of the convolution.
+/// start and at the end of each spatial axis of the convolution. Returns `None` if there is no such node, or if it also
+/// padded other axes.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
     let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {
@@ -296,8 +297,9 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         &made,
         &behind,
     );
-    // The name of a value becomes free when its node is removed. If the model gives grids, another rule removes the
-    // dead nodes, so that no value loses its grid here.
+    // Removing the old nodes frees the names of their results. But if the model gives a grid for the result of the
+    // convolution or of a function, only the last node is removed here, so that no value loses its grid. Another rule
+    // then removes the other nodes, which are dead.
     let mut remove = behind;
     let mut computing = std::iter::once(&site.id).chain(&back.functions);
     match computing.any(|&id| grid(id).is_some()) {

@@ -26,7 +26,7 @@ pub const RULE: NodeRule = NodeRule {
 
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     // If an addition reads the product, the multiplication and the addition may together be a normalization. Then the
-    // rules that start at the addition decide what is folded. A reader whose result is not used does not count.
+    // rules that start at the addition decide what is folded. An addition whose result is not used does not count.
     match site.node.op.term() {
         Term::Add if batch_normalization_spelled_out::found(site).is_some() => return Err(NoMatch),
         Term::Add => {}
@@ -41,8 +41,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     found.unwrap_or(Err(NoMatch))
 }
 
-/// True if an addition reads the result of a multiplication, directly or through identities. After the identities were
-/// removed, the rule looks at the multiplication again.
+/// True if an addition reads the result of a multiplication, directly or through identities. Another rule removes such
+/// identities, and this rule then looks at the multiplication again.
 fn is_added(product: &GraphNode<'_>) -> bool {
     let graph = product.graph;
     let mut value = product.output();

@@ -103,9 +103,9 @@ impl FormRow {
         Ok(form)
     }
 
-    /// If `pair` is a dequantization followed by a quantization, returns the single step that this row's form computes
-    /// in place of both and of the clamp after them. `None` for any other requantization, and for a row of another
-    /// kind.
+    /// If `pair` is a dequantization followed by a quantization, merges both, and the clamp after them, into a single
+    /// step with this row's form. Returns this step, or the reason why they cannot be merged. Returns `None` for any
+    /// other requantization, and for a row of another kind.
     pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
         match (self.form_kind(), pair) {
             (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {
@@ -115,8 +115,9 @@ impl FormRow {
         }
     }
 
-    /// True if the integers of this row can also subtract the zero point of the input, with parameters per channel or
-    /// per tensor. For other rows, the zero point has to be subtracted before the requantization.
+    /// True if a requantization of this row can also subtract the zero point of its input. `per_channel` says whether
+    /// its parameters are per channel or per tensor. If the result is false, the zero point has to be subtracted before
+    /// the requantization.
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps => true,
@@ -195,7 +196,7 @@ impl FormRow {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
         if let (ScaleRule::Correction, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
             // The form computes round(x · sc / 2^s) + zp, so zp has to account for both the input's zero point z_in and
-            // the output's zero point z_out. It is z_out − z_in · factor, rounded to a whole number.
+            // the output's zero point z_out: zp = z_out − z_in · factor, rounded to a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }
@@ -253,8 +254,9 @@ impl FormRow {
         }
     }
 
-    /// Builds a dequantization followed by a quantization. It needs the product of the input scales and the output
-    /// scale separately, because the scale of the real number between the two steps does not follow from their ratio.
+    /// Builds a dequantization followed by a quantization. Both scales are needed separately, and not only their ratio:
+    /// the dequantization multiplies by the product of the input scales, and the quantization divides by the output
+    /// scale.
     fn dequant_quant(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let packed = self.multiplier_bits() < 24;
         let built = |input, weight: &Per<f32>, output| {

@@ -77,7 +77,8 @@ impl TargetSpec {
     }
 
     /// Finds the first of the forms named in `among` that computes this requantization. If there is none, finds the
-    /// first form of the table that computes it. Returns its name.
+    /// first form of the table that computes it. Returns the name of the form; `None` if no form computes the
+    /// requantization.
     pub fn form_name<'a>(&'a self, among: &[&str], form: &Requantization) -> Option<&'a str> {
         let computes = |row: &FormRow| row.accepts(form, None).is_ok();
         let named = among.iter().filter_map(|name| self.form.get_key_value(*name));

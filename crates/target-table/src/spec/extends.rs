@@ -1,5 +1,5 @@
-//! Tables that extend others: a file names another file in the same folder, with its digest. The file that names the
-//! other one is then merged over it, like an overlay.
+//! Tables that extend other tables. A file names its base table, which is another file in the same folder, and the
+//! digest of this file. The table is then merged over its base table, like an overlay.
 //!
 //! Each file of such a chain has its own `schema`, `id` and `version`. All other keys may be in any of the files. The
 //! table is checked after the merge. Every value remembers its place in its file, so that an error names the right
@@ -189,9 +189,9 @@ const CHOICES: [&[&str]; 4] = [
     &["overlay", "*", "*", "op", "*", "recipe"],
 ];
 
-/// Merges the table `above` over the table `below`. Inner tables are merged, too, and every other value replaces the
-/// one below it. If a recipe or a kind of form has another name above, it replaces the one below together with its
-/// parameters.
+/// Merges the table `above` over the table `below`. Inner tables are merged, too. Any other value of `above` replaces
+/// the value of `below` at the same path. If a recipe or a kind of form has another name in `above` than in `below`,
+/// its parameters in `below` are dropped.
 pub(super) fn merge(below: &mut Node, above: &Node) {
     for path in CHOICES {
         give_way(below, above, path);

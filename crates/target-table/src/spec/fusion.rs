@@ -246,9 +246,8 @@ impl Verb {
         }
     }
 
-    /// True if the verb makes sense for a producer, which is the term of an op or [`CONSTANT`]. If the producer's
-    /// result is an accumulator, or if the producer passes an accumulator on, the steps after it can become part of the
-    /// producer.
+    /// True if the verb makes sense for `producer`, which is the term of an op or [`CONSTANT`]. Most verbs need a
+    /// producer that computes an accumulator or passes one on, because the steps after it can then become part of it.
     pub(super) fn applies(&self, producer: &str) -> bool {
         match (self, Term::parse(producer)) {
             (Verb::RequantizeData, _) => producer == CONSTANT,

@@ -1,6 +1,6 @@
-//! Chooses the integers of forms whose integers are free, which means that the compiler chooses them and the target's
-//! files store them. They are chosen so that the results are closest to the ideal function on the accumulators that can
-//! occur. The chosen integers are not always those that are closest to the factor.
+//! For some forms, the compiler is free to choose the integers, because the target's files store them. This module
+//! chooses these integers so that the results are closest to the ideal function on the accumulators that can occur.
+//! They are not always the integers that are closest to the factor.
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};

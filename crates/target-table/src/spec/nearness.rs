@@ -15,7 +15,8 @@ pub enum Nearness {
     Chosen {
         /// Whether it is proved that no integers within the row's limits are closer to the ideal function.
         found: Optimality,
-        /// Distance of the integers from the ideal function; `None` if there are too many results to compare.
+        /// How far results with these integers are from the ideal function; `None` if there are too many results to
+        /// compare.
         distance: Option<Distance>,
     },
     /// The target's runtime computes the integers, or the scale, of the requantization from the scales of the tensors.
@@ -29,28 +30,29 @@ pub enum Nearness {
     Unknown,
 }
 
-/// The distance of a requantization from the ideal function, over all channels. If there is one set of parameters for
-/// the whole tensor, it counts as one channel.
+/// The distance of a requantization from the ideal function, over all channels. A requantization with one set of
+/// parameters for the whole tensor counts as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// The largest difference between two results in any channel, in LSB (steps of the result's codes).
+    /// The largest difference between a result and the result of the ideal function, in any channel, in LSB (steps of
+    /// the result's codes).
     pub max_lsb: u32,
-    /// The fraction of accumulators for which the results differ. It is computed for each channel, and this is the
-    /// largest one.
+    /// The fraction of accumulators for which the result differs from the ideal function. There is such a fraction for
+    /// each channel, and this is the largest of them.
     pub share: f64,
-    /// The number of accumulators for which the results differ, in all channels together.
+    /// The number of accumulators for which the result differs from the ideal function, in all channels together.
     pub differing: u64,
     /// The number of accumulators that can occur, in all channels together.
     pub accumulators: u64,
 }
 
-/// How much closer the best integers within a form's limits are to the ideal function than those that the runtime
-/// computes.
+/// How much closer the results could be to the ideal function: compares the best integers within a form's limits with
+/// the integers that the runtime computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PossibleGain {
-    /// Distance of the best integers from the ideal function.
+    /// Distance from the ideal function with the best integers.
     pub best: Distance,
-    /// The number of channels in which the best integers are closer than the runtime's.
+    /// The number of channels in which the best integers give results closer to the ideal function than the runtime's.
     pub better: usize,
     /// The number of channels.
     pub channels: usize,
@@ -88,9 +90,9 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// Computes how far the integers that this row's rule has computed are from the ideal function, and how much closer
-    /// other integers would be. `None` for integers that the compiler chooses, for a plain shift (whose factor is part
-    /// of the weights), and if no bounds of the accumulators are known.
+    /// Computes how far results with the integers of this row's rule are from the ideal function, and how much closer
+    /// the results would be with other integers. Returns `None` for integers that the compiler chooses, for a plain
+    /// shift (whose factor is part of the weights), and if no bounds of the accumulators are known.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind();
         let accumulators = rescale.accumulators?;
@@ -121,8 +123,8 @@ impl FormRow {
         })
     }
 
-    /// The zero points on both sides of the ideal function. Also says whether this row's kind of form adds the zero
-    /// point of the result before the rounding.
+    /// Returns the zero points of the operand and of the result of the ideal function. Also says whether this row's
+    /// kind of form adds the zero point of the result before the rounding.
     pub(super) fn grids(&self, rescale: &Rescale<'_>) -> Grids {
         let inside = [
             FormKind::FractionalZero,

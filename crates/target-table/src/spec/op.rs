@@ -111,8 +111,8 @@ words! {
     }
 }
 
-/// The limits of one quantity. All limits that are given must hold. If the quantity has several values, they must hold for
-/// each of them.
+/// The limits of one quantity. All limits that are given must hold. If the quantity has several values, the limits must
+/// hold for each value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

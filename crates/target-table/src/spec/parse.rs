@@ -21,7 +21,7 @@ pub struct Table {
     /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
     /// Findings about features that need code of a target's crate. The first list has all such findings. The second
-    /// list leaves out those about the package, for a target with code that writes one.
+    /// list is for a target whose code writes a package: it leaves out the findings about the package.
     code: [Vec<Diagnostic>; 2],
 }
 

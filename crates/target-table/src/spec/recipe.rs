@@ -31,9 +31,9 @@ pub enum Recipe {
     /// A matrix product of two activations. Its accumulators have 16 to 64 bits, are stored in i32 or i64, and are then
     /// requantized.
     MatmulAccumulate,
-    /// An addition or subtraction. Each operand, minus its zero point, is shifted left by `left_shift` and requantized (by a
-    /// form of `inputs`) to a common grid, whose scale is twice the larger scale of the operands, divided by 2^left_shift. The
-    /// result is then requantized.
+    /// An addition or subtraction. Each operand, minus its zero point, is shifted left by `left_shift`. It is then requantized
+    /// (by a form of `inputs`) to a common grid. The scale of this grid is twice the larger scale of the operands, divided by
+    /// 2^left_shift. The sum or difference on this grid is then requantized to the result.
     AddLeftShift {
         /// The number of bits by which each operand is shifted left.
         #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
@@ -72,9 +72,9 @@ pub enum Recipe {
     /// The mean of a window or over reduced axes: the sum of the codes is requantized by a factor that includes 1 / (number of
     /// elements). For `reduce_sum`, the factor does not include it.
     AveragePoolRequantize,
-    /// The mean of a window: the sum of its codes, minus the zero point, is multiplied by an integer that stands for 1 /
-    /// (number of elements), and then shifted right with the rounding of the form of `requantize`. The operand and the result
-    /// share one grid.
+    /// The mean of a window. The zero point is subtracted from each code, and the sum of these differences is multiplied by an
+    /// integer that stands for 1 / (number of elements). The product is then shifted right, with the rounding of the form of
+    /// `requantize`. The operand and the result share one grid.
     AveragePoolReciprocal(Reciprocal),
     /// Any function of one variable, as a table with one entry for each code.
     Lookup {
@@ -226,9 +226,8 @@ impl Reciprocal {
 }
 
 impl Lines {
-    /// Returns the distance between neighbouring entries: the number of codes from one entry to the next is 2 to the
-    /// power of the result, if codes have `bits` bits. Returns `None` if the entries are not evenly spaced, or if each
-    /// code has an entry.
+    /// Returns log2 of the number of codes from one entry to the next, for codes of `bits` bits. Returns `None` if the
+    /// entries are not evenly spaced, or if each code has an entry.
     pub fn step(self, bits: u8) -> Option<u8> {
         let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
         let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;

@@ -3,8 +3,8 @@
 use super::check::{CODE, in_order};
 use strait_document::{Diagnostic, Diagnostics, Entry, KeyPath, Node, Table, Value};
 
-/// One line for each key that rows of older tables have, with the way in which it is written now. If only one value of
-/// the key has changed, the value follows the key.
+/// One line for each key of older tables that is written in another way now. The line has the kind of the row, the old
+/// key and, after a colon, the new way. If only one value of the key has changed, the value follows the key.
 const MOVED: &str = r#"
 op left_shift: recipe = { lookup = { left_shift = 15 } }, and alike for the other recipes that shift left
 op interpolate: recipe = { lookup = { interpolate = { entries = 17, rounding = "half_up" } } }

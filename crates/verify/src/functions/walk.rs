@@ -3,7 +3,8 @@
 
 use super::Undecided;
 
-/// The largest number of runs that are compared. Two functions with 16-bit results have this many runs together.
+/// The largest number of runs that are compared. Two functions with 16-bit results have at most this many runs
+/// together.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
 /// How far two functions differ on an interval.
@@ -84,8 +85,8 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// Finds the last integer from `from` to `high` up to which the function has the result `value`, which it has at
-/// `from`. The search first looks at the distance `guess` from `from`, then takes growing steps, and finally bisects
+/// The function has the result `value` at `from`. Finds the last integer, at most `high`, up to which it keeps this
+/// result. The search first looks at the integer `guess` after `from`, then takes growing steps, and finally bisects
 /// between the last two integers. The result is exact for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
@@ -93,8 +94,8 @@ fn end_of_run(
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // At `yes` the function still has the result `value`, and at `no` it does not. `no` may be the integer after the
-    // end.
+    // At `yes` the function still has the result `value`, and at `no` it does not. If it has this result up to `high`,
+    // `no` is `high + 1`.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

@@ -1,5 +1,5 @@
-//! Finds the sums that each channel of a requantization gets, if the requantization follows a pool and a constant
-//! selects its channels by position.
+//! Finds the sums that each channel of a requantization gets, if the requantization follows a pool, and if a constant
+//! assigns a channel to each window of the pool.
 
 use super::Interval;
 use super::taps::{Attributes, Window};
@@ -12,9 +12,10 @@ pub(crate) struct Elements {
     pub(crate) most: u64,
 }
 
-/// Returns, for each of `channels` channels, the numbers of elements in the windows that select the channel; `None` for
-/// a channel that no window selects. Returns `None` instead of a list if the constant also selects by batch or by
-/// channel of the image, if extents do not fit together, or if windows have too many taps.
+/// Returns, for each of `channels` channels, the smallest and the largest number of elements in the windows to which
+/// the constant `picks` assigns the channel. The entry is `None` for a channel that is assigned to no window. Returns
+/// `None` instead of a list in three cases: `picks` also depends on the batch or on the channel of the image, extents
+/// do not fit together, or windows have too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
@@ -57,8 +58,8 @@ pub(crate) fn elements(
 
 /// Returns the interval of the sums of each channel, for elements in `x`. If n taps of a window lie inside the image,
 /// the window adds up n elements and, for each of its other taps, the value of the padding. The smallest and the
-/// largest n give the smallest and the largest sums. For a channel that no window selects, the interval is that of a
-/// window that reads only padding.
+/// largest n give the smallest and the largest sums. For a channel that is assigned to no window, the interval is that
+/// of a window that reads only padding.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

@@ -24,9 +24,9 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// Returns the interval of Σ (w − z)·x over the weights w and the inputs x, where z is `zero`. No weight has a larger
-    /// magnitude than `most`. Each term is smallest and largest at the ends of its input's interval. If w − z is
-    /// negative, the smallest term is at the upper end.
+    /// Returns the interval of Σ (w − z)·x over the weights w and the inputs x, where z is `zero`. No weight has a
+    /// larger magnitude than `most`. Each term is smallest at one end of its input's interval and largest at the other:
+    /// if w − z is negative, it is smallest at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
@@ -135,8 +135,8 @@ impl Analysis<'_> {
         self.with_bias(node, 1, products, bias)
     }
 
-    /// Returns the numbers that each tap of a convolution can read: elements, padding or both. If extents are not known
-    /// or do not fit together, every tap is taken to read both.
+    /// Returns what each tap of a convolution can read: elements, padding or both. If extents are not known or do not
+    /// fit together, every tap is taken to read both.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);

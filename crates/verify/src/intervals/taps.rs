@@ -3,8 +3,8 @@
 /// The largest number of positions that are checked one by one.
 const MOST_POSITIONS: i128 = 1 << 16;
 
-/// The largest number of pairs of a position and a tap along one axis that are checked one by one. Also the largest
-/// number of positions along all axes.
+/// Along one axis, at most this many pairs of a position and a tap are checked one by one. If there are more of them,
+/// or more positions along all axes together, the numbers of elements are not found.
 const MOST_TAPS: i128 = 1 << 24;
 
 /// What a tap can read at the positions of its window.
@@ -35,8 +35,8 @@ impl Axis {
     }
 
     fn tap(&self, tap: i128) -> Tap {
-        // The first position at which the tap is not before the first element. From one position to the next, the tap
-        // moves towards the end of the axis.
+        // `first` is the first position at which the tap is not before the first element. From one position to the
+        // next, the tap moves towards the end of the axis.
         let in_front = (-self.element(0, tap)).max(0);
         let first = (in_front + self.stride - 1) / self.stride;
         Tap {
@@ -45,8 +45,8 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element at some position. If that is the case for any tap, it is the case for the
-    /// first tap at the first position or for the last tap at the last position.
+    /// True if some tap reads no element at some position. Only the first tap at the first position and the last tap at
+    /// the last position have to be checked, because these two reach farthest beyond the ends of the axis.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
@@ -127,8 +127,8 @@ impl Window {
             inside: true,
             outside: false,
         };
-        // The positions along different axes are independent. So there is a position at which a tap reads an element if
-        // there is one along every axis, and a position at which it reads none if there is one along any axis.
+        // A tap reads an element if it lies inside of the operand along every axis, and reads none if it lies outside
+        // along any axis. The positions along different axes are independent, so each axis can be examined separately.
         self.0.iter().fold(vec![first], |taps, axis| {
             let along: Vec<Tap> = (0..axis.taps).map(|tap| axis.tap(tap)).collect();
             let both = |tap: Tap| {

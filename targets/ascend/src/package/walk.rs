@@ -70,8 +70,8 @@ pub(super) trait Flavour {
     /// Converts a bias, given as integers on the accumulator's scale, to the form in which the operator reads it.
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError>;
 
-    /// Dequantizes integer accumulators by multiplying them with one factor, or with a factor for each channel.
-    /// Channels lie along axis 1 of `rank`, or along the last one.
+    /// Dequantizes the integer accumulators `sum`: multiplies them by one factor, or by one factor for each channel.
+    /// The channels lie along axis 1.
     fn dequantize(
         &self,
         export: &mut Export<'_>,

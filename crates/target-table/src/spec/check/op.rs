@@ -77,7 +77,8 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
 }
 
 /// Finds the first key that has different values in two rows for one op and the same types, although it must have the
-/// same value in both. Such keys matter to more than the lowering, so they may not depend on limits.
+/// same value in both. Returns `None` if there is no such key. Such keys matter to more than the lowering, so they may
+/// not depend on limits.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     let [own, others] = [row, other].map(|row| row.recipe.map(for_all_limits));
     [
@@ -93,8 +94,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// Returns the recipe without the parameters that rows of one op with different limits may choose differently:
-/// roundings, and how the sum of a pool is divided.
+/// If one op has rows with different limits, these rows may have different values for some parameters of the recipe:
+/// for the rounding of a lookup, and for how the sum of a pool is divided. Returns the recipe without these parameters.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,

@@ -11,7 +11,7 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     for row in &old.fusion {
         let label = format!("fusion.{}", row.name);
         match find(new, &row.name) {
-            // These two conditions always hold, even if a row does not state them.
+            // Every row has these two conditions, even if the row does not state them.
             Some(new) => changes.keys(&label, [row, &new], &["when.requantize", "when.consumers"]),
             None => changes.row(&label, Effect::AcceptsLess, list(&row.ops), None),
         }

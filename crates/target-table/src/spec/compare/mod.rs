@@ -75,7 +75,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares two tables, with the defaults of their options and with each value that has an overlay in one of them.
+    /// Compares two tables with the defaults of their options, and again with each value of an option for which one of
+    /// the tables has an overlay.
     ///
     /// # Errors
     /// Does not fail for tables from [`Table::parse`], which has checked them with each of these values.
@@ -211,8 +212,8 @@ impl Changes {
         self.add(row, None, effect, [old, new]);
     }
 
-    /// Compares rows by their names. Rows that are in both tables are compared by `both`. `said` makes the short
-    /// description of a row that is only in one of them.
+    /// Compares rows by their names. `both` compares two rows that have the same name. `said` makes a short description
+    /// of a row that is only in one of the tables.
     fn rows<T, S: Display>(
         &mut self,
         table: &str,

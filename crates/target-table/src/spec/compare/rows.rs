@@ -25,9 +25,9 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     }
 }
 
-/// Compares the rows of an op for one activation type. If there are several, rows of the same name are compared. An
-/// additional row takes nodes away from the rows that are tried after it. If a row is removed, the rows after it get
-/// its nodes.
+/// Compares the rows of an op for one activation type. If the op has several rows for this type, rows of the same name
+/// are compared with each other. An additional row takes nodes away from the rows that are tried after it. If a row is
+/// removed, the rows after it get its nodes.
 fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetSpec, new: &TargetSpec) {
     let rows = |spec: &'_ TargetSpec| -> Vec<(String, OpRow)> {
         let rows = spec.rows_for(term, activation).filter(|(_, row)| !row.is_host());
