@@ -19,7 +19,7 @@ import processes
 from litert import Interpreter, OpResolverType
 from models import MODELS
 
-FEW = ["mlperf_resnet8", "mlperf_vww", "mlperf_kws", "mlperf_ad", "cifar_resnet20"]
+FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which the outputs are compared
 FEWER = 20  # of networks of which one sample takes seconds in the reference kernels
 LARGE = ["yolox_nano", "mobilenet_v2_1.0_224", "squeezenet1.1", "cifar_resnet56", "kwt1_transformer"]

@@ -84,7 +84,7 @@ pub enum ArtifactError {
         /// The rule that the name breaks.
         fault: NameError,
     },
-    /// The manifest would be longer than the longest manifest that is read, because what it says about the artifact's
+    /// The manifest would exceed the maximum length that readers accept, because its description of the artifact's
     /// origin is too long.
     #[error("the manifest of {} would have {bytes} bytes, and {most} are the most that are read", .path.display())]
     LongManifest {

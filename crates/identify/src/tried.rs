@@ -25,7 +25,8 @@ pub(crate) struct Fit {
     pub(crate) missed: usize,
 }
 
-/// Everything that was tried on one reading of a layer. The arithmetic that misses the fewest outputs comes first.
+/// All arithmetics that were tried for one interpretation of a recorded layer. The arithmetic with the fewest wrong
+/// outputs comes first.
 pub(crate) struct Tried {
     pub(crate) layer: RecordedLayer,
     /// Lowest and highest output. Results may be saturated there.

@@ -103,7 +103,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// The type of an operand of an op that is added.
+    /// The type of `arg`, an operand of an op that is about to be added to the graph.
     pub fn arg_type(&mut self, arg: &Arg) -> Result<TensorType, Refusal> {
         match arg {
             Arg::Operand(position) => self.ty(*position),

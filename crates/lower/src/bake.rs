@@ -23,8 +23,8 @@ use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
-/// The codes that were made so far, each with everything that it depends on. If several passes over a module use the
-/// same `Baked`, they do not make the same codes again.
+/// The tensors of codes that were computed so far, each with everything that it was computed from. Passes that share a
+/// `Baked` do not compute the same tensor twice.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,

@@ -118,8 +118,8 @@ impl Steps {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
     }
 
-    /// Returns the name of the first step that computes a NaN or an infinity from a stored sample, with an example of a
-    /// number from which it does. Returns `None` if there is no such step, or if the stored sample itself has a NaN or
+    /// Finds the first step that turns a number of a stored sample into a NaN or an infinity. Returns the name of the
+    /// step, and one such number. Returns `None` if there is no such step, or if the stored sample itself has a NaN or
     /// an infinity.
     pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
         if sample.iter().any(|x| !x.is_finite()) {

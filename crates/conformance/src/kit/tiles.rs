@@ -190,7 +190,8 @@ impl Subjected<'_> {
         Ok(())
     }
 
-    /// Makes calls one at a time, with a time limit, and compares the codes with the form.
+    /// Calls the library for one part at a time, with a time limit, and compares the returned codes with the codes that
+    /// the form gives.
     fn alone(&mut self, of: Registered<'_>, part: &Part) -> Result<Vec<u8>, Fault> {
         let (form, lines) = (of.form, [Subject::Determinism, Subject::Writes, Subject::Unwritten]);
         self.counts.calls(ALONE, &lines);

@@ -29,8 +29,8 @@ pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     (rounded as usize).min(from.saturating_sub(1))
 }
 
-/// Returns the extent of the result that follows from a scale. It may be a fraction. If the scale is the quotient `to /
-/// from`, rounded to a float, the extent is exactly `to`.
+/// Returns the extent of the resized axis, `scale · from`, which may be a fraction. If the scale is the quotient `to /
+/// from` rounded to a float, returns exactly `to`.
 fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     let made = scale * from;
     if (made - to).abs() <= 2.0 * f32::EPSILON * to {

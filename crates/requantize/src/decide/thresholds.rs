@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 /// The largest number of thresholds for which this module compares functions. No function with 16-bit results has more.
 pub const MAX_STEPS: u32 = 0xFFFF;
 
-/// The reason why a question about a chain of steps on an interval cannot be decided.
+/// The reason why it cannot be decided whether a chain of steps has a certain property for all inputs in an interval.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecideError {
     /// The chain has no step.

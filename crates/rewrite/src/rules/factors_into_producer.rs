@@ -4,8 +4,9 @@
 //! **Why**: with the factors g, output channel o of the layer gets the weights w'\[o\] = w\[o\]·g\[o\] and the bias b'\[o\]
 //! = b\[o\]·g\[o\]. The multiplication then costs nothing at inference.
 //! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
-//! constants, and the folded ones are finite. The constant varies only along the channels. If the multiplication and an
-//! addition after it form a batch normalization, this rule leaves both to the rule `batch-normalization-spelled-out`.
+//! constants, and they stay finite when they are multiplied. The constant varies only along the channels. If the
+//! multiplication and an addition after it form a batch normalization, this rule leaves both to the rule
+//! `batch-normalization-spelled-out`.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::{batch_normalization_spelled_out, scalar_into_producer};

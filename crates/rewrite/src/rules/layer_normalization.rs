@@ -6,7 +6,7 @@
 //! The variance v is mean((x − m)²) or mean(x²) − m². The latter may be clamped to be at least zero (JAX, Flax). The means
 //! keep the axes that they reduce, or reshapes restore these axes.
 //! **Why**: the variance v spans many powers of two, so no 8-bit grid can represent v and the values that are computed from
-//! it. A single op needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! it. A single op needs no grids for its intermediate values. It runs as a whole, either on the accelerator or on the host.
 //! **Preconditions**: all means are over the same axes. If these axes are not the last ones, the new op is put between two
 //! transposes. γ and β are constants.
 //! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ. Nodes that compute v as mean(x²) −

@@ -3,7 +3,7 @@
 //! power. The mean keeps the axes that it reduces, or reshapes restore these axes.
 //! **Why**: the mean square v spans many powers of two, so no 8-bit grid can represent v and the values that are computed
 //! from it. If the nodes that compute them run on the host, all of x has to be transferred to the host and back. A single op
-//! needs no grids for its intermediate values, and either runs on the accelerator or on the host as a whole.
+//! needs no grids for its intermediate values. It runs as a whole, either on the accelerator or on the host.
 //! **Preconditions**: x is not the difference of a value and its mean, because the nodes then belong to a layer
 //! normalization. If the axes of the mean are not the last ones, the new op is put between two transposes.
 //! **Exactness**: exact in real numbers. In f32, the last bits of the results can differ.

@@ -3,8 +3,8 @@
 //! **Why**: with the factor s, the layer gets the weights w' = s·w and the bias b' = s·b. The multiplication then costs
 //! nothing at inference.
 //! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
-//! constants, and the folded ones are finite. A convolution over three axes must not have a bias. AMCT folds a scalar under
-//! the same conditions. The rule `factors-into-producer` has fewer conditions.
+//! constants, and they stay finite when they are multiplied. A convolution over three axes must not have a bias. AMCT
+//! folds a scalar under the same conditions. The rule `factors-into-producer` has fewer conditions.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

@@ -56,8 +56,8 @@ pub struct OpRow {
     /// The granularity of the scales of the op's weights, if the type of the weights has it. With `"tensor"`, the op supports no
     /// other granularity. With `"channel"`, a configuration may ask for another one. Default: the first of `types.weight.per`.
     pub weight_per: Option<WeightPer>,
-    /// The nodes of the op whose activations always have the zero point 0, even if the type and the configuration allow another
-    /// one. Default: none.
+    /// Says for which nodes of the op all activations have the zero point 0, even if the type and the configuration allow other
+    /// zero points. Default: none.
     pub symmetric: Option<SymmetricOperands>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op. `"NAME[i]"` is the value at a
     /// position of a list, counted from 0. `"NAME * NAME[i]"` is a product. If a factor has several values, the limit holds for

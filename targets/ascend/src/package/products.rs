@@ -112,7 +112,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// Adds the operator of a product to the graph. The bias of a MatMul is added by an Add after it.
+    /// Adds the operator that computes a convolution or matrix product to the graph. A MatMul takes no bias, so an Add
+    /// after it adds the bias.
     fn multiply(&mut self, x: ValueId, product: Product<'_>) -> Result<ValueId, TargetError> {
         let (export, flavour, layer) = (&mut self.export, &self.flavour, product.layer);
         let weights = flavour.weights(product.weights)?;

@@ -21,7 +21,8 @@ pub(super) struct Line(pub(super) [i32; WIDEST]);
 
 /// Number of lanes of the widest vector.
 pub(super) const WIDEST: usize = 16;
-/// The longest period. If there are few channels, their values are repeated, but to no more elements than this.
+/// The maximum number of elements of the repeated list of per-channel values. If there are few channels, their values
+/// are repeated up to this length.
 const LONGEST_PERIOD: usize = 2048;
 
 impl<const C: usize> Constants<C> {
