@@ -8,12 +8,11 @@
 
 use crate::error::LowerError;
 use crate::part::Part;
-use crate::simulate::{Config, Signs, config};
+use crate::simulate::{Config, Signs, config, given, left};
 use crate::walk::{Basis, Build, Walk, quantize};
-use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize};
 use strait_core::{
-    Def, Failure, Module, Node, NodeId, Port, QuantParams, Reason, ReasonCode, Refusal, Stage, TensorType, Use, ValueId,
+    Failure, Module, Node, NodeId, Port, QuantParams, Reason, ReasonCode, Refusal, Stage, TensorType, Use, ValueId,
 };
 use strait_target::TargetSpec;
 
@@ -106,11 +105,7 @@ impl<'a> Build<'a> for Operators<'a> {
     }
 
     fn left(&self, value: ValueId) -> Option<Config> {
-        match self.walk.graph.value(value)?.def {
-            Def::Node(id, position) => self.config(id, Port::Result(position.into())),
-            Def::Input(position) => self.config(NodeId::OUTSIDE, Port::Input(position as usize)),
-            Def::Data(_) => None,
-        }
+        left(self.walk.graph, value, |id, port| self.config(id, port))
     }
 
     fn convert(&mut self, value: ValueId, from: Basis<Config>, to: &Config) -> Result<ValueId, Failure> {
@@ -138,20 +133,9 @@ impl<'a> Build<'a> for Operators<'a> {
         self.walk.boundary(value, Dequantize {}, left, None)
     }
 
-    fn given(&self, value: ValueId, given: &QuantParams) -> Option<Config> {
-        let uses = self.walk.graph.uses(value);
-        let mut read = uses.filter_map(|at| self.config(at.node, Port::Operand(at.operand.into())));
-        let own = || {
-            Some(Config::of(
-                given.given_scheme()?,
-                Some(Arc::new(given.bare())),
-                Signs::Own,
-            ))
-        };
-        read.find(|config| {
-            let codes = config.codes();
-            codes.is_some_and(|(elem, grid)| given.has_numbers_of((&grid, elem)))
+    fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Config> {
+        given(self.walk.graph, value, (grid, Signs::Own), |id, port| {
+            self.config(id, port)
         })
-        .or_else(own)
     }
 }

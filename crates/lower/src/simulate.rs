@@ -170,6 +170,34 @@ pub(crate) fn config(graph: &Graph, id: NodeId, port: Port, signs: Signs) -> Opt
     rounds.then(|| Config::of(scheme, grid, signs))
 }
 
+/// The config on which the producer of a value leaves it, where `config` has the config of each operand and result.
+pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) -> Option<Config>) -> Option<Config> {
+    match graph.value(value)?.def {
+        Def::Node(id, position) => config(id, Port::Result(position.into())),
+        Def::Input(position) => config(NodeId::OUTSIDE, Port::Input(position as usize)),
+        Def::Data(_) => None,
+    }
+}
+
+/// The config for a grid that the model gives for a value: the config of a reader that reads the same numbers, or else a
+/// config with the given codes, changed to the signedness `signs`.
+pub(crate) fn given(
+    graph: &Graph,
+    value: ValueId,
+    (grid, signs): (&QuantParams, Signs),
+    config: impl Fn(NodeId, Port) -> Option<Config>,
+) -> Option<Config> {
+    let mut read = graph
+        .uses(value)
+        .filter_map(|at| config(at.node, Port::Operand(at.operand.into())));
+    let is_it = |config: &Config| {
+        let codes = config.grid.as_deref().zip(config.elem);
+        codes.is_some_and(|codes| grid.has_numbers_of(codes))
+    };
+    let own = || Some(Config::of(grid.given_scheme()?, Some(Arc::new(grid.bare())), signs));
+    read.find(is_it).or_else(own)
+}
+
 impl Simulation<'_> {
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
         config(self.walk.graph, id, port, self.signs(id, port))
@@ -238,11 +266,7 @@ impl<'a> Build<'a> for Simulation<'a> {
     }
 
     fn left(&self, value: ValueId) -> Option<Config> {
-        match self.walk.graph.value(value)?.def {
-            Def::Node(id, position) => self.config(id, Port::Result(position.into())),
-            Def::Input(position) => self.config(NodeId::OUTSIDE, Port::Input(position as usize)),
-            Def::Data(_) => None,
-        }
+        left(self.walk.graph, value, |id, port| self.config(id, port))
     }
 
     /// Rounds a value to the config `to`.
@@ -287,21 +311,12 @@ impl<'a> Build<'a> for Simulation<'a> {
         Ok(left)
     }
 
-    fn given(&self, value: ValueId, given: &QuantParams) -> Option<Config> {
-        let uses = self.walk.graph.uses(value);
-        let mut read = uses.filter_map(|at| self.config(at.node, Port::Operand(at.operand.into())));
-        let is_it = |config: &Config| {
-            let codes = config.grid.as_deref().zip(config.elem);
-            codes.is_some_and(|codes| given.has_numbers_of(codes))
+    fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Config> {
+        let signs = match self.form {
+            Parameters::Codes(signs) => signs,
+            Parameters::Reals => Signs::Own,
         };
-        let own = || {
-            let signs = match self.form {
-                Parameters::Codes(signs) => signs,
-                Parameters::Reals => Signs::Own,
-            };
-            Some(Config::of(given.given_scheme()?, Some(Arc::new(given.bare())), signs))
-        };
-        read.find(is_it).or_else(own)
+        given(self.walk.graph, value, (grid, signs), |id, port| self.config(id, port))
     }
 }
 

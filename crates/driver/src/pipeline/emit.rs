@@ -245,7 +245,7 @@ fn tflite(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), 
     let mut module =
         strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
     strait_lower::name_outputs(&mut module, annotated);
-    let bytes = strait_tflite::write::encode(&module, strait_tflite::write::Borders::Plain);
+    let bytes = strait_tflite::write::encode(&module);
     let bytes = bytes.map_err(|error| refused(format!("{TFLITE_FILE}: {error}")))?;
     sink.bytes(TFLITE_FILE, &bytes)?;
     sink.finish()

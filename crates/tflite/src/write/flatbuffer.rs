@@ -3,6 +3,7 @@
 //! own in front of it: readers such as planus refuse a vtable that lies before the parent of its table.
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The value of a field.
@@ -19,6 +20,19 @@ pub(super) enum Field {
     /// Bytes that start at a multiple of 16.
     Bytes(Bytes),
     Tables(Vec<Table>),
+}
+
+impl Field {
+    /// The bytes of a number. `None` for everything that is stored elsewhere, so that the table has its offset.
+    fn number(&self) -> Option<SmallVec<[u8; 4]>> {
+        match self {
+            Field::Byte(byte) => Some(byte.to_le_bytes().as_slice().into()),
+            Field::Int(int) => Some(int.to_le_bytes().into()),
+            Field::UInt(int) => Some(int.to_le_bytes().into()),
+            Field::Float(float) => Some(float.to_le_bytes().into()),
+            _ => None,
+        }
+    }
 }
 
 /// A table: its fields by slot.
@@ -63,7 +77,7 @@ pub(super) fn encode(root: Table, identifier: [u8; 4]) -> Result<Vec<u8>, TooLar
         open: Vec::new(),
     };
     writer.bytes.extend(identifier);
-    writer.open.push((0, Object::Table(root)));
+    writer.open.push((0, Field::Table(root)));
     // The last one that was opened is written first, so that children follow their parent.
     while let Some((offset, object)) = writer.open.pop() {
         let at = writer.object(object)?;
@@ -73,21 +87,10 @@ pub(super) fn encode(root: Table, identifier: [u8; 4]) -> Result<Vec<u8>, TooLar
     Ok(writer.bytes)
 }
 
-/// What an offset points to.
-enum Object {
-    Table(Table),
-    Text(String),
-    Bytes(Bytes),
-    Ints(Vec<i32>),
-    Longs(Vec<i64>),
-    Floats(Vec<f32>),
-    Tables(Vec<Table>),
-}
-
 struct Writer {
     bytes: Vec<u8>,
-    /// Positions of offsets that are still to be set, with the objects they point to.
-    open: Vec<(usize, Object)>,
+    /// Positions of offsets that are still to be set, with the tables, vectors and strings that they point to.
+    open: Vec<(usize, Field)>,
 }
 
 impl Writer {
@@ -99,15 +102,21 @@ impl Writer {
         if padded > MOST_BYTES { Err(TooLarge) } else { Ok(()) }
     }
 
-    fn object(&mut self, object: Object) -> Result<usize, TooLarge> {
+    /// Appends a table, vector or string, and returns its position. A number, which has no offset, is appended as it is.
+    fn object(&mut self, object: Field) -> Result<usize, TooLarge> {
         match object {
-            Object::Table(table) => self.table(table),
-            Object::Text(text) => {
+            Field::Byte(_) | Field::Int(_) | Field::UInt(_) | Field::Float(_) => {
+                let at = self.bytes.len();
+                self.bytes.extend(object.number().unwrap_or_default());
+                Ok(at)
+            }
+            Field::Table(table) => self.table(table),
+            Field::Text(text) => {
                 let at = self.vector(text.len(), 4, text.bytes())?;
                 self.bytes.push(0);
                 Ok(at)
             }
-            Object::Bytes(bytes) => {
+            Field::Bytes(bytes) => {
                 let at = self.vector(bytes.len(), 16, [])?;
                 if bytes.len() > MOST_BYTES - self.bytes.len().min(MOST_BYTES) {
                     return Err(TooLarge);
@@ -115,15 +124,15 @@ impl Writer {
                 self.bytes.extend_from_slice(&bytes);
                 Ok(at)
             }
-            Object::Ints(ints) => self.vector(ints.len(), 4, ints.iter().flat_map(|int| int.to_le_bytes())),
-            Object::Longs(longs) => self.vector(longs.len(), 8, longs.iter().flat_map(|long| long.to_le_bytes())),
-            Object::Floats(floats) => self.vector(floats.len(), 4, floats.iter().flat_map(|float| float.to_le_bytes())),
-            Object::Tables(tables) => {
+            Field::Ints(ints) => self.vector(ints.len(), 4, ints.iter().flat_map(|int| int.to_le_bytes())),
+            Field::Longs(longs) => self.vector(longs.len(), 8, longs.iter().flat_map(|long| long.to_le_bytes())),
+            Field::Floats(floats) => self.vector(floats.len(), 4, floats.iter().flat_map(|float| float.to_le_bytes())),
+            Field::Tables(tables) => {
                 let at = self.vector(tables.len(), 4, std::iter::repeat_n(0, tables.len() * 4))?;
                 let offsets = (0..tables.len()).map(|index| at + 4 + 4 * index);
                 let open: Vec<_> = offsets
                     .zip(tables)
-                    .map(|(offset, table)| (offset, Object::Table(table)))
+                    .map(|(offset, table)| (offset, Field::Table(table)))
                     .collect();
                 self.open.extend(open.into_iter().rev());
                 Ok(at)
@@ -151,11 +160,10 @@ impl Writer {
         let slots = table.0.keys().next_back().map_or(0, |&last| usize::from(last) + 1);
         let (mut vtable, mut size) = (vec![0; 2 + slots], 4u16);
         for (&slot, field) in &table.0 {
-            if !matches!(field, Field::Byte(_)) {
-                size = size.next_multiple_of(4);
-            }
+            let own = field.number().map_or(4, |number| number.len() as u16);
+            size = size.next_multiple_of(own);
             vtable[2 + usize::from(slot)] = size;
-            size += if matches!(field, Field::Byte(_)) { 1 } else { 4 };
+            size += own;
         }
         vtable[0] = 2 * vtable.len() as u16;
         vtable[1] = size;
@@ -170,32 +178,10 @@ impl Writer {
         let mut open = Vec::new();
         for (slot, field) in table.0 {
             let place = at + usize::from(vtable[2 + usize::from(slot)]);
-            let object = match field {
-                Field::Byte(byte) => {
-                    self.bytes[place] = byte.cast_unsigned();
-                    continue;
-                }
-                Field::Int(int) => {
-                    self.bytes[place..place + 4].copy_from_slice(&int.to_le_bytes());
-                    continue;
-                }
-                Field::UInt(int) => {
-                    self.bytes[place..place + 4].copy_from_slice(&int.to_le_bytes());
-                    continue;
-                }
-                Field::Float(float) => {
-                    self.bytes[place..place + 4].copy_from_slice(&float.to_le_bytes());
-                    continue;
-                }
-                Field::Table(table) => Object::Table(table),
-                Field::Text(text) => Object::Text(text),
-                Field::Ints(ints) => Object::Ints(ints),
-                Field::Longs(longs) => Object::Longs(longs),
-                Field::Floats(floats) => Object::Floats(floats),
-                Field::Bytes(bytes) => Object::Bytes(bytes),
-                Field::Tables(tables) => Object::Tables(tables),
-            };
-            open.push((place, object));
+            match field.number() {
+                Some(number) => self.bytes[place..place + number.len()].copy_from_slice(&number),
+                None => open.push((place, field)),
+            }
         }
         self.open.extend(open.into_iter().rev());
         Ok(at)

@@ -30,16 +30,6 @@ pub enum WriteError {
     TooLarge,
 }
 
-/// The order of the axes of the file's inputs and outputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Borders {
-    /// As in the model.
-    #[default]
-    Plain,
-    /// Images, which the model has as [N, C, H, W], have channels last in the file.
-    ChannelsLast,
-}
-
 /// Returns the bytes of a TFLite file for the main graph of a module in the export stage. In this stage, a node whose
 /// operands are codes computes on the codes, and `quantize` and `dequantize` nodes convert between codes and real
 /// numbers.
@@ -47,21 +37,16 @@ pub enum Borders {
 /// # Errors
 /// If TFLite has no operator for a node, the error names the first such node. It is also an error if the file would be
 /// larger than 2 GiB.
-pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> {
+pub fn encode(module: &Module) -> Result<Vec<u8>, WriteError> {
     let graph = module.main();
-    let rank = |value: ValueId| graph.value(value).map_or(0, |value| value.ty.shape.len());
-    let border = |value: ValueId| match (borders, rank(value)) {
-        (Borders::ChannelsLast, 4) => Order::channels_last(4),
-        (_, rank) => Order::plain(rank),
-    };
-    let inputs: Vec<Order> = graph.inputs().iter().map(|&input| border(input)).collect();
-    let mut emitter = Emitter::new(module, Layouts::channels_last(graph, &inputs));
+    let plain = |value: ValueId| Order::plain(graph.value(value).map_or(0, |value| value.ty.shape.len()));
+    let mut emitter = Emitter::new(module, Layouts::channels_last(graph, &[]));
     let at_border = |why: String| WriteError::Node {
         node: module.name(graph.name).to_owned(),
         why,
     };
-    for (&input, order) in graph.inputs().iter().zip(&inputs) {
-        let index = emitter.define(input, order.clone()).map_err(at_border)?;
+    for &input in graph.inputs() {
+        let index = emitter.define(input, plain(input)).map_err(at_border)?;
         let name = graph
             .value(input)
             .map_or("", |value| module.name(value.name))
@@ -76,7 +61,7 @@ pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> 
         ops::write(&mut emitter, &site).map_err(|why| fault(module, node, why))?;
     }
     for &output in graph.outputs() {
-        let index = emitter.read(output, &border(output)).map_err(at_border)?;
+        let index = emitter.read(output, &plain(output)).map_err(at_border)?;
         let name = graph
             .value(output)
             .map_or("", |value| module.name(value.name))
