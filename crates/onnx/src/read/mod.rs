@@ -25,6 +25,7 @@ mod walk;
 pub(crate) use external::EXTERNAL;
 pub use external::LFS_POINTER;
 pub(crate) use index::RUNTIME_DOMAIN;
+pub(crate) use ops::is_read;
 pub use ops::{Operator, operators};
 
 use crate::proto::ModelProto;

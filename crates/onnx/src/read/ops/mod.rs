@@ -105,6 +105,33 @@ impl Operator {
     }
 }
 
+/// True if a row reads the operator with this name, in any domain.
+pub(crate) const fn is_read(name: &str) -> bool {
+    let mut family = 0;
+    while family < FAMILIES.len() {
+        let mut row = 0;
+        while row < FAMILIES[family].len() {
+            if same(FAMILIES[family][row].name.as_bytes(), name.as_bytes()) {
+                return true;
+            }
+            row += 1;
+        }
+        family += 1;
+    }
+    false
+}
+
+/// Compares texts while Strait is compiled, which `==` cannot do.
+const fn same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, left @ ..], [y, right @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (left, right);
+    }
+    a.is_empty() && b.is_empty()
+}
+
 fn rows() -> impl Iterator<Item = &'static Row> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }

@@ -79,9 +79,10 @@ fn takes_integers(op: &Op) -> bool {
 /// Lists the ops that become one operator with the same operands. Each row has the operator's name; the first operator
 /// set that has the operator, if this is newer than the operator set that is normally written; the attributes of the
 /// operator, each with the field of the op that has its value; and the lists that are fields of the op and become
-/// operands of the operator.
+/// operands of the operator. The reader has to read the operator as this op.
 macro_rules! operators {
-    ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* } $([$($list:ident: $values:ident),*])?;)*) => { $(impl Operator for op::$op {
+    ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* } $([$($list:ident: $values:ident),*])?;)*) => { $(operator::read_from! { $op: $name; }
+    impl Operator for op::$op {
         fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
             let attributes = vec![$(attribute(stringify!($attribute), (&self.$field).into())),*];
             at.with_lists(emitter, $name, attributes, &[$($((stringify!($list), &self.$values[..])),*)?])
