@@ -3,15 +3,15 @@
 `cargo xtask oracles --written`.
 
 The outputs of up to 200 samples and each integer tensor of sample 0 have to have our bytes. What depends on a function of real numbers
-that LiteRT takes from its C library, or on the order of a sum of real numbers, may differ: it is listed, with how far. The files run at
-LiteRT's default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs.
+that LiteRT takes from its C library, or on the order of a sum of real numbers, may differ: it is listed, with how far. Each model is written three times: with
+inputs and outputs that are real numbers, and with codes of both signednesses. The files run at LiteRT's default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs.
 """
 
 import argparse
 import json
 import sys
 from dataclasses import dataclass, field
-from itertools import accumulate, permutations
+from itertools import accumulate, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -35,11 +35,34 @@ def interpreter(path, reference):
     return made
 
 
-def outputs(run, feed):
+# What the inputs and outputs of the files are: real numbers in the order of the model, or codes with channels last.
+BORDERS = {
+    "": {},
+    "int8": {"layout": "NHWC", "inputs": "int8", "outputs": "int8"},
+    "uint8": {"layout": "NHWC", "inputs": "uint8", "outputs": "uint8"},
+}
+
+
+def outputs(run, feed, codes):
     (given,) = run.get_input_details()
-    run.set_tensor(given["index"], feed.reshape(given["shape"]).astype(given["dtype"]))
+    if codes and len(given["shape"]) >= 4:
+        feed = np.moveaxis(feed, 1 - len(given["shape"]), -1)
+    feed = feed.reshape(given["shape"])
+    if codes:
+        # As QUANTIZE computes it: a division in float32, and half away from zero.
+        (scale, zero), range_ = given["quantization"], np.iinfo(given["dtype"])
+        steps = feed.astype(np.float32) / np.float32(scale)
+        feed = np.clip(np.trunc(steps + np.copysign(np.float32(0.5), steps)) + zero, range_.min, range_.max)
+    run.set_tensor(given["index"], feed.astype(given["dtype"]))
     run.invoke()
-    return [run.get_tensor(detail["index"]).copy() for detail in run.get_output_details()]
+    results = []
+    for detail in run.get_output_details():
+        result = run.get_tensor(detail["index"]).copy()
+        if codes:
+            scale, zero = detail["quantization"]
+            result = np.float32(scale) * (result.astype(np.int32) - zero).astype(np.float32)
+        results.append(np.moveaxis(result, -1, 1) if codes and result.ndim >= 4 else result)
+    return results
 
 
 @dataclass
@@ -84,8 +107,8 @@ def inner(run, artifact, values, samples, work, found):
             found.wrong.append((detail["name"], min(off, default="another shape")))
 
 
-def held(arguments, model):
-    work = arguments.work / model.name
+def held(arguments, model, codes):
+    work = arguments.work / (f"{model.name}-{codes}" if codes else model.name)
     work.mkdir(parents=True, exist_ok=True)
     folder = work / "build"
     data, _ = next(iter(model.evaluations.values()))
@@ -94,7 +117,9 @@ def held(arguments, model):
     samples = work / "x.npy"
     np.save(samples, stored)
     config = arguments.repository / "configs" / "models" / f"{model.name}.toml"
-    set_ = ["--set", 'output.emit=["tflite"]', "--target", "generic-int8", "--out", folder]
+    borders = ", ".join(f'{key} = "{value}"' for key, value in BORDERS[codes].items())
+    set_ = ["--set", 'output.emit=["tflite"]', "--set", f"output.target.generic-int8={{ {borders} }}"]
+    set_ += ["--target", "generic-int8", "--out", folder]
     processes.check([arguments.strait, "compile", config, *set_], work / "compile.log")
     seen, to = work / "seen", work / "outputs"
     processes.check([arguments.strait, "run", folder, "--input", samples, "--output", f"{to}/"], work / "run.log")
@@ -108,7 +133,7 @@ def held(arguments, model):
     reference, default = (interpreter(folder / "model.tflite", kind) for kind in (True, False))
     signal = noise = 0.0
     for at, feed in enumerate(feeds):
-        for mine, exact, fast in zip(ours, outputs(reference, feed), outputs(default, feed), strict=True):
+        for mine, exact, fast in zip(ours, outputs(reference, feed, codes), outputs(default, feed, codes), strict=True):
             own = mine[at].reshape(exact.shape).astype(np.float64)
             off = np.abs(exact - own)
             found.elements += off.size
@@ -139,20 +164,21 @@ def main():
     parser.add_argument("--only", default="", help="models whose names contain this")
     arguments = parser.parse_args()
     wrong = 0
-    for model in MODELS.values():
-        if arguments.only not in model.name or not (arguments.all or arguments.only or model.name in FEW):
-            continue
+    models = [model for model in MODELS.values() if arguments.only in model.name]
+    some = [model for model in models if arguments.all or arguments.only or model.name in FEW]
+    for model, codes in product(some, BORDERS):
+        name = f"{model.name} with {codes}" if codes else model.name
         try:
-            found, _, libm = held(arguments, model)
+            found, _, libm = held(arguments, model, codes)
         except processes.Failed as error:
-            print(f"WRONG   {model.name}: {error}")
+            print(f"WRONG   {name}: {error}")
             wrong += 1
             continue
         behind = f", behind {', '.join(sorted(libm))} of real numbers" if libm else ""
-        for name, off in found.wrong:
-            print(f"{'        ' if libm else 'WRONG   '}{model.name}: {name} has other codes, by {off} at most")
+        for tensor, off in found.wrong:
+            print(f"{'        ' if libm else 'WRONG   '}{name}: {tensor} has other codes, by {off} at most")
         print(
-            f"{model.name}: {found.tensors - len(found.wrong)} of {found.tensors} integer tensors of sample 0 equal; "
+            f"{name}: {found.tensors - len(found.wrong)} of {found.tensors} integer tensors of sample 0 equal; "
             f"{found.differing} of {found.elements} outputs differ, by {found.largest:.2g} at most{behind}; "
             f"at default settings {found.default_differing} differ, {found.snr:.1f} dB"
         )

@@ -116,6 +116,7 @@ fn attempt(
     grids
         .keep((&mut module, main), (spec, settings), &free, &mut constraints)
         .map_err(CompileError::defect)?;
+    task.resolved.constrain_outputs(module.main(), &mut constraints);
     let mut how = Annotation::new(spec, task.observation, settings, &constraints);
     widen(&module, main, &mut how);
     let mut fixpoint = place(&mut module, main, &how);

@@ -1,11 +1,11 @@
 //! The user's rules, resolved to the nodes and values of one target's float graph, and the other settings of a
 //! compilation.
 
-use strait_core::{Elem, Module, NodeId, Port, QuantParams, TensorData};
+use strait_core::{Elem, Graph, Module, NodeId, Port, QuantParams, TensorData};
 use strait_lower::FusionPolicy;
 use strait_quantize::{
     Requests,
-    annotate::{Constraints, Given, Settings},
+    annotate::{Constraints, Given, OnCodes, Settings},
 };
 use strait_target::{TargetSpec, spec::Difference};
 
@@ -27,6 +27,9 @@ pub struct Resolved {
     /// What happens if a node does not support the grid that a quantized model has for a value. If true, the value gets
     /// another grid. If false, the node runs on the host.
     pub requantizes: bool,
+    /// True if the caller wants codes at the outputs of the graph. A softmax at an output then computes on codes, although
+    /// real numbers would be more accurate.
+    pub outputs_are_codes: bool,
     /// How much fusions may change results.
     pub fusion: FusionPolicy,
 }
@@ -54,6 +57,7 @@ impl Resolved {
             requests: Requests::default(),
             given: Vec::new(),
             requantizes: false,
+            outputs_are_codes: false,
             fusion: fusion_policy(spec, None, None),
         }
     }
@@ -88,6 +92,16 @@ impl Resolved {
             constraints.given.insert((grid.node, grid.port), given);
         }
         constraints
+    }
+
+    /// If the outputs of the graph are codes, records this for the nodes that make them.
+    pub(crate) fn constrain_outputs(&self, graph: &Graph, constraints: &mut Constraints) {
+        for &output in graph.outputs().iter().filter(|_| self.outputs_are_codes) {
+            if let Some((id, _)) = graph.producer(output) {
+                let on_codes = &mut constraints.nodes.entry(id).or_default().on_codes;
+                *on_codes = OnCodes::Results.max(*on_codes);
+            }
+        }
     }
 }
 

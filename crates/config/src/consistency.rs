@@ -253,10 +253,11 @@ impl Checker<'_> {
     fn lists(&mut self) {
         let config = &self.loaded.config;
         self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));
-        self.twice(
-            config.output.emit.as_deref().unwrap_or_default(),
-            &KeyPath::of(&["output", "emit"]),
-        );
+        for id in config.output.target.keys().map(String::as_str).chain([""]) {
+            if let Some((path, formats)) = config.output.formats_of(id) {
+                self.twice(formats, &path);
+            }
+        }
     }
 
     fn twice<T: PartialEq>(&mut self, elements: &[T], path: &KeyPath) {

@@ -18,7 +18,8 @@ pub use strait_target::spec::{
 use strait_target::{OptionValue, Options};
 
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
-use super::leaf::{FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
+use super::leaf::{FORMATS, FilePath, Layout, Pattern, Range, Sha256};
+pub use super::output::{FileLayout, FileType, Output, OutputOfTarget, QdqActivations};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
     data::{Data, NotANumber, Unreadable},
@@ -348,31 +349,4 @@ pub enum Refused {
     /// The compilation fails. The message names each layer and the reason. A requantization for which the table has no fusion
     /// row is not a failure, because the target computes it as a separate operation.
     Error,
-}
-
-/// Where the result is written, and in which formats.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Output {
-    /// The folder of the artifact. `{target}` in the path stands for the id of the target, and is required if there are several
-    /// targets.
-    pub dir: PathByTarget,
-    /// The formats that are written in addition to the artifact. It is an error if a target does not support one of them.
-    /// Absent: the formats that the target's table lists.
-    pub emit: Option<Vec<Format>>,
-    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same real numbers, with zero points that
-    /// differ by 128. 16-bit activations are always `int16`.
-    #[serde(default)]
-    pub qdq_activations: QdqActivations,
-}
-
-/// The type of 8-bit activations in the Q/DQ ONNX file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum QdqActivations {
-    /// ONNX Runtime and OpenVINO have fast kernels for `uint8` activations with `int8` weights on every processor.
-    #[default]
-    Uint8,
-    /// For runtimes that only support signed activations.
-    Int8,
 }

@@ -55,11 +55,13 @@ pub(crate) fn chosen(
         .options
         .keys()
         .map(|id| (KeyPath::of(&["target", "options", id]), id));
+    let of_output = loaded.config.output.target.keys();
+    let of_output = of_output.map(|id| (KeyPath::of(&["output", "target", id]), id));
     let of_rules = (loaded.config.quantize.rule.iter().enumerate()).flat_map(|(index, rule)| {
         let path = KeyPath::of(&["quantize", "rule"]).index(index).key("target");
         (rule.target.iter().enumerate()).map(move |(position, id)| (path.clone().index(position), id))
     });
-    for (path, id) in of_options.chain(of_rules) {
+    for (path, id) in of_options.chain(of_output).chain(of_rules) {
         if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
             return Err(unknown(&path, id, &help));
         }
@@ -91,7 +93,7 @@ pub(crate) fn chosen(
 /// Returns `given` with further options: those that a format in the configuration needs and that the configuration does
 /// not set itself.
 fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Options) -> Options {
-    let asked = loaded.config.output.emit.iter().flatten();
+    let asked = loaded.config.output.formats_of(id);
     let Some(spec) = registry
         .entry(id)
         .ok()
@@ -99,6 +101,7 @@ fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Optio
     else {
         return given;
     };
+    let asked = asked.iter().flat_map(|(_, formats)| *formats);
     for &format in asked.filter(|format| !spec.formats().contains(format)) {
         if let Some((option, value)) = spec.option_for(format) {
             given.entry(option.to_owned()).or_insert(value);

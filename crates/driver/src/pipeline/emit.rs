@@ -11,9 +11,13 @@ use strait_lower::{OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
 use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
+use strait_tflite::write::Borders;
 
 use crate::{
-    config::{KeyPath, Loaded, types::QdqActivations},
+    config::{
+        KeyPath, Loaded,
+        types::{FileLayout, FileType, QdqActivations},
+    },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
@@ -36,13 +40,13 @@ const TFLITE_FILE: &str = "model.tflite";
 /// # Errors
 /// If the target does not have one of the formats.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
-    let Some(asked) = &loaded.config.output.emit else {
+    let Some((key, asked)) = loaded.config.output.formats_of(&spec.id) else {
         return Ok(spec.emit.clone());
     };
     let known = spec.formats();
     let refused = asked.iter().enumerate().filter(|(_, format)| !known.contains(format));
     let findings = refused.map(|(index, format)| {
-        let path = KeyPath::of(&["output", "emit"]).index(index);
+        let path = key.clone().index(index);
         let message = format!("the target `{}` has no format `{format}`", spec.id);
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
         // The format needs an option to have another value. The configuration states the option's value: if it did not,
@@ -57,7 +61,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
         let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });
-    Diagnostics(findings.collect()).or(asked.clone())
+    Diagnostics(findings.collect()).or(asked.to_vec())
 }
 
 /// Returns a remark if biases are written as float in the Q/DQ file, because DequantizeLinear does not accept codes of
@@ -190,7 +194,7 @@ pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Mod
 
 /// True if the configuration names the formats to write. Otherwise the target's table lists them.
 fn are_named(job: &Job<'_>) -> bool {
-    job.loaded.config.output.emit.is_some()
+    job.loaded.config.output.formats_of(job.id()).is_some()
 }
 
 /// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. If the target's own
@@ -245,10 +249,27 @@ fn tflite(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), 
     let mut module =
         strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
     strait_lower::name_outputs(&mut module, annotated);
-    let bytes = strait_tflite::write::encode(&module);
+    let bytes = strait_tflite::write::encode(&module, borders(job));
     let bytes = bytes.map_err(|error| refused(format!("{TFLITE_FILE}: {error}")))?;
     sink.bytes(TFLITE_FILE, &bytes)?;
     sink.finish()
+}
+
+/// What the inputs and the outputs of the TFLite file are.
+fn borders(job: &Job<'_>) -> Borders {
+    let of_target = job.loaded.config.output.target.get(job.id());
+    let of_target = of_target.cloned().unwrap_or_default();
+    let elem = |ty: FileType| match ty {
+        FileType::Float => None,
+        FileType::Int8 => Some(Elem::I8),
+        FileType::Uint8 => Some(Elem::U8),
+        FileType::Int16 => Some(Elem::I16),
+    };
+    Borders {
+        channels_last: of_target.layout == FileLayout::ChannelsLast,
+        inputs: elem(of_target.inputs),
+        outputs: elem(of_target.outputs),
+    }
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

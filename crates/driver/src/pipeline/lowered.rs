@@ -12,7 +12,10 @@ use strait_quantize::{Requests, Settings};
 use strait_target::spec::TargetSpec;
 
 use crate::{
-    config::{KeyPath, Loaded, types::Refused},
+    config::{
+        KeyPath, Loaded,
+        types::{FileType, Refused},
+    },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     session::{Session, Steps},
@@ -118,6 +121,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
         settings,
         given: grids,
         requests: Requests::default(),
+        outputs_are_codes: (config.output.target.get(job.id())).is_some_and(|own| own.outputs != FileType::Float),
         requantizes: job.rules.quantize.given == Some(GivenGrids::Requantize),
         fusion: fusion_policy(spec, config.fusion.accept, config.fusion.max_lsb),
     })

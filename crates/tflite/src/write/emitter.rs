@@ -50,6 +50,16 @@ impl<'m> Emitter<'m> {
         }
     }
 
+    pub(super) fn name_of(&self, value: ValueId) -> &'m str {
+        let value = self.graph.value(value);
+        value.map_or("", |value| self.module.name(value.name))
+    }
+
+    pub(super) fn node_name(&self, node: NodeId) -> &'m str {
+        let node = self.graph.node(node);
+        node.map_or("", |node| self.module.name(node.name))
+    }
+
     // ---- Tensors ----
 
     /// Returns the shape, type and grid of a tensor that stores `value` with its axes in `order`.
@@ -94,7 +104,7 @@ impl<'m> Emitter<'m> {
     /// it.
     pub(super) fn define(&mut self, value: ValueId, order: Order) -> Result<Index, Refused> {
         let stored = self.stored(value, &order)?;
-        let name = self.graph.value(value).map_or("", |value| self.module.name(value.name));
+        let name = self.name_of(value);
         let name = match self.made.get(&value) {
             None => name.to_owned(),
             Some(others) => format!("{name}_{}", others.len()),
@@ -113,17 +123,27 @@ impl<'m> Emitter<'m> {
         &self.file.tensors[index.0 as usize]
     }
 
+    pub(super) fn rename(&mut self, index: Index, name: String) {
+        self.file.tensors[index.0 as usize].name = name;
+    }
+
+    /// Shape, type and grid of a tensor of the file.
+    pub(super) fn stored_as(&self, index: Index) -> Stored {
+        let own = self.tensor(index);
+        Stored {
+            shape: own.shape.clone(),
+            elem: own.elem,
+            grid: own.grid.clone(),
+        }
+    }
+
     /// Adds a tensor with the type and grid of the tensor `of`, and with another shape.
     pub(super) fn like(&mut self, of: Index, suffix: &str, shape: Vec<u64>) -> Result<Index, Refused> {
-        let own = self.tensor(of);
-        let (name, stored) = (
-            format!("{}_{suffix}", own.name),
-            Stored {
-                shape,
-                elem: own.elem,
-                grid: own.grid.clone(),
-            },
-        );
+        let name = format!("{}_{suffix}", self.tensor(of).name);
+        let stored = Stored {
+            shape,
+            ..self.stored_as(of)
+        };
         self.add(name, stored, None)
     }
 

@@ -4,14 +4,16 @@
 //! the result of the node before it, no operator is written for the clamp: it becomes the fused activation of the
 //! operator before it. Equal modules give equal bytes.
 
+mod borders;
 mod emitter;
 mod file;
 mod flatbuffer;
 mod ops;
 mod versions;
 
+pub use borders::Borders;
 use emitter::{Emitter, fault};
-use strait_core::layout::{Layouts, Order};
+use strait_core::layout::Layouts;
 use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
 
 /// Why a module cannot be written as a TFLite file.
@@ -25,6 +27,14 @@ pub enum WriteError {
         /// What the format does not have.
         why: String,
     },
+    /// An input or an output of the file cannot have the type that it should have.
+    #[error("{border}: {why}")]
+    Border {
+        /// `input` or `output`, and its name.
+        border: String,
+        /// What prevents it.
+        why: String,
+    },
     /// Offsets of the format reach 2 GiB.
     #[error("the file would be larger than 2 GiB")]
     TooLarge,
@@ -34,25 +44,18 @@ pub enum WriteError {
 /// operands are codes computes on the codes, and `quantize` and `dequantize` nodes convert between codes and real
 /// numbers.
 ///
+/// `borders` says what the inputs and outputs of the file are.
+///
 /// # Errors
-/// If TFLite has no operator for a node, the error names the first such node. It is also an error if the file would be
-/// larger than 2 GiB.
-pub fn encode(module: &Module) -> Result<Vec<u8>, WriteError> {
+/// If TFLite has no operator for a node, the error names the first such node. It is also an error if an input or an output
+/// cannot be codes of the type that `borders` names, or if the file would be larger than 2 GiB.
+pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> {
     let graph = module.main();
-    let plain = |value: ValueId| Order::plain(graph.value(value).map_or(0, |value| value.ty.shape.len()));
-    let mut emitter = Emitter::new(module, Layouts::channels_last(graph, &[]));
-    let at_border = |why: String| WriteError::Node {
-        node: module.name(graph.name).to_owned(),
-        why,
-    };
-    for &input in graph.inputs() {
-        let index = emitter.define(input, plain(input)).map_err(at_border)?;
-        let name = graph
-            .value(input)
-            .map_or("", |value| module.name(value.name))
-            .to_owned();
-        emitter.file.inputs.push((name, index.0));
-    }
+    let inputs = graph.inputs().iter().map(|&input| borders.order(graph, input));
+    let layouts = Layouts::channels_last(graph, &inputs.collect::<Vec<_>>());
+    let mut emitter = Emitter::new(module, layouts);
+    borders.inputs(&mut emitter)?;
+    borders.leave_out(&mut emitter);
     for (id, node) in graph.nodes() {
         if emitter.absorbed.contains(&id) {
             continue;
@@ -60,14 +63,7 @@ pub fn encode(module: &Module) -> Result<Vec<u8>, WriteError> {
         let site = Site::of(&mut emitter, id, node);
         ops::write(&mut emitter, &site).map_err(|why| fault(module, node, why))?;
     }
-    for &output in graph.outputs() {
-        let index = emitter.read(output, &plain(output)).map_err(at_border)?;
-        let name = graph
-            .value(output)
-            .map_or("", |value| module.name(value.name))
-            .to_owned();
-        emitter.file.outputs.push((name, index.0));
-    }
+    borders.outputs(&mut emitter)?;
     emitter.file.encode().map_err(|_| WriteError::TooLarge)
 }
 

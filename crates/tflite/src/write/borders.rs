@@ -1,0 +1,166 @@
+//! The inputs and outputs of the file: their types, and the order of their axes.
+//!
+//! The graph quantizes its inputs and dequantizes its outputs. If an input or an output of the file is codes, this
+//! conversion is not written. Codes of another signedness are converted by a QUANTIZE, which only adds 128.
+
+use super::WriteError;
+use super::emitter::{Emitter, Index, Refused, Stored};
+use strait_core::layout::Order;
+use strait_core::{Elem, Graph, NodeId, Op, ValueId};
+
+/// What the inputs and the outputs of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Borders {
+    /// Stores tensors with four or more axes as [N, spatial…, C]. Otherwise the axes are as in the graph.
+    pub channels_last: bool,
+    /// The type of the codes at the inputs: `I8`, `U8` or `I16`. `None`: real numbers.
+    pub inputs: Option<Elem>,
+    /// The type of the codes at the outputs: `I8`, `U8` or `I16`. `None`: real numbers.
+    pub outputs: Option<Elem>,
+}
+
+impl Borders {
+    /// The order in which an input or output of the file stores its axes.
+    pub(super) fn order(self, graph: &Graph, value: ValueId) -> Order {
+        let rank = graph.value(value).map_or(0, |value| value.ty.shape.len());
+        match self.channels_last && rank >= 4 {
+            true => Order::channels_last(rank),
+            false => Order::plain(rank),
+        }
+    }
+
+    /// Adds the inputs of the graph to the file.
+    pub(super) fn inputs(self, emitter: &mut Emitter<'_>) -> Result<(), WriteError> {
+        for &input in emitter.graph.inputs() {
+            let index = self.input(emitter, input);
+            let index = index.map_err(|why| at(emitter, "input", input, why))?;
+            emitter.file.inputs.push((emitter.name_of(input).to_owned(), index.0));
+        }
+        Ok(())
+    }
+
+    fn input(self, emitter: &mut Emitter<'_>, input: ValueId) -> Result<Index, Refused> {
+        let order = self.order(emitter.graph, input);
+        let is_real = emitter.graph.value(input).is_some_and(|value| value.ty.elem.is_float());
+        let Some(elem) = self.inputs.filter(|_| is_real) else {
+            return emitter.define(input, order);
+        };
+        let graph = emitter.graph;
+        let mut codes: Option<ValueId> = None;
+        let mut readers = Vec::new();
+        for at in graph.uses(input) {
+            let (Some(node), name) = (graph.node(at.node), emitter.node_name(at.node)) else {
+                continue;
+            };
+            let made = node
+                .outputs
+                .first()
+                .copied()
+                .filter(|_| matches!(node.op, Op::Quantize(_)));
+            let made = made.ok_or_else(|| format!("`{name}` reads it as real numbers"))?;
+            let grid = |value: ValueId| graph.value(value).map(|value| (value.ty.elem, value.quant.clone()));
+            if codes.is_some_and(|known| grid(known) != grid(made)) {
+                return Err("its readers want codes with different scales".into());
+            }
+            codes.get_or_insert(made);
+            readers.push((at.node, made));
+        }
+        if graph.is_output(input) {
+            return Err("it is an output, too".into());
+        }
+        let codes = codes.ok_or("nothing reads it")?;
+        let (name, own) = (emitter.name_of(input).to_owned(), emitter.stored(codes, &order)?);
+        let [given, made] = match own.elem == elem {
+            true => [emitter.add(name, own, None)?; 2],
+            false => {
+                let given = emitter.add(name, with_sign(own, elem)?, None)?;
+                let made = emitter.define(codes, order.clone())?;
+                emitter.emit("QUANTIZE", &[given], &[made], None)?;
+                [given, made]
+            }
+        };
+        for (reader, codes) in readers {
+            emitter.absorbed.insert(reader);
+            emitter.alias(codes, order.clone(), made);
+        }
+        Ok(given)
+    }
+
+    /// If the outputs are codes, leaves out the conversions to real numbers in front of them.
+    pub(super) fn leave_out(self, emitter: &mut Emitter<'_>) {
+        let graph = emitter.graph;
+        for &output in graph.outputs() {
+            if let Some((id, _)) = self.codes_of(graph, output)
+                && graph.uses(output).next().is_none()
+            {
+                emitter.absorbed.insert(id);
+            }
+        }
+    }
+
+    /// The node that makes real numbers of codes for an output, and these codes.
+    fn codes_of(self, graph: &Graph, output: ValueId) -> Option<(NodeId, ValueId)> {
+        self.outputs?;
+        let (id, node) = graph.producer(output)?;
+        matches!(node.op, Op::Dequantize(_)).then_some((id, node.input(0)?))
+    }
+
+    /// Adds the outputs of the graph to the file.
+    pub(super) fn outputs(self, emitter: &mut Emitter<'_>) -> Result<(), WriteError> {
+        for &output in emitter.graph.outputs() {
+            let index = self.output(emitter, output);
+            let index = index.map_err(|why| at(emitter, "output", output, why))?;
+            emitter.file.outputs.push((emitter.name_of(output).to_owned(), index.0));
+        }
+        Ok(())
+    }
+
+    fn output(self, emitter: &mut Emitter<'_>, output: ValueId) -> Result<Index, Refused> {
+        let order = self.order(emitter.graph, output);
+        let is_real = emitter
+            .graph
+            .value(output)
+            .is_some_and(|value| value.ty.elem.is_float());
+        let Some(elem) = self.outputs.filter(|_| is_real) else {
+            return emitter.read(output, &order);
+        };
+        let (id, codes) = self.codes_of(emitter.graph, output).ok_or_else(|| {
+            let producer = emitter.graph.producer(output);
+            let name = producer.map_or("an input", |(id, _)| emitter.node_name(id));
+            format!("`{name}` makes it in real numbers; end the graph before it with `model.outputs`, or let outputs be float")
+        })?;
+        let index = emitter.read(codes, &order)?;
+        let (own, name) = (emitter.stored_as(index), emitter.name_of(output).to_owned());
+        if own.elem == elem {
+            // Nothing else has the name of the output, as the real numbers that had it are not in the file.
+            if emitter.absorbed.contains(&id) && !emitter.file.outputs.iter().any(|(_, at)| *at == index.0) {
+                emitter.rename(index, name);
+            }
+            return Ok(index);
+        }
+        let made = emitter.add(name, with_sign(own, elem)?, None)?;
+        emitter.emit("QUANTIZE", &[index], &[made], None)?;
+        Ok(made)
+    }
+}
+
+/// The same numbers in 8-bit codes of the other signedness: codes and zero point differ by 128.
+fn with_sign(own: Stored, elem: Elem) -> Result<Stored, Refused> {
+    let distance = match (own.elem, elem) {
+        (Elem::I8, Elem::U8) => 128,
+        (Elem::U8, Elem::I8) => -128,
+        (own, _) => return Err(format!("its codes are {own}, which cannot be stored as {elem}")),
+    };
+    Ok(Stored {
+        elem,
+        grid: own.grid.map(|grid| grid.moved(distance)),
+        ..own
+    })
+}
+
+fn at(emitter: &Emitter<'_>, what: &str, value: ValueId, why: Refused) -> WriteError {
+    WriteError::Border {
+        border: format!("{what} `{}`", emitter.name_of(value)),
+        why,
+    }
+}
