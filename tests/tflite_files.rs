@@ -9,6 +9,7 @@ use std::{
 };
 
 use strait_builtin as _;
+use strait_core::{Elem, ValueId};
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
@@ -45,22 +46,58 @@ fn with_samples() -> String {
     )
 }
 
-/// The outputs of an artifact for the stored samples of the model in the repository.
+/// The outputs of an artifact for the stored samples of the model in the repository, as real numbers. Inputs and outputs
+/// that are codes are converted as QUANTIZE and DEQUANTIZE convert them.
 fn outputs(folder: &Path) -> Vec<Vec<f32>> {
     let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap();
-    let module = opened.module();
+    let (module, graph) = (opened.module(), opened.module().main());
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
     let mut workspace = Workspace::new(&plan, &Threads::one());
     let port = plan.inputs().next().unwrap().clone();
+    let grid = |value: ValueId| {
+        graph
+            .value(value)
+            .unwrap()
+            .quant
+            .as_ref()
+            .and_then(|grid| grid.as_tensor())
+    };
+    let [from, to] = [graph.inputs()[0], graph.outputs()[0]].map(grid);
     let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
     let stored = stored.view::<u8>().unwrap().to_owned();
     let samples = stored.outer_iter().take(100);
     let outputs = samples.map(|sample| {
         let reals: Vec<f32> = sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect();
-        let made = plan
-            .run(&mut workspace, &[TensorView::of(&port.shape, &reals).unwrap()])
-            .unwrap();
-        made[0].values::<f32>().unwrap().to_vec()
+        let codes = |(scale, zero): (f32, i32)| reals.iter().map(move |real| (real / scale).round() as i32 + zero);
+        let signed: Vec<i8> = from
+            .map(|from| codes(from).map(|code| code as i8).collect())
+            .unwrap_or_default();
+        let unsigned: Vec<u8> = from
+            .map(|from| codes(from).map(|code| code as u8).collect())
+            .unwrap_or_default();
+        let input = match port.elem {
+            Elem::I8 => TensorView::of(&port.shape, &signed),
+            Elem::U8 => TensorView::of(&port.shape, &unsigned),
+            _ => TensorView::of(&port.shape, &reals),
+        };
+        let made = plan.run(&mut workspace, &[input.unwrap()]).unwrap();
+        let codes: Vec<i32> = match made[0].elem() {
+            Elem::I8 => made[0]
+                .values::<i8>()
+                .unwrap()
+                .iter()
+                .map(|&code| code.into())
+                .collect(),
+            Elem::U8 => made[0]
+                .values::<u8>()
+                .unwrap()
+                .iter()
+                .map(|&code| code.into())
+                .collect(),
+            _ => return made[0].values::<f32>().unwrap().to_vec(),
+        };
+        let (scale, zero) = to.unwrap();
+        codes.iter().map(|code| scale * (code - zero) as f32).collect()
     });
     outputs.collect()
 }
@@ -115,4 +152,80 @@ data @w: f32[4,3] = random 1
     let told = compiled(&folder.path().join("built"), &model.display().to_string(), more);
     let told = told.err().unwrap().to_string();
     assert!(told.contains("TFLite has no operator for `acos`"), "{told}");
+}
+
+/// The `[output]` of a TFLite file with these keys for the target.
+fn with_output(keys: &str) -> String {
+    format!("output.emit = ['tflite']\noutput.target.generic-int8 = {{ {keys} }}\n") + &with_samples()
+}
+
+#[test]
+fn inputs_and_outputs_are_codes_with_channels_last_where_the_configuration_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (types, elem) in [("int8", "i8"), ("uint8", "u8")] {
+        let keys = format!("layout = 'NHWC', inputs = '{types}', outputs = '{types}'");
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(types).join(name));
+        let made = compiled(&first, &digits("digits.onnx"), &with_output(&keys)).unwrap();
+        let file = made.folder.join("model.tflite");
+        let module = strait_tflite::read(&file, &strait_tflite::ReadOptions::default()).unwrap();
+        let shapes = module
+            .main()
+            .inputs()
+            .iter()
+            .map(|&input| &module.main().value(input).unwrap().ty);
+        assert_eq!(
+            shapes.map(ToString::to_string).collect::<Vec<_>>(),
+            [format!("{elem}[1, 8, 8, 1]")]
+        );
+        // Strait reads inputs and outputs that are codes as real numbers.
+        let again = compiled(&second, &file.display().to_string(), "").unwrap();
+        assert_eq!(outputs(&again.folder), outputs(&made.folder), "{types}");
+    }
+}
+
+#[test]
+fn codes_of_a_type_that_the_model_does_not_have_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (keys, part) in [
+        (
+            "inputs = 'int16'",
+            "input `image`: its codes are i8, which cannot be stored as i16",
+        ),
+        ("outputs = 'int16'", "its codes are i8, which cannot be stored as i16"),
+    ] {
+        let told = compiled(folder.path(), &digits("digits.onnx"), &with_output(keys));
+        let told = told.err().unwrap().to_string();
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn a_file_contains_the_names_of_the_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    let labels = folder.path().join("digits.txt");
+    let keys = format!("labels = '{}'", labels.display());
+    fs::write(&labels, "zero\none\n").unwrap();
+    let told = compiled(folder.path(), &digits("digits.onnx"), &with_output(&keys));
+    let told = told.err().unwrap().to_string();
+    assert!(
+        told.contains("has 2 lines, and the last axis of the output 10 elements"),
+        "{told}"
+    );
+    let names: String = (0..10).map(|digit| format!("{digit}\n")).collect();
+    fs::write(&labels, &names).unwrap();
+    let made = compiled(folder.path(), &digits("digits.onnx"), &with_output(&keys)).unwrap();
+    let file = fs::read(made.folder.join("model.tflite")).unwrap();
+    let holds = |part: &[u8]| file.windows(part.len()).any(|window| window == part);
+    assert!(holds(b"TFLITE_METADATA") && holds(names.as_bytes()));
+}
+
+#[test]
+fn keys_of_a_file_that_is_not_written_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "output.target.generic-int8.inputs = 'int8'\n".to_owned() + &with_samples();
+    let told = compiled(folder.path(), &digits("digits.onnx"), &more)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(told.contains("is for the TFLite file, which is not written"), "{told}");
 }

@@ -34,6 +34,7 @@ pub(super) const fn given(
     }
 }
 
+const TFLITE: &[&str] = &["output.emit=['tflite']"];
 const RGB: &str = "preprocess.stored.color='RGB'";
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
@@ -473,6 +474,35 @@ const CASES: &[Case] = &[
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
     case("output.emit", Files, &["output.emit=[]"]),
     case("output.qdq_activations", Files, &["output.qdq_activations='int8'"]),
+    case(
+        "output.target.NAME.emit",
+        Files,
+        &["output.target.generic-int8.emit=['tflite']"],
+    ),
+    given(
+        "output.target.NAME.layout",
+        Files,
+        TFLITE,
+        &["output.target.generic-int8.layout='NHWC'"],
+    ),
+    given(
+        "output.target.NAME.inputs",
+        Files,
+        TFLITE,
+        &["output.target.generic-int8.inputs='int8'"],
+    ),
+    given(
+        "output.target.NAME.outputs",
+        Files,
+        TFLITE,
+        &["output.target.generic-int8.outputs='uint8'"],
+    ),
+    given(
+        "output.target.NAME.labels",
+        Error,
+        TFLITE,
+        &["output.target.generic-int8.labels='absent.txt'"],
+    ),
 ];
 
 /// Keys about libraries that are loaded. Only the tests in `crates/cli/tests/library` have a worker for these.

@@ -106,8 +106,8 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
         files.extend(fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()));
     }
     files.sort();
-    let graph = fs::read(compiled.folder.join("model.qdq.onnx")).ok();
-    outcome.insert(Effect::Files, format!("{files:?} {graph:?}"));
+    let graphs = ["model.qdq.onnx", "model.tflite"].map(|name| fs::read(compiled.folder.join(name)).ok());
+    outcome.insert(Effect::Files, format!("{files:?} {graphs:?}"));
     outcome.insert(Effect::Warning, warnings.0.into_inner().unwrap());
     outcome
 }

@@ -11,13 +11,9 @@ use strait_lower::{OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
 use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
-use strait_tflite::write::Borders;
 
 use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{FileLayout, FileType, QdqActivations},
-    },
+    config::{KeyPath, Loaded, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
@@ -26,20 +22,38 @@ use crate::{
 use super::{
     files::{Files, ONNX},
     lowered::Lowered,
+    tflite,
 };
 use crate::pipeline::job::Job;
 
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// Name of the TFLite file.
-const TFLITE_FILE: &str = "model.tflite";
-
 /// Returns the formats that the configuration names or, if it names none, the formats that the target's table lists.
 ///
 /// # Errors
-/// If the target does not have one of the formats.
+/// If the target does not have one of the formats, or if a key of the configuration is for a format that is not written.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
+    let formats = named(loaded, spec)?;
+    let unused = unused(loaded, spec).filter(|_| !formats.contains(&Format::TfLite));
+    match unused {
+        None => Ok(formats),
+        Some(path) => {
+            let message = format!("`{path}` is for the TFLite file, which is not written");
+            let finding = loaded.error(codes::OUTPUT, &path, message, "");
+            Err(finding.help(r#"add "tflite" to `emit`, or leave the key out"#).into())
+        }
+    }
+}
+
+/// The first key that only the TFLite file heeds, and that the configuration sets for this target.
+fn unused(loaded: &Loaded, spec: &TargetSpec) -> Option<KeyPath> {
+    let keys = ["layout", "inputs", "outputs", "labels"];
+    let paths = keys.map(|key| KeyPath::of(&["output", "target", &spec.id, key]));
+    paths.into_iter().find(|path| loaded.node(path).is_some())
+}
+
+fn named(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
     let Some((key, asked)) = loaded.config.output.formats_of(&spec.id) else {
         return Ok(spec.emit.clone());
     };
@@ -215,7 +229,7 @@ pub(super) fn emit(
                 let written = package(job, lowered, (rewritten, &observing), &mut sink);
                 written.and_then(|()| sink.finish())
             }
-            Format::TfLite => tflite(job, lowered, &mut sink),
+            Format::TfLite => tflite::write(job, lowered, &mut sink)?,
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.take() {
@@ -240,36 +254,6 @@ pub(super) fn emit(
         }
     }
     Ok(absent)
-}
-
-/// Writes the TFLite file.
-fn tflite(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), TargetError> {
-    let annotated = &lowered.built.annotated;
-    let refused = |text: String| TargetError::Refused(Reason::new(ReasonCode::Foreign, text));
-    let mut module =
-        strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
-    strait_lower::name_outputs(&mut module, annotated);
-    let bytes = strait_tflite::write::encode(&module, borders(job));
-    let bytes = bytes.map_err(|error| refused(format!("{TFLITE_FILE}: {error}")))?;
-    sink.bytes(TFLITE_FILE, &bytes)?;
-    sink.finish()
-}
-
-/// What the inputs and the outputs of the TFLite file are.
-fn borders(job: &Job<'_>) -> Borders {
-    let of_target = job.loaded.config.output.target.get(job.id());
-    let of_target = of_target.cloned().unwrap_or_default();
-    let elem = |ty: FileType| match ty {
-        FileType::Float => None,
-        FileType::Int8 => Some(Elem::I8),
-        FileType::Uint8 => Some(Elem::U8),
-        FileType::Int16 => Some(Elem::I16),
-    };
-    Borders {
-        channels_last: of_target.layout == FileLayout::ChannelsLast,
-        inputs: elem(of_target.inputs),
-        outputs: elem(of_target.outputs),
-    }
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

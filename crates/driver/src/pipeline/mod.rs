@@ -27,6 +27,7 @@ mod record;
 mod seen;
 mod simulated;
 mod switches;
+mod tflite;
 
 pub use calibrate::{Calibrated, Shard, calibrate};
 pub use compile::{Compiled, compile};

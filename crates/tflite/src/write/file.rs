@@ -1,6 +1,7 @@
 //! The tables of a file: tensors, operators and constants become a flatbuffer.
 
 use super::flatbuffer::{Field, Table, TooLarge, encode};
+use super::metadata::{About, NAME};
 use crate::names::{operator_number, type_number};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ const VERSION: u32 = 3;
 const LAST_OLD: i32 = 127;
 
 impl File {
-    pub(super) fn encode(self) -> Result<Vec<u8>, TooLarge> {
+    pub(super) fn encode(self, about: &About) -> Result<Vec<u8>, TooLarge> {
         // Buffer 0 has no bytes. Tensors that are not constants refer to it. Equal constants share a buffer.
         let (mut buffers, mut of_bytes) = (vec![Table::default()], BTreeMap::new());
         let mut tensors = Vec::with_capacity(self.tensors.len());
@@ -60,6 +61,14 @@ impl File {
             };
             tensors.push(encode_tensor(tensor, buffer));
         }
+        let names = |tensors: &'_ [(String, i32)]| tensors.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let [inputs, outputs] = [names(&self.inputs), names(&self.outputs)];
+        let [inputs, outputs] = [&inputs, &outputs].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let metadata = about.encode(&inputs, &outputs)?;
+        buffers.push(Table::default().with(0, Field::Bytes(metadata.into())));
+        let metadata = Table::default()
+            .with(0, Field::Text(NAME.into()))
+            .with(1, Field::UInt(buffers.len() as u32 - 1));
         let mut codes: Vec<(&'static str, i32)> = Vec::new();
         let mut operators = Vec::with_capacity(self.operators.len());
         for operator in self.operators {
@@ -107,8 +116,9 @@ impl File {
             .with(2, Field::Tables(vec![graph]))
             .with(3, Field::Text("Strait".into()))
             .with(4, Field::Tables(buffers))
+            .with(6, Field::Tables(vec![metadata]))
             .with(7, Field::Tables(vec![signature]));
-        encode(model, *b"TFL3")
+        about.append(encode(model, *b"TFL3")?)
     }
 }
 

@@ -8,11 +8,13 @@ mod borders;
 mod emitter;
 mod file;
 mod flatbuffer;
+mod metadata;
 mod ops;
 mod versions;
 
 pub use borders::Borders;
 use emitter::{Emitter, fault};
+pub use metadata::{About, AboutInput};
 use strait_core::layout::Layouts;
 use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
 
@@ -44,12 +46,12 @@ pub enum WriteError {
 /// operands are codes computes on the codes, and `quantize` and `dequantize` nodes convert between codes and real
 /// numbers.
 ///
-/// `borders` says what the inputs and outputs of the file are.
+/// `borders` says what the inputs and outputs of the file are, and `about` what its metadata contains.
 ///
 /// # Errors
 /// If TFLite has no operator for a node, the error names the first such node. It is also an error if an input or an output
 /// cannot be codes of the type that `borders` names, or if the file would be larger than 2 GiB.
-pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> {
+pub fn encode(module: &Module, borders: Borders, about: &About) -> Result<Vec<u8>, WriteError> {
     let graph = module.main();
     let inputs = graph.inputs().iter().map(|&input| borders.order(graph, input));
     let layouts = Layouts::channels_last(graph, &inputs.collect::<Vec<_>>());
@@ -64,7 +66,7 @@ pub fn encode(module: &Module, borders: Borders) -> Result<Vec<u8>, WriteError> 
         ops::write(&mut emitter, &site).map_err(|why| fault(module, node, why))?;
     }
     borders.outputs(&mut emitter)?;
-    emitter.file.encode().map_err(|_| WriteError::TooLarge)
+    emitter.file.encode(about).map_err(|_| WriteError::TooLarge)
 }
 
 /// A node, and the clamp after it if the node's operator computes this clamp as its fused activation.

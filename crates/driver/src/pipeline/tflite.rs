@@ -1,0 +1,172 @@
+//! Writes the TFLite file.
+
+use std::{fs, io, path::Path};
+
+use strait_core::{Elem, Reason, ReasonCode};
+use strait_samples::{Operation, Plan};
+use strait_target::{Sink, TargetError};
+use strait_tflite::write::{About, AboutInput, Borders, encode};
+
+use super::{files::Files, inputs::preprocessing, job::Job, lowered::Lowered};
+use crate::{
+    config::{
+        KeyPath,
+        types::{ColorOrder, FileLayout, FileType, OutputOfTarget, Preprocess, Step},
+    },
+    diagnostic::Diagnostics,
+    failure::codes,
+};
+
+/// Name of the file.
+const FILE: &str = "model.tflite";
+
+/// The longest file with the names of classes that is read.
+const MOST_LABEL_BYTES: u64 = 1 << 24;
+
+/// Writes the file. The inner error says why the format cannot express the model.
+///
+/// # Errors
+/// If the file with the names of the classes cannot be used.
+pub(super) fn write(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    sink: &mut Files<'_>,
+) -> Result<Result<(), TargetError>, Diagnostics> {
+    let about = about(job)?;
+    Ok(encoded(job, lowered, &about, sink))
+}
+
+fn encoded(job: &Job<'_>, lowered: &Lowered, about: &About, sink: &mut Files<'_>) -> Result<(), TargetError> {
+    let annotated = &lowered.built.annotated;
+    let refused = |text: String| TargetError::Refused(Reason::new(ReasonCode::Foreign, text));
+    let mut module =
+        strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
+    strait_lower::name_outputs(&mut module, annotated);
+    let bytes = encode(&module, borders(&own(job)), about).map_err(|error| refused(format!("{FILE}: {error}")))?;
+    sink.bytes(FILE, &bytes)?;
+    sink.finish()
+}
+
+fn own(job: &Job<'_>) -> OutputOfTarget {
+    let of_target = job.loaded.config.output.target.get(job.id());
+    of_target.cloned().unwrap_or_default()
+}
+
+/// What the inputs and the outputs of the file are.
+fn borders(own: &OutputOfTarget) -> Borders {
+    let elem = |ty: FileType| match ty {
+        FileType::Float => None,
+        FileType::Int8 => Some(Elem::I8),
+        FileType::Uint8 => Some(Elem::U8),
+        FileType::Int16 => Some(Elem::I16),
+    };
+    Borders {
+        channels_last: own.layout == FileLayout::ChannelsLast,
+        inputs: elem(own.inputs),
+        outputs: elem(own.outputs),
+    }
+}
+
+/// The metadata of the file.
+fn about(job: &Job<'_>) -> Result<About, Diagnostics> {
+    let specs = &job.ready.specs;
+    let inputs = specs.iter().map(|spec| {
+        let steps = preprocessing(job.loaded, &spec.name);
+        let letters = spec.preprocess.layout.as_deref().unwrap_or_default();
+        AboutInput {
+            is_image: ["H", "W", "C"].iter().all(|letter| letters.contains(letter)),
+            is_rgb: is_rgb(steps),
+            normalization: normalization(&spec.preprocess).unwrap_or_default(),
+        }
+    });
+    let file: &Path = job.loaded.config.model.file.as_ref();
+    let name = file.file_stem();
+    Ok(About {
+        name: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        inputs: inputs.collect(),
+        labels: labels(job)?,
+    })
+}
+
+/// The names of the classes, if the configuration has a file with them.
+fn labels(job: &Job<'_>) -> Result<Option<String>, Diagnostics> {
+    let Some(file) = own(job).labels else { return Ok(None) };
+    let path = KeyPath::of(&["output", "target", job.id(), "labels"]);
+    let wrong = |message: String| Diagnostics::from(job.loaded.error(codes::OUTPUT, &path, message, ""));
+    let unreadable = |error: io::Error| wrong(format!("{file} cannot be read: {error}"));
+    let size = fs::metadata(&file).map_err(unreadable)?.len();
+    if size > MOST_LABEL_BYTES {
+        return Err(wrong(format!(
+            "{file} has {size} bytes, and {MOST_LABEL_BYTES} are allowed"
+        )));
+    }
+    let text = fs::read_to_string(&file).map_err(unreadable)?;
+    let graph = job.canonical.main();
+    let [output] = graph.outputs() else {
+        let count = graph.outputs().len();
+        return Err(wrong(format!(
+            "labels are for a model with one output, and this one has {count}"
+        )));
+    };
+    let classes = graph.value(*output).and_then(|value| value.ty.shape.last()?.fixed());
+    let (lines, classes) = (text.lines().count() as u64, classes.unwrap_or_default());
+    match classes == lines {
+        true => Ok(Some(text)),
+        false => Err(wrong(format!(
+            "{file} has {lines} lines, and the last axis of the output {classes} elements"
+        ))),
+    }
+}
+
+/// True if the preprocessed images have the colours red, green and blue, in this order.
+fn is_rgb(steps: &Preprocess) -> bool {
+    let decoded = matches!(steps.steps.first(), Some(Step::Decode(_))).then_some(ColorOrder::Rgb);
+    let changed = steps.steps.iter().rev().find_map(|step| match step {
+        Step::Color(order) => Some(*order),
+        _ => None,
+    });
+    changed.or(steps.stored.color).or(decoded) == Some(ColorOrder::Rgb)
+}
+
+/// Returns `mean` and `std` such that the operations of a preprocessing together compute (x − mean) / std. Returns `None`
+/// if they do no arithmetic.
+///
+/// The operations compute `factor` · x + `offset` for each channel. So `std` is 1 / `factor`, and `mean` is
+/// −`offset` / `factor`.
+fn normalization(plan: &Plan) -> Option<[Vec<f32>; 2]> {
+    let mut channels: Vec<[f64; 2]> = vec![[1.0, 0.0]];
+    let normalized = |[factor, offset]: [f64; 2], mean: f32, std: f32| {
+        let (mean, std) = (f64::from(mean), f64::from(std));
+        [factor / std, (offset - mean) / std]
+    };
+    for operation in &plan.operations {
+        if let Operation::NormalizeChannels { mean, .. } = operation
+            && channels.len() == 1
+        {
+            channels = vec![channels[0]; mean.len()];
+        }
+        for (at, channel) in channels.iter_mut().enumerate() {
+            *channel = match (operation, *channel) {
+                (&Operation::Scale(by), channel) => channel.map(|number| number * f64::from(by)),
+                (&Operation::Offset(by), [factor, offset]) => [factor, offset + f64::from(by)],
+                (&Operation::NormalizeAll { mean, std }, channel) => normalized(channel, mean, std),
+                (Operation::NormalizeChannels { mean, std, .. }, channel) => {
+                    normalized(channel, *mean.get(at)?, *std.get(at)?)
+                }
+                (Operation::SwapColors { .. } | Operation::Permute { .. }, channel) => channel,
+            };
+        }
+        if matches!(operation, Operation::SwapColors { .. }) && channels.len() == 3 {
+            channels.swap(0, 2);
+        }
+    }
+    let moves = |operation: &Operation| matches!(operation, Operation::SwapColors { .. } | Operation::Permute { .. });
+    if plan.operations.iter().all(moves) {
+        return None;
+    }
+    let mean = channels.iter().map(|[factor, offset]| (0.0 - offset / factor) as f32);
+    let std = channels.iter().map(|[factor, _]| (1.0 / factor) as f32);
+    let [mean, std]: [Vec<f32>; 2] = [mean.collect(), std.collect()];
+    let all_finite = mean.iter().chain(&std).all(|number| number.is_finite());
+    all_finite.then_some([mean, std])
+}
