@@ -229,3 +229,22 @@ fn keys_of_a_file_that_is_not_written_are_refused() {
         .to_string();
     assert!(told.contains("is for the TFLite file, which is not written"), "{told}");
 }
+
+#[test]
+fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
+    use strait_tflite::accelerator::{Accelerator, verdicts};
+    let folder = tempfile::tempdir().unwrap();
+    for (name, keys, left) in [
+        ("float", "", &["QUANTIZE", "DEQUANTIZE"][..]),
+        ("int8", "layout = 'NHWC', inputs = 'int8', outputs = 'int8'", &[]),
+    ] {
+        let made = compiled(&folder.path().join(name), &digits("digits.onnx"), &with_output(keys)).unwrap();
+        let file = fs::read(made.folder.join("model.tflite")).unwrap().into();
+        for accelerator in Accelerator::ALL {
+            let verdicts = verdicts(&file, accelerator).unwrap();
+            let on_cpu = verdicts.iter().filter(|verdict| verdict.why.is_some());
+            let on_cpu: Vec<&str> = on_cpu.map(|verdict| verdict.operator.as_str()).collect();
+            assert_eq!(on_cpu, left, "{name}, {}", accelerator.name());
+        }
+    }
+}

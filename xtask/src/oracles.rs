@@ -34,6 +34,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --tensorflow [--bless] [NAME]
        cargo xtask oracles --tflite [--bless] [--converted] [NAME]
        cargo xtask oracles --written [--all] [NAME]
+       cargo xtask oracles --devices [--all]
        cargo xtask oracles --qdq [--document] [--zoo] [NAME]
 
   --optional     without a way to get the packages, say so and end well
@@ -46,6 +47,8 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
                  models of codes, compiled for generic-int8, byte by byte
   --converted    also models of int16, uint8 and int8 that TensorFlow's converter makes
   --written      only the TFLite files that we write: a few of the real models, or all, run in LiteRT
+  --devices      only the TFLite files that we write, handed to TFLite Micro and to Vela, Arm's compiler for Ethos-U: a few of the
+                 real models; with --all, all of them, and a file for each side of each constraint
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -60,6 +63,7 @@ fn run(arguments: &[String]) -> Outcome {
         Some(("--tensorflow", rest)) => return tensorflow(&python::tensorflow_interpreter()?, rest),
         Some(("--tflite", rest)) => return tflite(&python::interpreter()?, rest),
         Some(("--written", rest)) => return written(&python::interpreter()?, rest),
+        Some(("--devices", rest)) => return devices(&python::interpreter()?, rest),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
         _ => {}
     }
@@ -92,6 +96,7 @@ fn run(arguments: &[String]) -> Outcome {
     node_tests(&python, &[])?;
     tflite(&python, &[])?;
     written(&python, &[])?;
+    devices(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
     process::run(&mut script)
@@ -252,16 +257,10 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
 
 /// Runs TFLite files that Strait writes in LiteRT, and compares the results with Strait's own.
 fn written(interpreter: &Path, arguments: &[String]) -> Outcome {
-    let Some(shared) = workspace::shared_data() else {
-        println!("skipped: the TFLite files of the real models, {}", python::NO_DATA);
+    let Some(mut script) = of_files(interpreter, "tflite_written.py", "tflite-written")? else {
         return Ok(());
     };
-    let mut script = python::script(interpreter, "tflite_written.py");
-    script.arg("--strait").arg(workspace::build_strait("release")?);
     script.arg("--values").arg(workspace::build_example("values")?);
-    script.arg("--work").arg(workspace::target().join("tflite-written"));
-    script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
-    script.arg("--repository").arg(workspace::root());
     for argument in arguments {
         match argument.as_str() {
             "--all" => script.arg("--all"),
@@ -270,6 +269,35 @@ fn written(interpreter: &Path, arguments: &[String]) -> Outcome {
         };
     }
     process::run(&mut script)
+}
+
+/// Hands TFLite files that Strait writes to programs for microcontrollers, and compares what they say with Strait's rules.
+fn devices(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let Some(mut script) = of_files(interpreter, "tflite_devices.py", "tflite-devices")? else {
+        return Ok(());
+    };
+    script.arg("--verdicts").arg(workspace::build_example("accelerator")?);
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        ["--all"] => _ = script.arg("--all"),
+        [other, ..] => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+    }
+    process::run(&mut script)
+}
+
+/// The command for a script about the TFLite files that Strait writes of the real models. If there are no real models,
+/// says what is skipped, and returns `None`.
+fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command>, Stop> {
+    let Some(shared) = workspace::shared_data() else {
+        println!("skipped: the TFLite files of the real models, {}", python::NO_DATA);
+        return Ok(None);
+    };
+    let mut script = python::script(interpreter, name);
+    script.arg("--strait").arg(workspace::build_strait("release")?);
+    script.arg("--work").arg(workspace::target().join(work));
+    script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
+    script.arg("--repository").arg(workspace::root());
+    Ok(Some(script))
 }
 
 /// Runs Q/DQ files in the runtimes that they are written for, and compares the results. This is done for a few of the

@@ -42,6 +42,8 @@ pub(crate) struct Tensor {
     pub(crate) data: Option<Bytes>,
     /// The grid, if the elements are codes. For floats this is `None`, even if the file gives a grid.
     pub(crate) grid: Option<QuantParams>,
+    /// True if the file gives a grid, also one that is ignored.
+    pub(crate) has_scale: bool,
     /// The scale that the file gives, if the tensor is a bias. The bias is read with the scale of the products instead,
     /// which may differ from this one.
     pub(crate) said: Option<f32>,
@@ -350,6 +352,7 @@ fn tensors<'a>(
             shape,
             has_shape,
             data,
+            has_scale: grid.is_some(),
             grid,
             said: None,
             is_variable: view.is_variable().map_err(broken)?,

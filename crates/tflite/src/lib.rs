@@ -12,6 +12,7 @@
 //! own. The values before and after this node both get the grid of the result. So the module saturates twice, before
 //! and after the activation, and the runtime only once, after it. The results are the same.
 
+pub mod accelerator;
 mod format;
 mod graph;
 pub mod names;

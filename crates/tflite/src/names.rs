@@ -251,6 +251,12 @@ pub(crate) fn elem(number: i8) -> Result<Elem, String> {
     }
 }
 
+/// The name of the element type with this number, such as `INT8`.
+pub(crate) fn type_name(number: i8) -> Option<&'static str> {
+    let at = usize::try_from(number).ok()?;
+    TYPES.get(at).map(|(name, _)| *name)
+}
+
 /// The number of an element type in a file. `None` if files cannot have tensors of this type.
 pub(crate) fn type_number(elem: Elem) -> Option<i8> {
     let number = TYPES.iter().position(|(_, own)| *own == Some(elem))?;

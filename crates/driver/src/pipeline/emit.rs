@@ -48,9 +48,10 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
 
 /// The first key that only the TFLite file heeds, and that the configuration sets for this target.
 fn unused(loaded: &Loaded, spec: &TargetSpec) -> Option<KeyPath> {
-    let keys = ["layout", "inputs", "outputs", "labels"];
-    let paths = keys.map(|key| KeyPath::of(&["output", "target", &spec.id, key]));
-    paths.into_iter().find(|path| loaded.node(path).is_some())
+    let of_output = ["layout", "inputs", "outputs", "labels"].map(|key| ["output", "target", &spec.id, key]);
+    let accelerator = tflite::accelerator(&spec.chosen).map(|_| ["target", "options", &spec.id, "accelerator"]);
+    let mut paths = of_output.into_iter().chain(accelerator).map(|keys| KeyPath::of(&keys));
+    paths.find(|path| loaded.node(path).is_some())
 }
 
 fn named(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
@@ -221,7 +222,7 @@ pub(super) fn emit(
     writer: &ArtifactWriter,
 ) -> Result<Vec<Diagnostic>, Stop> {
     let mut sink = Files::new(writer);
-    let mut absent = Vec::new();
+    let mut told = Vec::new();
     for format in &job.formats {
         let written = match format {
             Format::Package => {
@@ -229,7 +230,7 @@ pub(super) fn emit(
                 let written = package(job, lowered, (rewritten, &observing), &mut sink);
                 written.and_then(|()| sink.finish())
             }
-            Format::TfLite => tflite::write(job, lowered, &mut sink)?,
+            Format::TfLite => tflite::write(job, lowered, &mut sink)?.map(|remark| told.extend(remark)),
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.take() {
@@ -248,12 +249,12 @@ pub(super) fn emit(
                     "the format `{format}` of the target `{id}` is not written: {}",
                     reason.text
                 );
-                absent.push(Diagnostic::remark(codes::OUTPUT, message));
+                told.push(Diagnostic::remark(codes::OUTPUT, message));
             }
             written => written.map_err(|error| sink_error(job, &error))?,
         }
     }
-    Ok(absent)
+    Ok(told)
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

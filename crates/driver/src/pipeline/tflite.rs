@@ -2,9 +2,11 @@
 
 use std::{fs, io, path::Path};
 
+use bytes::Bytes;
 use strait_core::{Elem, Reason, ReasonCode};
 use strait_samples::{Operation, Plan};
-use strait_target::{Sink, TargetError};
+use strait_target::{OptionValue, Options, Sink, TargetError};
+use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
 use strait_tflite::write::{About, AboutInput, Borders, encode};
 
 use super::{files::Files, inputs::preprocessing, job::Job, lowered::Lowered};
@@ -13,7 +15,7 @@ use crate::{
         KeyPath,
         types::{ColorOrder, FileLayout, FileType, OutputOfTarget, Preprocess, Step},
     },
-    diagnostic::Diagnostics,
+    diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
@@ -23,7 +25,11 @@ const FILE: &str = "model.tflite";
 /// The longest file with the names of classes that is read.
 const MOST_LABEL_BYTES: u64 = 1 << 24;
 
-/// Writes the file. The inner error says why the format cannot express the model.
+/// How many operators that run on the CPU are listed.
+const MOST_TOLD: usize = 20;
+
+/// Writes the file. If an option of the target names an accelerator, returns a remark on the operators that it leaves to
+/// the CPU. The inner error says why the format cannot express the model.
 ///
 /// # Errors
 /// If the file with the names of the classes cannot be used.
@@ -31,12 +37,17 @@ pub(super) fn write(
     job: &Job<'_>,
     lowered: &Lowered,
     sink: &mut Files<'_>,
-) -> Result<Result<(), TargetError>, Diagnostics> {
+) -> Result<Result<Option<Diagnostic>, TargetError>, Diagnostics> {
     let about = about(job)?;
     Ok(encoded(job, lowered, &about, sink))
 }
 
-fn encoded(job: &Job<'_>, lowered: &Lowered, about: &About, sink: &mut Files<'_>) -> Result<(), TargetError> {
+fn encoded(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    about: &About,
+    sink: &mut Files<'_>,
+) -> Result<Option<Diagnostic>, TargetError> {
     let annotated = &lowered.built.annotated;
     let refused = |text: String| TargetError::Refused(Reason::new(ReasonCode::Foreign, text));
     let mut module =
@@ -44,7 +55,46 @@ fn encoded(job: &Job<'_>, lowered: &Lowered, about: &About, sink: &mut Files<'_>
     strait_lower::name_outputs(&mut module, annotated);
     let bytes = encode(&module, borders(&own(job)), about).map_err(|error| refused(format!("{FILE}: {error}")))?;
     sink.bytes(FILE, &bytes)?;
-    sink.finish()
+    sink.finish()?;
+    let accelerator = accelerator(&job.target.spec().chosen);
+    accelerator
+        .map(|accelerator| fallbacks(bytes.into(), accelerator))
+        .transpose()
+}
+
+/// The accelerator that an option of the target names.
+pub(super) fn accelerator(chosen: &Options) -> Option<Accelerator> {
+    let OptionValue::String(name) = chosen.get("accelerator")? else {
+        return None;
+    };
+    Accelerator::ALL
+        .into_iter()
+        .find(|accelerator| accelerator.name() == name)
+}
+
+/// Says which operators of the file the accelerator leaves to the CPU, and why.
+fn fallbacks(file: Bytes, accelerator: Accelerator) -> Result<Diagnostic, TargetError> {
+    let verdicts = verdicts(&file, accelerator).map_err(|error| TargetError::Unsupported(error.to_string()))?;
+    let name = accelerator.name();
+    let left: Vec<(&Verdict, &str)> = verdicts
+        .iter()
+        .filter_map(|one| Some((one, one.why.as_deref()?)))
+        .collect();
+    let message = match left.len() {
+        0 => format!("{name} takes all {} operators of {FILE}", verdicts.len()),
+        count => format!(
+            "{name} leaves {count} of {} operators of {FILE} to the CPU",
+            verdicts.len()
+        ),
+    };
+    let told = left.iter().take(MOST_TOLD);
+    let remark = told.fold(Diagnostic::remark(codes::OUTPUT, message), |remark, (one, why)| {
+        remark.note(format!("{} `{}`: {why}", one.operator, one.result))
+    });
+    Ok(match left.len().saturating_sub(MOST_TOLD) {
+        0 => remark,
+        more => remark.note(format!("and {more} more")),
+    })
 }
 
 fn own(job: &Job<'_>) -> OutputOfTarget {

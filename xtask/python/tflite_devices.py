@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Hand the TFLite files that we write to programs for microcontrollers. Started by `cargo xtask oracles --devices`.
+
+TFLite Micro runs the files of the models of MLPerf Tiny: outputs that differ from those of `strait run` are counted. Vela, Arm's
+compiler for Ethos-U, takes the files of all models: it has to place each operator where our rules say. `--planted` does the same with
+files of one operator each, on both sides of each constraint of the accelerators.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import processes
+from accelerator_cases import cases
+from models import MODELS
+from tflite_micro import runtime
+
+FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
+MANY = 200  # samples of which TFLite Micro computes the outputs
+MACHINES = {"ethos-u55": "ethos-u55-128", "ethos-u85": "ethos-u85-256"}
+BORDERS = 'output.target.generic-int8={ layout = "NHWC", inputs = "int8", outputs = "int8" }'
+LEFT = re.compile(r"Warning \(supported operators\) operator: (\w+), ofm: '([^']*)'")
+
+
+def written(arguments, model):
+    """The file of a model, and the samples and outputs of `strait run`."""
+    work = arguments.work / model.name
+    work.mkdir(parents=True, exist_ok=True)
+    config, folder = arguments.repository / "configs" / "models" / f"{model.name}.toml", work / "build"
+    set_ = ["--set", 'output.emit=["tflite"]', "--set", BORDERS, "--target", "generic-int8", "--out", folder]
+    processes.check([arguments.strait, "compile", config, *set_], work / "compile.log")
+    return work, folder / "model.tflite"
+
+
+def ours(arguments, model, work):
+    """What the network sees of the first samples, and the outputs for them."""
+    data, _ = next(iter(model.evaluations.values()))
+    stored = np.load(arguments.data / f"{data}.npy", mmap_mode="r")[:MANY]
+    np.save(work / "x.npy", np.ascontiguousarray(stored))
+    run = [arguments.strait, "run", work / "build", "--input", work / "x.npy", "--output", work / "outputs.npy"]
+    processes.check(run, work / "run.log")
+    outputs = np.load(work / "outputs.npy")
+    if model.kind == "anomaly":
+        return model.inputs(stored), outputs
+    config, count = arguments.repository / "configs" / "models" / f"{model.name}.toml", ["--evaluation", "--samples", MANY]
+    processes.check([arguments.strait, "samples", config, *count, "--out", work / "seen"], work / "samples.log")
+    return np.load(next((work / "seen").glob("*.npy")), mmap_mode="r"), outputs
+
+
+def micro(file, feeds, outputs):
+    """Counts outputs of TFLite Micro that differ from ours, and their signal-to-noise ratio in decibels."""
+    interpreter = runtime.Interpreter.from_file(str(file))
+    given, made = interpreter.get_input_details(0), interpreter.get_output_details(0)
+    (scale, zero), (to_scale, to_zero) = (
+        (detail["quantization_parameters"]["scales"][0], detail["quantization_parameters"]["zero_points"][0])
+        for detail in (given, made)
+    )
+    differing = elements = signal = noise = 0.0
+    for feed, own in zip(feeds, outputs):
+        if len(given["shape"]) >= 4:
+            feed = np.moveaxis(feed, 1 - len(given["shape"]), -1)
+        steps = feed.reshape(given["shape"]).astype(np.float32) / np.float32(scale)
+        codes = np.clip(np.trunc(steps + np.copysign(np.float32(0.5), steps)) + zero, -128, 127).astype(np.int8)
+        interpreter.set_input(codes, 0)
+        interpreter.invoke()
+        real = np.float32(to_scale) * (interpreter.get_output(0).astype(np.int32) - to_zero).astype(np.float32)
+        off = real.ravel().astype(np.float64) - own.ravel()
+        differing, elements = differing + (off != 0).sum(), elements + off.size
+        signal, noise = signal + (own.astype(np.float64) ** 2).sum(), noise + (off**2).sum()
+    return int(differing), int(elements), 10 * np.log10(signal / noise) if noise else np.inf
+
+
+def placed(file, accelerator, work):
+    """The results of the operators that Vela leaves to the CPU. `None` if Vela does not compile the file."""
+    out = work / f"vela-{accelerator}"
+    command = [Path(sys.executable).parent / "vela", file, "--accelerator-config", MACHINES[accelerator], "--show-cpu-operations"]
+    done = subprocess.run([*command, "--output-dir", out], capture_output=True, text=True, timeout=600)
+    if done.returncode or "CPU operators" not in done.stdout:
+        return None
+    left = {name for _, name in LEFT.findall(done.stdout + done.stderr)}
+    # An operator whose reason Vela does not print is only in its list of operators on the CPU.
+    listed = re.findall(r"CPU: Passthrough = (\S+)", done.stdout)
+    return left | set(listed)
+
+
+def verdicts(arguments, files):
+    """The results of the operators that our rules leave to the CPU, by file and accelerator, and how many operators there are."""
+    out = subprocess.run([arguments.verdicts, *files], capture_output=True, text=True, check=True).stdout
+    left, counts = {}, {}
+    for line in out.splitlines():
+        file, accelerator, _, result, why = line.split("\t")
+        left.setdefault((file, accelerator), set()).update([result] if why else [])
+        counts[file, accelerator] = counts.get((file, accelerator), 0) + 1
+    return left, counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("strait", "verdicts"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("work", "data", "repository"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--all", action="store_true", help="all models, and the planted files")
+    arguments = parser.parse_args()
+    wrong, files = 0, {}
+    micro_version, vela_version = version("tflite-micro"), version("ethos-u-vela")
+    for model in MODELS.values():
+        if model.name not in FEW and not arguments.all:
+            continue
+        try:
+            work, file = written(arguments, model)
+            files[str(file)] = (model.name, work)
+            if model.name.startswith("mlperf"):
+                differing, elements, snr = micro(file, *ours(arguments, model, work))
+                print(f"{model.name}: TFLite Micro {micro_version}: {differing} of {elements} outputs differ, {snr:.1f} dB")
+        except processes.Failed as error:
+            print(f"{model.name}: not written with int8 at inputs and outputs: {error}")
+    if arguments.all:
+        planted = arguments.work / "planted"
+        planted.mkdir(parents=True, exist_ok=True)
+        for index, (name, content) in enumerate(cases()):
+            file = planted / f"{index}.tflite"
+            file.write_bytes(content)
+            files[str(file)] = (name, planted / str(index))
+    left, counts = verdicts(arguments, list(files))
+    with ThreadPoolExecutor(2) as pool:
+        theirs = list(pool.map(lambda key: placed(key[0], key[1], files[key[0]][1]), left))
+    equal = refused = 0
+    for key, other in zip(left, theirs, strict=True):
+        name, _ = files[key[0]]
+        is_planted = counts[key] == 1
+        if other is None:
+            # Vela 5.2 fails on some operators that its own list has.
+            refused += 1
+            wrong += not is_planted
+            print(f"{'        ' if is_planted else 'WRONG   '}{name}: Vela does not compile it for {key[1]}")
+        elif bool(other) != bool(left[key]) if is_planted else other != left[key]:
+            wrong += 1
+            print(f"WRONG   {name}, {key[1]}: Vela leaves {sorted(other)} to the CPU, our rules {sorted(left[key])}")
+        elif is_planted:
+            equal += 1
+        else:
+            print(f"{name}: Vela {vela_version} takes {counts[key] - len(other)} of {counts[key]} operators for {key[1]}, as our rules say")
+    if arguments.all:
+        print(f"planted files: {equal} verdicts are Vela's, {refused} files it does not compile")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
