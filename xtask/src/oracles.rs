@@ -35,6 +35,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --tflite [--bless] [--converted] [NAME]
        cargo xtask oracles --written [--all] [NAME]
        cargo xtask oracles --devices [--all]
+       cargo xtask oracles --deploy
        cargo xtask oracles --qdq [--document] [--zoo] [NAME]
 
   --optional     without a way to get the packages, say so and end well
@@ -49,6 +50,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --written      only the TFLite files that we write: a few of the real models, or all, run in LiteRT
   --devices      only the TFLite files that we write, handed to TFLite Micro and to Vela, Arm's compiler for Ethos-U: a few of the
                  real models; with --all, all of them, and a file for each side of each constraint
+  --deploy       only the commands and programs of the pages in docs/deploy
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -64,6 +66,7 @@ fn run(arguments: &[String]) -> Outcome {
         Some(("--tflite", rest)) => return tflite(&python::interpreter()?, rest),
         Some(("--written", rest)) => return written(&python::interpreter()?, rest),
         Some(("--devices", rest)) => return devices(&python::interpreter()?, rest),
+        Some(("--deploy", [])) => return deploy_pages(&python::interpreter()?),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
         _ => {}
     }
@@ -97,6 +100,7 @@ fn run(arguments: &[String]) -> Outcome {
     tflite(&python, &[])?;
     written(&python, &[])?;
     devices(&python, &[])?;
+    deploy_pages(&python)?;
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
     process::run(&mut script)
@@ -283,6 +287,13 @@ fn devices(interpreter: &Path, arguments: &[String]) -> Outcome {
         [other, ..] => return Err(Stop::Usage(format!("`{other}`: see --help"))),
     }
     process::run(&mut script)
+}
+
+/// Runs the commands and programs of the pages in `docs/deploy`.
+fn deploy_pages(interpreter: &Path) -> Outcome {
+    let mut script = python::script(interpreter, "deploy_pages.py");
+    script.arg("--strait").arg(workspace::build_strait("release")?);
+    process::run(script.arg("--repository").arg(workspace::root()))
 }
 
 /// The command for a script about the TFLite files that Strait writes of the real models. If there are no real models,

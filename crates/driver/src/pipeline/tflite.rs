@@ -123,10 +123,13 @@ fn about(job: &Job<'_>) -> Result<About, Diagnostics> {
     let inputs = specs.iter().map(|spec| {
         let steps = preprocessing(job.loaded, &spec.name);
         let letters = spec.preprocess.layout.as_deref().unwrap_or_default();
+        let is_image = ["H", "W", "C"].iter().all(|letter| letters.contains(letter));
+        // MediaPipe refuses an image of real numbers for which the metadata has no normalization.
+        let unchanged = || is_image.then(|| [vec![0.0], vec![1.0]]);
         AboutInput {
-            is_image: ["H", "W", "C"].iter().all(|letter| letters.contains(letter)),
+            is_image,
             is_rgb: is_rgb(steps),
-            normalization: normalization(&spec.preprocess).unwrap_or_default(),
+            normalization: normalization(&spec.preprocess).or_else(unchanged).unwrap_or_default(),
         }
     });
     let file: &Path = job.loaded.config.model.file.as_ref();
