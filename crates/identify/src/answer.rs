@@ -114,7 +114,7 @@ pub struct Witness {
 }
 
 impl Answer {
-    /// True if an arithmetic produces every recorded value, and nothing in the file had to be read in another way.
+    /// True if an arithmetic produces every recorded value, and no statement of the file had to be replaced.
     pub fn is_exact(&self) -> bool {
         self.rereadings.is_empty() && self.missed() == Some(0)
     }
@@ -124,8 +124,8 @@ impl Answer {
         self.explained.first().map(|best| best.missed)
     }
 
-    /// True if the layer is explained, nothing in the file had to be read in another way, and the best arithmetic
-    /// misses at most the tolerated fraction of the outputs.
+    /// True if the layer is explained, no statement of the file had to be replaced, and the best arithmetic misses at
+    /// most the tolerated fraction of the outputs.
     pub fn is_within(&self, tolerated: Tolerance) -> bool {
         let most = (self.outputs as f64 * tolerated.share()).floor();
         self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)

@@ -1,4 +1,4 @@
-//! Tries every hypothesis and every rule on one reading of a layer.
+//! Tries every hypothesis and every rule for one interpretation of a recorded layer.
 
 use crate::{
     answer::Subject,
@@ -164,9 +164,9 @@ impl Tried {
         best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
     }
 
-    /// True if this reading explains a layer clearly better than another. This is so in two cases: this reading misses
-    /// fewer than half as many outputs as the other; or it changes a zero point, needs no constant of any size while
-    /// the other reading needs one, and misses no more outputs than the other.
+    /// True if this interpretation explains the layer clearly better than `other`. This is so in two cases: it misses
+    /// fewer than half as many outputs; or it changes a zero point, needs no constant of any size while `other` needs
+    /// one, and misses no more outputs.
     pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
         let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
         let by_zero = other_zero && !self.needs_constant() && other.needs_constant();

@@ -32,8 +32,8 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// The type of functions that make a target with code. The argument is the target that consists only of the table and
-/// the kernels. The function may have state of its own, may read the values of the options
+/// The type of functions that make a target with code. The argument is a target that has only the table and the
+/// kernels. The function may have state of its own, may read the values of the options
 /// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and may fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 

@@ -223,7 +223,7 @@ pub struct Host {
 words! {
     /// A format that is written in addition to the artifact.
     Format {
-        /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. There is one for every target.
+        /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. Every target can have it.
         QdqOnnx = "qdq-onnx",
         /// TFLite, with an integer operator for each layer on the accelerator. A target that computes the same integers as
         /// LiteRT's kernels lists this word, possibly only with a certain option.
@@ -423,7 +423,8 @@ impl TargetSpec {
             .collect()
     }
 
-    /// The option, and its value, with which a format can be written that [`TargetSpec::formats`] does not have.
+    /// Finds an option and a value of it with which this format can be written. This is for formats that
+    /// [`TargetSpec::formats`] does not return.
     pub fn option_for(&self, format: Format) -> Option<(&str, OptionValue)> {
         self.overlay.iter().find_map(|(option, values)| {
             let value = values.iter().find(|(_, overlay)| overlay.emit.contains(&format))?.0;
