@@ -161,7 +161,7 @@ impl MetricTable {
         self.value.is_some() || (self.command.is_some() && self.kind.is_none())
     }
 
-    /// The keys for a metric that a command computes, as far as they are given.
+    /// Returns those of the given keys that belong to a metric which a command computes.
     pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("command", self.command.is_some()),

@@ -150,8 +150,8 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// Wraps the loops of a vendor so that a panic in a call becomes an error. The fields keep what the loops say about
-/// themselves, so that they are asked only once.
+/// Wraps the loops of a vendor so that a panic in a call becomes an error. The properties of the loops are stored in
+/// the fields, so that the vendor's code is asked for them only once.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,

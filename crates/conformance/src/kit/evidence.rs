@@ -1,4 +1,4 @@
-//! Checks the rows that a table states to be `measured`, using the recordings that the table names for them. A row
+//! Checks the rows for which a table states the evidence `measured`, using the recordings that the table names for them. A row
 //! counts as measured only if the recordings tell its arithmetic apart from similar ones.
 
 use super::{
@@ -91,7 +91,7 @@ fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&I
     }
 }
 
-/// The finding that a row may only be called `documented`, with the reason.
+/// Makes the finding that a row may only have the evidence `documented`. `why` is the reason.
 fn documented(why: impl std::fmt::Display) -> String {
     format!("{why}: the row is `documented`, and not `measured`")
 }
