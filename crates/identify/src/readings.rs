@@ -26,9 +26,9 @@ pub(crate) struct Reading {
     pub(crate) open_zero: bool,
 }
 
-/// Returns the other interpretations of a layer: with the channels along another axis, with another zero point of the input,
-/// with another zero point of the output, and all combinations of these. Other zero points of the input are only tried
-/// if `moves_input` is true.
+/// Returns the other interpretations of a layer: with the channels along another axis, with another zero point of the
+/// input, with another zero point of the output, and all combinations of these. Other zero points of the input are only
+/// tried if `moves_input` is true.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()

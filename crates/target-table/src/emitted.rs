@@ -1,5 +1,5 @@
-//! Checks the files that a target emits: their names, their number and their sizes. The checks are the same for a target
-//! in this process and for a plugin in a process of its own.
+//! Checks the files that a target emits: their names, their number and their sizes. The checks are the same for a
+//! target in this process and for a plugin in a process of its own.
 
 use crate::target::{Sink, TargetError};
 use std::collections::BTreeMap;

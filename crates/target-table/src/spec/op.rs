@@ -87,8 +87,8 @@ fn chosen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Recipe>, 
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SymmetricOperands {
-    /// Selects the nodes by the number of axes of their operands, which must be in this list. Only for convolutions. Default:
-    /// all nodes.
+    /// Selects the nodes by the number of axes of their operands, which must be in this list. Only for convolutions.
+    /// Default: all nodes.
     pub rank: Option<Vec<u8>>,
 }
 

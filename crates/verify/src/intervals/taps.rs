@@ -45,8 +45,8 @@ impl Axis {
         }
     }
 
-    /// True if there is a position at which a tap reads no element. Only the first tap at the first position and the last tap at
-    /// the last position have to be checked, because these two reach farthest beyond the ends of the axis.
+    /// True if there is a position at which a tap reads no element. Only the first tap at the first position and the
+    /// last tap at the last position have to be checked, because these two reach farthest beyond the ends of the axis.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
