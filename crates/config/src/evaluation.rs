@@ -217,7 +217,7 @@ pub enum Score {
     Reconstruction,
 }
 
-/// A known result.
+/// The result that a metric is known to have for the float model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {

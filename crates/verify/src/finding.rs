@@ -179,7 +179,7 @@ pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding
     findings.extend(more.filter(is_new));
 }
 
-/// A claim as text, and `none` if there is no claim.
+/// Returns a claim as text, or the text `none` if there is no claim.
 fn or(none: &str, claim: Option<impl ToString>) -> String {
     claim.map_or_else(|| none.to_owned(), |claim| claim.to_string())
 }
