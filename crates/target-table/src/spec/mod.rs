@@ -215,7 +215,7 @@ pub struct Host {
     /// Where codes are dequantized for these ops.
     #[serde(default)]
     pub boundary: Boundary,
-    /// Where islands run: nodes that the target could compute, but whose results only ops on the host read.
+    /// Where islands run. The target could compute the nodes of an island, but only ops on the host read their results.
     #[serde(default)]
     pub islands: Islands,
 }
