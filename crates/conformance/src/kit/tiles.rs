@@ -108,7 +108,7 @@ struct Subjected<'a> {
     library: &'a Library,
     options: &'a Options,
     others: &'a Processes,
-    /// The form that was tested before this one, with one of its tiles.
+    /// The form that was tested last, with one of its tiles.
     before: Option<(RegisteredForm, Requantization, Part)>,
     has_traces: bool,
     /// The faults of the requantization that is being tested.

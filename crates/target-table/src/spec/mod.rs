@@ -254,8 +254,8 @@ words! {
 }
 
 words! {
-    /// Where an island runs. An island is a group of connected nodes without a convolution, Gemm or MatMul, whose results are
-    /// only read by ops on the host. An output of the model does not count as an op on the host.
+    /// Where an island runs. An island is a group of connected nodes without a convolution, Gemm or MatMul. Only ops on
+    /// the host read its results. An output of the model does not count as an op on the host.
     #[derive(Default)]
     Islands {
         /// On the host, because quantizing values between ops on the host would only cost accuracy.
