@@ -135,8 +135,8 @@ pub struct MetricTable {
     pub unit: Option<OwnUnit>,
     /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The known result of the float model. If the float model has another result here, `strait` stops with an error, because
-    /// the preprocessing or the data are then not those with which the known result was measured.
+    /// The known result of the float model. If the float model has another result here, `strait` stops with an error:
+    /// the preprocessing or the data then differ from those with which the known result was measured.
     pub expect_float: Option<Expected>,
 }
 

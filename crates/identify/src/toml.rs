@@ -186,9 +186,9 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Writes the remarks on one layer: what the file states wrongly, which values the best arithmetic does not
-    /// produce, whether an arithmetic with fewer bits than the common ones explains the layer, and which factors remain
-    /// possible.
+    /// Writes the remarks on one layer. They say what the file states wrongly, and which values the best arithmetic
+    /// does not produce. They also say whether an arithmetic with fewer bits than the group's arithmetics explains the
+    /// layer, and which factors remain possible.
     fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
         for rereading in &answer.rereadings {

@@ -109,8 +109,8 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records state one weight scale for each output channel of the source model's layer, even if
-    /// a rewrite rule turns such a channel into several channels.
+    /// True if the vendor's records state one weight scale for each output channel of a layer in the source model. A
+    /// rewrite rule may have turned such a channel into several channels, which then share this scale.
     fn counts_outputs(&self) -> bool {
         false
     }

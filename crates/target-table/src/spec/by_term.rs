@@ -1,5 +1,4 @@
-//! An index of the rows of a table by the terms of the ops that they lower, so that the rows for a node are found
-//! without a search through all rows.
+//! An index of the op rows of a table by term, so that the rows for a node are found without a search.
 
 use super::op::OpRow;
 use std::collections::BTreeMap;
