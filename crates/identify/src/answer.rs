@@ -81,7 +81,7 @@ pub struct Explained {
     pub outliers: Vec<Witness>,
 }
 
-/// How many outliers an answer lists at most.
+/// The maximum number of outliers in an answer.
 pub const OUTLIERS: usize = 20;
 
 /// An arithmetic that does not explain a layer.

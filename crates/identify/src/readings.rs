@@ -9,9 +9,9 @@ use crate::{
     zeros,
 };
 
-/// The least number of values that a channel must have so that the line through its outputs can be estimated.
+/// The minimum number of values that a channel must have so that the line through its outputs can be estimated.
 const LEAST_VALUES: usize = 12;
-/// The most channels for which the lines through the outputs are compared with each other.
+/// The lines through the outputs are compared with each other for at most this many channels.
 const MOST_CHANNELS: usize = 128;
 /// How many zero points on each side of the estimated one are tried, too.
 const BESIDE: i64 = 2;

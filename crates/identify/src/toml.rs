@@ -78,7 +78,7 @@ struct Group<'a> {
     common: Vec<Subject>,
 }
 
-/// The most channels whose factors are shown. The JSON has the factors of all channels.
+/// The TOML shows the factors of at most this many channels. The JSON has the factors of all channels.
 const SHOWN: usize = 4;
 
 /// Adds each layer to the first group that has an arithmetic in common with it.

@@ -12,7 +12,7 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// The most zero points that are tried one after the other.
+/// At most this many zero points are tried one after the other.
 const MOST_ZEROS: i64 = 1024;
 /// An arithmetic that gives wrong results for more than 1 / `MOST_MISSED` of the outputs does not explain a layer.
 pub(crate) const MOST_MISSED: usize = 10;

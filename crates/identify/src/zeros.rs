@@ -2,7 +2,7 @@
 
 use crate::{search, vectors::RecordedLayer};
 
-/// The most zero points that are compared on a few values.
+/// At most this many zero points are compared on a few values.
 const COMPARED: usize = 1024;
 /// How many of the zero points that were compared on a few values are then tried on all values.
 const TRIED: usize = 3;

@@ -35,7 +35,7 @@ impl Counts {
         }
     }
 
-    /// Adds `calls` to the total number of calls and to the number of calls of each of `lines`.
+    /// Adds `calls` to the total number of calls, and to the number of calls for each report line in `lines`.
     pub(super) fn calls(&mut self, calls: usize, lines: &[Subject]) {
         self.count(Subject::Panics, calls);
         lines.iter().for_each(|&line| self.count(line, calls));

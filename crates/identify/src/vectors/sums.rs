@@ -7,7 +7,8 @@ use super::{
 };
 use strait_samples::Array;
 
-/// The most products that are computed for the accumulators of a layer. More would take longer than a few seconds.
+/// The maximum number of products that are computed for the accumulators of a layer. More would take longer than a few
+/// seconds.
 const MOST_PRODUCTS: usize = 1 << 32;
 
 /// The accumulators of a layer, for one possible layout of the arrays in the file.
