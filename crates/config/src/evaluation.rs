@@ -135,8 +135,8 @@ pub struct MetricTable {
     pub unit: Option<OwnUnit>,
     /// With `command`: the time limit for one run, in seconds. Default: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The known result of the float model. If the float model has another result here, `strait` stops with an error, because
-    /// the preprocessing or the data are then not those with which the known result was measured.
+    /// The known result of the float model. If the float model has another result here, `strait` stops with an error:
+    /// the preprocessing or the data then differ from those with which the known result was measured.
     pub expect_float: Option<Expected>,
 }
 
@@ -161,7 +161,7 @@ impl MetricTable {
         self.value.is_some() || (self.command.is_some() && self.kind.is_none())
     }
 
-    /// The keys for a metric that a command computes, as far as they are given.
+    /// Returns those of the given keys that belong to a metric which a command computes.
     pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("command", self.command.is_some()),
@@ -217,7 +217,7 @@ pub enum Score {
     Reconstruction,
 }
 
-/// A known result.
+/// The result that a metric is known to have for the float model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {

@@ -32,9 +32,10 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
-    /// Makes the warning of the sanity check an error. The check fails if an output of the integer model has an SNR below 10
-    /// dB, if an output is constant although the float model's output is not, or if the answers for two samples differ from the
-    /// float model's answers. A compilation without samples also fails.
+    /// Makes the warning of the sanity check an error. The check fails if an output of the integer model has an SNR
+    /// below 10 dB, if an output is constant although the float model's output is not, or if the predicted class (the
+    /// index of the largest number) differs from the float model's for at least two samples. A compilation without
+    /// samples also fails.
     Error,
 }
 

@@ -57,10 +57,10 @@ pub struct Letterbox {
     /// How a side of the scaled image is rounded to a whole number of pixels.
     #[serde(default)]
     pub round: Rounding,
-    /// As in `resize`.
+    /// The interpolation filter, as in `resize`.
     #[serde(default)]
     pub filter: Filter,
-    /// As in `resize`.
+    /// The library whose arithmetic the step reproduces, as in `resize`.
     #[serde(default)]
     pub like: Like,
 }
@@ -124,7 +124,7 @@ impl Resize {
 }
 
 impl Letterbox {
-    /// Like [`Resize::step`].
+    /// Converts the table to a step. If this is not possible, returns the error and advice.
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let &Letterbox { filter, like, .. } = self;
         let step = images::Step::Letterbox(images::Letterbox {

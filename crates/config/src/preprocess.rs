@@ -15,7 +15,7 @@ use super::{
 pub struct PlanError {
     /// The position of the step in the list.
     pub step: usize,
-    /// The text next to the caret.
+    /// What is wrong with the step. The error shows this text next to the caret.
     pub message: &'static str,
     /// Advice to the user.
     pub help: &'static str,

@@ -48,5 +48,5 @@ pub(crate) fn accumulators(
         .collect()
 }
 
-/// In this many channels, accumulators are searched for whose exact results lie close to a half.
+/// The number of channels in which accumulators with exact results close to a half are searched for.
 pub(crate) const CHANNELS: usize = 6;

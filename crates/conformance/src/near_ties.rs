@@ -10,12 +10,12 @@
 use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// The number of parts into which the range of accumulators is divided. In each part, the accumulators whose results
-/// are closest to a half are searched for.
+/// The number of parts into which the range of accumulators is divided. In each part, the accumulators with results
+/// closest to a half are searched for.
 const PARTS: i64 = 4;
 
-/// Finds, in each part of the range, the accumulators whose exact results are closest below and closest above a half.
-/// The range is the part of `ends` in which results are not saturated.
+/// Finds up to two accumulators in each part of the range: the exact result of the first is closest below a half, and
+/// that of the second closest above a half. The range is the part of `ends` in which results are not saturated.
 pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     let (factor, addend, shift) = match channel.arithmetic() {
         Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),

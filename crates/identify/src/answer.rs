@@ -24,10 +24,10 @@ pub struct Answer {
     /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
-    /// list has exactly these. Otherwise the list has the arithmetic that misses the fewest values. It also has each
-    /// arithmetic that misses more values, if wrong values in the file can be the reason for the difference.
+    /// list has exactly these. Otherwise the list has the arithmetic with the fewest wrong outputs. It also has each
+    /// arithmetic with more wrong outputs, if wrong values in the file can be the reason.
     pub explained: Vec<Explained>,
-    /// The arithmetics that do not explain the layer. Those that miss the fewest outputs come first.
+    /// The arithmetics that do not explain the layer. Those with the fewest wrong outputs come first.
     pub refuted: Vec<Refuted>,
 }
 
@@ -77,11 +77,11 @@ pub struct Explained {
     pub factors: Vec<[f64; 2]>,
     /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
-    /// The first missed outputs in the order of the file, at most [`OUTLIERS`].
+    /// The first recorded outputs that the arithmetic does not produce, in the order of the file, at most [`OUTLIERS`].
     pub outliers: Vec<Witness>,
 }
 
-/// How many outliers an answer lists at most.
+/// The maximum number of outliers in an answer.
 pub const OUTLIERS: usize = 20;
 
 /// An arithmetic that does not explain a layer.
@@ -114,7 +114,7 @@ pub struct Witness {
 }
 
 impl Answer {
-    /// True if an arithmetic produces every recorded value, and nothing in the file had to be read in another way.
+    /// True if an arithmetic produces every recorded value, and no statement of the file had to be replaced.
     pub fn is_exact(&self) -> bool {
         self.rereadings.is_empty() && self.missed() == Some(0)
     }
@@ -124,8 +124,8 @@ impl Answer {
         self.explained.first().map(|best| best.missed)
     }
 
-    /// True if the layer is explained, nothing in the file had to be read in another way, and the best arithmetic
-    /// misses at most the tolerated fraction of the outputs.
+    /// True if the layer is explained, no statement of the file had to be replaced, and the best arithmetic is wrong
+    /// for at most the tolerated fraction of the outputs.
     pub fn is_within(&self, tolerated: Tolerance) -> bool {
         let most = (self.outputs as f64 * tolerated.share()).floor();
         self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)

@@ -12,7 +12,7 @@ pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
 
 /// Finds the lowest and the highest output, but ignores wrong values beyond a clamp. A code counts as the lowest or
 /// highest output under three conditions: many outputs equal it, only a few outputs lie beyond it, and the accumulators
-/// of these few are not farther out than the accumulators whose output is the code.
+/// of these few are not farther out than the accumulators of the outputs that equal the code.
 pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [lowest, highest] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();

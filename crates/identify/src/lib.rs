@@ -28,7 +28,7 @@
 //! are found by sorting the ends of the intervals. This also finds the best parameters of arithmetics that are refuted.
 //! If a constant of any size is added, the values that fit worst are left out until the rest is explained, and are then
 //! taken back one at a time if they fit. If no arithmetic produces every value, the layer is explained by the best
-//! arithmetic and by those that miss so few more values that this can be chance.
+//! arithmetic and by those that are wrong for so few more values that this can be chance.
 //!
 //! Every result is checked against every recorded value with the definition of the form (`strait-requantize`). This
 //! gives the outliers and the witnesses.

@@ -6,9 +6,9 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// Finds the arithmetics that have another family or rounding than `own`, also explain all these layers, and need no
-/// more bits of parameters than `own` for any layer. An arithmetic that needs more bits is left out: with more bits, it
-/// can imitate `own` by chance. Returns `None` if `own` itself does not explain one of the layers.
+/// Finds the arithmetics that have another family or rounding than `own`, also explain all layers of `answers`, and
+/// need no more bits of parameters than `own` for any layer. An arithmetic that needs more bits is left out: with more
+/// bits, it can imitate `own` by chance. Returns `None` if `own` itself does not explain one of the layers.
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {

@@ -1,4 +1,5 @@
-//! Other ways to read a recorded layer. They are tried if nothing explains the layer as the file describes it.
+//! Other interpretations of a recorded layer. They are tried if no arithmetic explains the layer as the file describes
+//! it.
 
 use crate::{
     Rereading,
@@ -8,14 +9,14 @@ use crate::{
     zeros,
 };
 
-/// The least number of values that a channel must have so that the line through its outputs can be estimated.
+/// The minimum number of values that a channel must have so that the line through its outputs can be estimated.
 const LEAST_VALUES: usize = 12;
-/// The most channels for which the lines through the outputs are compared with each other.
+/// The lines through the outputs are compared with each other for at most this many channels.
 const MOST_CHANNELS: usize = 128;
 /// How many zero points on each side of the estimated one are tried, too.
 const BESIDE: i64 = 2;
 
-/// One way to read a layer, and how it differs from what the file states.
+/// One interpretation of a recorded layer, and how it differs from what the file states.
 pub(crate) struct Reading {
     pub(crate) layer: RecordedLayer,
     /// The statements of the file that are replaced. The zero point of the output is not among them, since it is only
@@ -25,9 +26,9 @@ pub(crate) struct Reading {
     pub(crate) open_zero: bool,
 }
 
-/// Returns the other readings of a layer: with the channels along another axis, with another zero point of the input,
-/// with another zero point of the output, and all combinations of these. Other zero points of the input are only tried
-/// if `moves_input` is true.
+/// Returns the other interpretations of a layer: with the channels along another axis, with another zero point of the
+/// input, with another zero point of the output, and all combinations of these. Other zero points of the input are only
+/// tried if `moves_input` is true.
 pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
@@ -54,11 +55,11 @@ pub(crate) fn others(layer: &RecordedLayer, moves_input: bool) -> impl Iterator<
         let other = if moves_input { other_input_zero(&reading) } else { None };
         std::iter::once(reading).chain(other)
     });
-    // The first reading is left out, since it reads the layer as the file states it.
+    // The first interpretation is left out, since it is the one that the file states.
     inputs.skip(1)
 }
 
-/// The same reading with another zero point of the input than the stated one: the one that explains the outputs best.
+/// Replaces the stated zero point of the input by the zero point that explains the outputs best.
 fn other_input_zero(reading: &Reading) -> Option<Reading> {
     let layer = &reading.layer;
     let stated = layer.input_zero.as_ref()?.stated;

@@ -12,8 +12,8 @@ use strait_requantize::Requantization;
 /// the arithmetic and say which recorded values it does not produce, which arithmetics were refuted, and which the
 /// recordings cannot distinguish.
 ///
-/// Layers that have an arithmetic in common share their rows. An arithmetic counts as an answer if it misses no more
-/// than the tolerated fraction of the outputs.
+/// Layers that have an arithmetic in common share their rows. An arithmetic counts as an answer if it is wrong for at
+/// most the tolerated fraction of the outputs.
 pub fn document(file: &str, answers: &[Answer], tolerated: Tolerance) -> String {
     let mut text = format!("# The arithmetic of {}, as far as its values tell.\n", printable(file));
     let groups = groups(answers);
@@ -78,7 +78,7 @@ struct Group<'a> {
     common: Vec<Subject>,
 }
 
-/// The most channels whose factors are shown. The JSON has the factors of all channels.
+/// The TOML shows the factors of at most this many channels. The JSON has the factors of all channels.
 const SHOWN: usize = 4;
 
 /// Adds each layer to the first group that has an arithmetic in common with it.
@@ -186,8 +186,9 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Writes the remarks on one layer: what the file states wrongly, which values the best arithmetic misses, whether
-    /// an arithmetic with fewer bits than the common ones explains the layer, and which factors remain possible.
+    /// Writes the remarks on one layer. They say what the file states wrongly, and which values the best arithmetic
+    /// does not produce. They also say whether an arithmetic with fewer bits than the group's arithmetics explains the
+    /// layer, and which factors remain possible.
     fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
         for rereading in &answer.rereadings {

@@ -1,4 +1,4 @@
-//! Tries every hypothesis and every rule on one reading of a layer.
+//! Tries every hypothesis and every rule for one interpretation of a recorded layer.
 
 use crate::{
     answer::Subject,
@@ -12,9 +12,9 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// The most zero points that are tried one after the other.
+/// At most this many zero points are tried one after the other.
 const MOST_ZEROS: i64 = 1024;
-/// An arithmetic that misses more than 1 / `MOST_MISSED` of the outputs does not count as an explanation.
+/// An arithmetic that gives wrong results for more than 1 / `MOST_MISSED` of the outputs does not explain a layer.
 pub(crate) const MOST_MISSED: usize = 10;
 
 /// An arithmetic, with the parameters that produce the most values of a layer.
@@ -116,7 +116,7 @@ impl Tried {
 
     /// Adds the best forms of the hypotheses that do not produce every value. Usually only the widest such hypothesis
     /// of each family and rounding is added. The narrower ones are also added if no arithmetic produces every value and
-    /// the widest one misses few outputs.
+    /// the widest one has few wrong outputs.
     fn add_nearest(&mut self, of: &Recorded<'_>, explained: &[Subject]) {
         let exact = !explained.is_empty();
         for widths in Hypothesis::by_width() {
@@ -136,8 +136,8 @@ impl Tried {
         }
     }
 
-    /// Adds the best form of each of these hypotheses, which differ only in the multiplier's width. Returns how many
-    /// outputs the best of them misses.
+    /// Adds the best form of each of these hypotheses, which differ only in the multiplier's width. Returns the number
+    /// of wrong outputs of the best of them.
     fn add_widths(&mut self, of: &Recorded<'_>, widths: &[Hypothesis]) -> Option<usize> {
         let first = widths.first()?;
         let bits: Vec<u8> = widths.iter().map(|hypothesis| hypothesis.bits).collect();
@@ -151,12 +151,12 @@ impl Tried {
             .min()
     }
 
-    /// Number of outputs that the best arithmetic misses.
+    /// Number of outputs that the best arithmetic does not produce.
     pub(crate) fn missed(&self) -> usize {
         self.fits.first().map_or(self.layer.outputs(), |best| best.missed)
     }
 
-    /// True if every arithmetic that misses as few outputs as the best one adds a constant of any size instead of a
+    /// True if all the best arithmetics, those with the fewest wrong outputs, add a constant of any size instead of a
     /// zero point.
     pub(crate) fn needs_constant(&self) -> bool {
         let missed = self.missed();
@@ -164,9 +164,9 @@ impl Tried {
         best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
     }
 
-    /// True if this reading explains a layer clearly better than another. This is so in two cases: this reading misses
-    /// fewer than half as many outputs as the other; or it changes a zero point, needs no constant of any size while
-    /// the other reading needs one, and misses no more outputs than the other.
+    /// True if this interpretation explains the layer clearly better than `other`. This is so in two cases: it has
+    /// fewer than half as many wrong outputs; or it changes a zero point, needs no constant of any size while `other`
+    /// needs one, and has no more wrong outputs.
     pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
         let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
         let by_zero = other_zero && !self.needs_constant() && other.needs_constant();

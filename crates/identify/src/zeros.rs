@@ -2,14 +2,14 @@
 
 use crate::{search, vectors::RecordedLayer};
 
-/// The most zero points that are compared on a few values.
+/// At most this many zero points are compared on a few values.
 const COMPARED: usize = 1024;
 /// How many of the zero points that were compared on a few values are then tried on all values.
 const TRIED: usize = 3;
 
-/// Returns the most likely zero points. If the file states a zero point, this is the only one. Otherwise they are the
-/// ones that the fewest recorded values contradict. A value can contradict a zero point because a form's output for the
-/// accumulator zero is its zero point, and the output never decreases when the accumulator grows.
+/// Returns the most likely zero points. If the file states a zero point, this is the only one. Otherwise these are the
+/// zero points that the fewest recorded values contradict. The output of a form for the accumulator zero is the zero
+/// point, and it never decreases when the accumulator grows. So a value can contradict a zero point.
 pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     if let Some(zero) = layer.zero_point {
         return vec![zero];

@@ -1,4 +1,4 @@
-//! The description of a node that the code of a target gets.
+//! Describes a node of the model for the code of a target.
 
 use crate::spec::{self, OpSite};
 use std::borrow::Cow;

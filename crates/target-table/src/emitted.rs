@@ -1,5 +1,5 @@
-//! Rules for the files that a target emits. This code enforces them for all targets, in this process and in the worker of a
-//! library.
+//! Checks the files that a target emits: their names, their number and their sizes. The checks are the same for a
+//! target in this process and for a plugin in a process of its own.
 
 use crate::target::{Sink, TargetError};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub const MOST_FILE_BYTES: u64 = 4 << 30;
 /// The largest number of bytes of all files together that a target emits for a model.
 pub const MOST_EMITTED_BYTES: u64 = 8 << 30;
 
-/// The longest part of a wrong name that an error shows, in characters.
+/// An error shows at most this many characters of a wrong file name.
 const SHOWN: usize = 100;
 
 /// A sink that checks the rules for a target's files: their names, their number and their sizes. A graph that is

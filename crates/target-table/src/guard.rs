@@ -150,8 +150,8 @@ fn said(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// Wraps the loops of a vendor so that a panic in a call becomes an error. The fields keep what the loops say about
-/// themselves, so that they are asked only once.
+/// Wraps the loops of a vendor so that a panic in a call becomes an error. The properties of the loops are stored in
+/// the fields, so that the vendor's code is asked for them only once.
 struct GuardedLoops {
     inner: Box<dyn Loops>,
     out: IntType,
@@ -191,12 +191,12 @@ impl Loops for GuardedLoops {
 /// channel, the accumulator, the expected code, and the code that the kernel computed.
 type Wrong = (usize, i64, i32, i32);
 
-/// In each channel, the loops are compared with the form at this many accumulators.
+/// In each channel, the codes of the loops are compared with the codes of the form at this many accumulators.
 const PROBES: usize = 12;
 
-/// Compares the loops with the form on a few accumulators. Returns the first accumulator for which the codes differ;
-/// `None` if there is none. The accumulators have 32 bits. For a form that is defined on more than 32 bits, some have
-/// 64 bits.
+/// Compares the codes of the loops with the codes of the form on a few accumulators. Returns the first accumulator for
+/// which the codes differ; `None` if there is none. The accumulators have 32 bits. For a form that is defined on more
+/// than 32 bits, some have 64 bits.
 fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
     let out = form.out();
     if loops.out() != out {
@@ -220,13 +220,13 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
     Ok(self::wrong(form, clamp, &all, &codes))
 }
 
-/// The channels in which the loops are compared with the form: the first and the last one.
+/// The channels in which the codes of the loops are checked: the first and the last one.
 fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
 
-/// Chooses the accumulators between `ends` at which the loops are compared with the form, equally many for each
-/// channel. Returns `None` if the form is not legal.
+/// Chooses the accumulators between `ends` at which the codes of the loops are checked, equally many for each channel.
+/// Returns `None` if the form is not legal.
 fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let looked_at = looked_at(form);

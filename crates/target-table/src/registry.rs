@@ -32,8 +32,8 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// The type of functions that make a target with code. The argument is the target that consists only of the table and
-/// the kernels. The function may have state of its own, may read the values of the options
+/// The type of functions that make a target with code. The argument is a target that has only the table and the
+/// kernels. The function may have state of its own, may read the values of the options
 /// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and may fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
@@ -60,7 +60,7 @@ impl TargetFactory {
         self.table
     }
 
-    /// True if the target has code that makes it ([`TargetFactory::code`]).
+    /// True if code of the crate makes the target ([`TargetFactory::code`]).
     pub const fn has_code(&self) -> bool {
         self.make.is_some()
     }
@@ -202,8 +202,8 @@ impl Entry {
         })
     }
 
-    /// Makes the target without the wrapper that compares its results with the table. This is for use in the process of
-    /// a library, where the host makes the comparison.
+    /// Makes the target without the wrapper that compares its results with the table. This is for the process in which
+    /// a library runs. The host's process makes the comparison.
     ///
     /// # Errors
     /// As for [`Entry::target`].

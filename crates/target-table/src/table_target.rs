@@ -37,7 +37,7 @@ impl FormKernel {
     }
 }
 
-/// The kernel of a form; `None` for the host's.
+/// The kernel of a form; `None` if the host's kernels compute the form.
 pub(crate) type Kernel = Option<&'static Prepare>;
 
 /// A table with a kernel for each of its forms. A target without further code is a value of this type. A target with
@@ -48,7 +48,7 @@ pub struct TableTarget {
 }
 
 impl TableTarget {
-    /// Every form of the table must have a kernel. The registry checks this.
+    /// Makes a target from a table and its kernels. The registry has checked that every form of the table has a kernel.
     pub(crate) fn new(spec: TargetSpec, kernels: BTreeMap<String, Kernel>) -> TableTarget {
         TableTarget { spec, kernels }
     }

@@ -109,8 +109,8 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records state one weight scale for each output channel of the source model's layer, even if
-    /// a rewrite rule turns such a channel into several channels.
+    /// True if the vendor's records state one weight scale for each output channel of a layer in the source model. A
+    /// rewrite rule may have turned such a channel into several channels, which then share this scale.
     fn counts_outputs(&self) -> bool {
         false
     }
@@ -148,7 +148,7 @@ pub struct Emission<'a> {
     pub observing: &'a [(String, Observing)],
     /// False if no rewrite rule may merge a layer into another one.
     pub fuses: bool,
-    /// The layers that no rule merges into another one, and into which no rule merges others.
+    /// The layers that rewrite rules leave separate: no rule merges them into another layer or another layer into them.
     pub unfused: &'a [&'a str],
     /// The convolutions that were made from several layers of the source model, or in which several channels together
     /// stand for one output of a layer. They are sorted by name.

@@ -26,8 +26,9 @@ pub struct Analysis<'a> {
     findings: Vec<Finding>,
 }
 
-/// Pairs the main graph with the graph [`LOWERED`], whose id is the first result. Then pairs each graph that the main graph calls, directly or
-/// indirectly, with the graph that the lowered graph calls in the same place.
+/// Returns the id of the graph [`LOWERED`], and the pairs of graphs that have to correspond: the main graph with the
+/// graph [`LOWERED`], and each graph that the main graph calls, directly or indirectly, with the graph that the lowered
+/// graph calls in the same place.
 fn pairs(module: &Module) -> Result<(GraphId, Vec<Pair<'_>>), VerifyError> {
     let lowered = lowered_graph(module).ok_or(VerifyError::NoLowered(LOWERED))?;
     let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));

@@ -109,8 +109,8 @@ enum Link {
     Clamp([i32; 2]),
 }
 
-/// Joins the links to steps. A clamp belongs to the requantization before it. A clamp of accumulators has no
-/// requantization before it, so it becomes the clamp of an identity requantization.
+/// Joins requantizations and clamps to steps. A clamp belongs to the requantization before it. A clamp of accumulators
+/// has no requantization before it, so it becomes the clamp of an identity requantization.
 fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for link in links {

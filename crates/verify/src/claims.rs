@@ -91,7 +91,7 @@ struct Records<'a> {
 #[derive(Default)]
 struct Named {
     count: usize,
-    /// Certificates that were not assigned to a site yet.
+    /// Certificates that were not assigned to a fused site yet.
     open: VecDeque<usize>,
     /// The index of the last pair of graphs that had a site of this name. `own` has the certificates that were assigned
     /// to sites of this pair.
@@ -114,10 +114,10 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site among the certificates with the site's name. Certificates that were assigned to
-    /// sites of other graphs are left out. Returns the first certificate that was derived from this site. If there is
-    /// none, returns the first certificate that is left. A value of the fused graph may stand for several equal values
-    /// of the lowered graph, so sites of the same graphs may share a certificate.
+    /// Finds the certificate of a fused site among the certificates with the site's name. Certificates that were
+    /// assigned to sites of other graphs are left out. Returns the first certificate that was derived from this site.
+    /// If there is none, returns the first certificate that is left. A value of the fused graph may stand for several
+    /// equal values of the lowered graph, so sites of the same graphs may share a certificate.
     fn take(
         &mut self,
         (pair, graphs): (usize, [&Graph; 2]),
@@ -471,9 +471,8 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// For a pool whose windows have channels that a constant assigns by position, returns the interval of the sums of each
-/// channel. The first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs
-/// together.
+/// If a constant assigns a channel to each window of a pool, returns the interval of the sums of each channel. The
+/// first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -24,7 +24,7 @@ pub(crate) fn check<'a>(
     untrue.map(|fact| Fault::Fact(fact.clone()))
 }
 
-/// The graphs and the site that the facts are about.
+/// The graphs and the fused site that the facts are about.
 struct About<'a> {
     lowered: &'a Graph,
     site: &'a FusedSite<'a>,
@@ -116,8 +116,8 @@ fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1, u64::checked_mul)
 }
 
-/// For each channel that a constant assigns to windows of a pool, the numbers of elements in these windows. `None` for
-/// a channel that is assigned to no window.
+/// If a constant assigns a channel to each window of a pool, returns, for each channel, the smallest and the largest
+/// number of elements in its windows. The entry is `None` for a channel without windows.
 pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;

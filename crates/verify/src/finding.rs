@@ -179,12 +179,12 @@ pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding
     findings.extend(more.filter(is_new));
 }
 
-/// A claim as text, and `none` if there is no claim.
+/// Returns a claim as text, or the text `none` if there is no claim.
 fn or(none: &str, claim: Option<impl ToString>) -> String {
     claim.map_or_else(|| none.to_owned(), |claim| claim.to_string())
 }
 
-/// The end of the sentence about a layer that differs by more than its certificate allows.
+/// Returns the end of the error message about a layer that differs by more than its certificate allows.
 fn beyond(max_lsb: u32) -> String {
     match max_lsb {
         0 => ", though it is certified exact".to_owned(),

@@ -30,7 +30,7 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// The layers whose results are visible when `plan`, a plan of the fused graph, runs.
+    /// Finds the layers whose results are visible when `plan` runs. It is a plan of the fused graph.
     pub(crate) fn find(analysis: &Analysis<'_>, plan: &Plan) -> Result<Layers, VerifyError> {
         let graph = analysis.fused_graph;
         let order = graph.topological_order().map_err(|id| {
@@ -46,8 +46,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value: true if something was requantized between this value and the nearest values before it that
-        // correspond to values of the lowered graph.
+        // `open` has an entry for each value. It is true if numbers are requantized on the way to the value from those
+        // nearest earlier values that correspond to values of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);

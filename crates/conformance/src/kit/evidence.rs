@@ -1,5 +1,5 @@
-//! Checks the rows that a table states to be `measured`, using the recordings that the table names for them. A row
-//! counts as measured only if the recordings tell its arithmetic apart from similar ones.
+//! Checks the rows for which a table states the evidence `measured`, using the recordings that the table names for
+//! them. A row counts as measured only if the recordings tell its arithmetic apart from similar ones.
 
 use super::{
     Recording,
@@ -25,7 +25,8 @@ pub(super) struct IdentifiedLayer<'a> {
 /// The widths that accumulators have in existing chips, in bits.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
-/// A line of the report for each row for which the table names recordings, if all of these recordings were given.
+/// Makes a line of the report for each row of the table that has recordings. The check of a row is skipped if one of
+/// its recordings was not given.
 pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Line> {
     let recordings = || spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let names: BTreeSet<&str> = recordings().flat_map(|one| &one.rows).map(String::as_str).collect();
@@ -90,7 +91,7 @@ fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&I
     }
 }
 
-/// The finding that a row may only be called `documented`, with the reason.
+/// Makes the finding that a row may only have the evidence `documented`. `why` is the reason.
 fn documented(why: impl std::fmt::Display) -> String {
     format!("{why}: the row is `documented`, and not `measured`")
 }
@@ -170,8 +171,7 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// Checks a row of `[accumulator]`. Among the widths in [`WIDTHS`] that are smaller than the width of the row, take the
-/// largest: the recorded sums must need more bits than this.
+/// Checks a row of `[accumulator]`: the recorded sums must need more bits than the next smaller width in [`WIDTHS`].
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use strait_plugin_host::Library;
 use strait_target::{Target, spec::Format, spec::Verb};
 
-/// The lines for a library's functions. They have the names from `strait_plugin.h`.
+/// Makes a line of the report for each function of a library. The lines have the names from `strait_plugin.h`.
 pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Vec<Line> {
     let (calls, has) = (library.calls(), library.description());
     let number = |call: &str| calls.get(call).copied().unwrap_or(0);
@@ -33,7 +33,7 @@ pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Ve
     ]
 }
 
-/// The lines for the methods of a target that is part of the program.
+/// Makes a line of the report for each method of a target that is part of the program.
 pub(super) fn of_program(target: &Witness, seen: &Seen) -> Vec<Line> {
     let mut lines = Vec::new();
     for (name, why) in [
@@ -62,7 +62,7 @@ pub(super) fn of_program(target: &Witness, seen: &Seen) -> Vec<Line> {
     lines
 }
 
-/// The line for a target without code.
+/// Makes the line of the report for a target that is only a table and has no functions.
 pub(super) fn of_a_table() -> Line {
     Line::skipped(Group::Functions, "functions", "a table has no code")
 }

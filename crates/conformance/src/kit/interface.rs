@@ -71,7 +71,7 @@ fn probed(
             fault => Ok(fault),
         }
     };
-    // A normal call that fails is reported on other lines.
+    // If a normal call fails, other lines of the report say so.
     let works = with.is_some() && call(Probe::Plain)?.is_none();
     let mut counts = [0; 5];
     for (done, probe) in Probe::all().enumerate() {

@@ -1,4 +1,5 @@
-//! Compares a library's codes with the form, and reports everything else that went wrong in a call.
+//! Compares the codes that a library returns with the codes that the form defines, and reports everything else that
+//! went wrong in a call.
 
 use super::{
     fault::{Fault, Subject, differing},
@@ -8,7 +9,8 @@ use crate::placed::decoded;
 use strait_plugin_host::{Misdeed, Tried};
 use strait_requantize::Requantization;
 
-/// Compares the codes of one call with the form, and adds everything that went wrong in the call to `faults`.
+/// Compares the codes of one call with the codes that the form defines, and adds everything that went wrong in the call
+/// to `faults`.
 pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
     let name = part.name();
     let mut steady = true;

@@ -102,7 +102,7 @@ fn probe(
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
-        // The time limit of the next call starts here, because the kit itself works until then.
+        // This restarts the time limit, so that the kit's own work does not count for the next call.
         alive();
         let Ok(expect) = run.expected(form, clamp) else {
             continue;

@@ -7,7 +7,8 @@ use strait_plugin_host::Traces;
 /// system itself may use some memory.
 const GROWTH: u64 = 96 << 10;
 
-/// Compares the process before the library was loaded, after some thousand calls, and after some thousand more.
+/// Compares the state of a process before the library was loaded, after some thousand calls, and after some thousand
+/// more.
 pub(super) fn left_behind(before: &Traces, early: &Traces, late: &Traces) -> Vec<Fault> {
     let mut found = settings(before, late);
     let grows = [

@@ -21,7 +21,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Adds `more` to the number of things that were checked for a line.
+    /// Adds `more` to the number of things that were checked for a line of the report.
     pub(super) fn count(&mut self, subject: Subject, more: usize) {
         *self.of.entry(subject).or_default() += more as u64;
     }
@@ -35,7 +35,7 @@ impl Counts {
         }
     }
 
-    /// Adds `calls` to the total number of calls and to the number of calls of each of `lines`.
+    /// Adds `calls` to the total number of calls, and to the number of calls for each report line in `lines`.
     pub(super) fn calls(&mut self, calls: usize, lines: &[Subject]) {
         self.count(Subject::Panics, calls);
         lines.iter().for_each(|&line| self.count(line, calls));
@@ -49,7 +49,7 @@ impl Counts {
         self.left += other.left;
     }
 
-    /// The number of things that were checked for a line.
+    /// The number of things that were checked for a line of the report.
     fn of(&self, subject: Subject) -> u64 {
         let subject = match subject {
             Subject::Rows | Subject::Hangs => Subject::Panics,

@@ -119,7 +119,7 @@ const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 /// At most this many accumulators are in a tile of these sizes, so that the tests do not take too long.
 const MOST: usize = 2_500;
 
-/// The first `count` accumulators of each channel, repeated if there are fewer.
+/// Returns the first `count` accumulators of each channel. If a channel has fewer, they are repeated.
 pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let its = channels
         .iter()

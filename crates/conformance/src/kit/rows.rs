@@ -27,7 +27,7 @@ impl Rows {
         }
     }
 
-    /// The lines of the report: one for each of these rows.
+    /// Makes a line of the report for each row that shares an op with another row.
     pub(super) fn lines(self) -> impl Iterator<Item = Line> {
         self.0.into_iter().map(|(row, reached)| {
             let name = format!("op {row}");

@@ -117,9 +117,9 @@ fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer,
     line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
-/// The answer to the question which form produces every recorded value. If there is such a form, the answer has its
-/// name, the form itself, and the lowest and the highest code to which its results are clamped. If there is none, the
-/// answer has the reasons, each of them a sentence.
+/// The result of the search for a form that produces every recorded value. `Ok` has the name of the form, the form
+/// itself, and the lowest and the highest code to which its results are clamped. `Err` has the reasons why no form
+/// produces all values, each of them a sentence.
 type Explaining = Result<(String, Requantization, [i32; 2]), Vec<String>>;
 
 /// The first form of the table that explains a layer with integers that `strait identify` has found.

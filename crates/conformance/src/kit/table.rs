@@ -138,7 +138,7 @@ fn weaker(a: &When, b: &When) -> bool {
             .all(|(option, value)| b.option.get(option) == Some(value))
 }
 
-/// Why no operation can ever match the row; `None` if one can.
+/// Returns the reason why a fusion row can never match any operation; `None` if it can.
 fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
     if let Some((option, value)) = row.when.option.iter().find(|(option, value)| {
         let allowed = spec.options.get(*option).and_then(|row| row.one_of.as_ref());

@@ -1,9 +1,9 @@
 //! Tests a library's own model of its arithmetic: what it computes, and how it behaves.
 //!
 //! Each requantization is called with its channels along rows and along columns, and with accumulators of 32 and of 64
-//! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated with
-//! other bytes around the codes and in the memory for the codes, with buffers between guard pages, on several threads
-//! at once, and in other processes.
+//! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated in
+//! several ways: with other bytes in and around the memory for the codes, with buffers between guard pages, on several
+//! threads at once, and in other processes.
 
 use super::{
     ExaminationProgress, class,
@@ -108,7 +108,7 @@ struct Subjected<'a> {
     library: &'a Library,
     options: &'a Options,
     others: &'a Processes,
-    /// The form that was tested before, with one of its tiles.
+    /// The form that was tested last, with one of its tiles.
     before: Option<(RegisteredForm, Requantization, Part)>,
     has_traces: bool,
     /// The faults of the requantization that is being tested.

@@ -75,7 +75,7 @@ impl Interval {
     }
 }
 
-/// The factors in an interval whose products with the accumulators meet all bounds; `None` if there are none.
+/// Returns the factors m in the interval `all` for which the products x·m meet all bounds; `None` if there are none.
 pub(super) fn narrow(edges: &[Edge], all: Interval, limit: impl Fn(&Edge) -> Limit) -> Option<Interval> {
     edges.iter().try_fold(all, |interval, edge| {
         let left = interval.cut(edge.x, limit(edge));

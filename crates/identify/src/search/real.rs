@@ -77,7 +77,7 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// A float with at most this many significant bits whose bit pattern is in the interval; `None` if there is none.
+/// Returns a float that has at most `bits` significant bits and a bit pattern in the interval; `None` if there is none.
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);

@@ -22,7 +22,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The parameters of this cell, which get its votes.
+    /// Returns `parameters`, which lie in this cell, together with the votes of the cell.
     pub(super) fn voted<T>(self, parameters: T) -> Voted<T> {
         let votes = self.votes;
         Voted { parameters, votes }

@@ -27,7 +27,7 @@ pub struct RecordedLayer {
     pub recorded: Vec<(i64, i32)>,
     /// Zero point of the input, if the accumulators are sums of recorded products.
     pub input_zero: Option<InputZero>,
-    /// The same layer read with the channels last, if the shapes in the file also fit this reading.
+    /// The same layer with the channels on the last axis, if the shapes in the file also fit this layout.
     pub channels_last: Arc<[RecordedLayer]>,
 }
 

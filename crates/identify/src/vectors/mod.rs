@@ -33,11 +33,11 @@ pub struct LayerScales {
     pub output: f32,
 }
 
-/// The most bytes that all arrays together may have.
+/// The maximum size of all arrays together, in bytes.
 const MOST_BYTES: u64 = 8 << 30;
-/// The most outputs that a layer may have.
+/// The maximum number of outputs of a layer.
 pub(crate) const MOST_OUTPUTS: usize = 1 << 24;
-/// The most layers that a file may have.
+/// The maximum number of layers in a file.
 const MOST_LAYERS: usize = 4096;
 
 impl Vectors {

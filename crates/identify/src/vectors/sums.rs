@@ -7,10 +7,11 @@ use super::{
 };
 use strait_samples::Array;
 
-/// The most products that are computed for the accumulators of a layer. More would take longer than a few seconds.
+/// The maximum number of products that are computed for the accumulators of a layer. More would take longer than a few
+/// seconds.
 const MOST_PRODUCTS: usize = 1 << 32;
 
-/// The accumulators of a layer, in one reading of the file.
+/// The accumulators of a layer, for one possible layout of the arrays in the file.
 pub(super) struct Sums {
     /// One accumulator for each output, in the order of the file.
     pub(super) accumulators: Vec<i64>,

@@ -213,8 +213,8 @@ impl FormRow {
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
     }
 
-    /// Builds a form with a float factor. The factor is the product of the scales, computed in `f32` and in the order
-    /// of the runtime that the row names, and then cut to the row's number of significant bits.
+    /// Builds a form with a float factor. The scales are multiplied in `f32`, in the same order as by the runtime that
+    /// the row names. The product is then cut to the row's number of significant bits.
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;

@@ -1,11 +1,10 @@
-//! An index of the rows of a table by the terms of the ops that they lower, so that the rows for a node are found
-//! without a search through all rows.
+//! An index of the op rows of a table by term, so that the rows for a node are found without a search.
 
 use super::op::OpRow;
 use std::collections::BTreeMap;
 use strait_core::Term;
 
-/// Has a copy of a row, with its name, under each term that the row is for.
+/// The rows of a table, by term. A row that is for several terms has a copy under each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
     /// For each term, the rows that are for it, in the order of their names.

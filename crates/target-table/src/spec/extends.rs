@@ -181,7 +181,8 @@ impl Chain<'_> {
     }
 }
 
-/// The paths of values that are either a name or a table whose only key is the name.
+/// The paths of values that are either a name, such as `lookup`, or a table with this name as its only key. `*` stands
+/// for any key.
 const CHOICES: [&[&str]; 4] = [
     &["form", "*", "kind"],
     &["op", "*", "recipe"],
@@ -199,7 +200,8 @@ pub(super) fn merge(below: &mut Node, above: &Node) {
     below.merge(above);
 }
 
-/// Empties the table of `below` at `path` if `above` has a table with another name at the same path.
+/// Empties the table of `below` at `path` if the table of `above` at this path has other keys, for example the name of
+/// another recipe.
 fn give_way(below: &mut Node, above: &Node, path: &[&str]) {
     let (Value::Table(old), Value::Table(new)) = (&mut below.value, &above.value) else {
         return;

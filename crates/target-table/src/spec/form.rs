@@ -131,7 +131,7 @@ pub enum Arithmetic {
     /// half_even(f32(acc) · m) + z, in `f32`, where acc has 16 bits. This is the second step of a requantization through 16-bit
     /// sums.
     RequantS16(Scale),
-    /// The number of thresholds that are not above acc.
+    /// The result is the number of thresholds that are less than or equal to acc.
     Steps,
 }
 

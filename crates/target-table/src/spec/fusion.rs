@@ -1,5 +1,6 @@
-//! `[[fusion]]`: rows that fuse a requantization into its producer. Among the rows whose conditions hold, the one is
-//! applied that fuses the most steps after the producer. If there are several such rows, the first of them is applied.
+//! `[[fusion]]`: rows that fuse a requantization into its producer. If the conditions of several rows hold, the row
+//! that fuses the most steps after the producer is applied. If several rows fuse equally many, the first of them is
+//! applied.
 
 use super::words::{Evidence, Integer};
 #[cfg(feature = "schema")]

@@ -215,7 +215,7 @@ pub struct Host {
     /// Where codes are dequantized for these ops.
     #[serde(default)]
     pub boundary: Boundary,
-    /// Where islands run: nodes that the target could compute, but whose results only ops on the host read.
+    /// Where islands run. The target could compute the nodes of an island, but only ops on the host read their results.
     #[serde(default)]
     pub islands: Islands,
 }
@@ -223,7 +223,7 @@ pub struct Host {
 words! {
     /// A format that is written in addition to the artifact.
     Format {
-        /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. There is one for every target.
+        /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. Every target can have it.
         QdqOnnx = "qdq-onnx",
         /// TFLite, with an integer operator for each layer on the accelerator. A target that computes the same integers as
         /// LiteRT's kernels lists this word, possibly only with a certain option.
@@ -254,8 +254,8 @@ words! {
 }
 
 words! {
-    /// Where an island runs. An island is a group of connected nodes without a convolution, Gemm or MatMul, whose results are
-    /// only read by ops on the host. An output of the model does not count as an op on the host.
+    /// Where an island runs. An island is a group of connected nodes without a convolution, Gemm or MatMul. Only ops on
+    /// the host read its results. An output of the model does not count as an op on the host.
     #[derive(Default)]
     Islands {
         /// On the host, because quantizing values between ops on the host would only cost accuracy.
@@ -423,7 +423,8 @@ impl TargetSpec {
             .collect()
     }
 
-    /// The option, and its value, with which a format can be written that [`TargetSpec::formats`] does not have.
+    /// Finds an option and a value of it with which this format can be written. This is for formats that
+    /// [`TargetSpec::formats`] does not return.
     pub fn option_for(&self, format: Format) -> Option<(&str, OptionValue)> {
         self.overlay.iter().find_map(|(option, values)| {
             let value = values.iter().find(|(_, overlay)| overlay.emit.contains(&format))?.0;

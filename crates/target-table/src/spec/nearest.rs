@@ -27,8 +27,8 @@ impl FormRow {
         self.from == ScaleRule::Free && affine
     }
 
-    /// Finds the integers within this row's limits whose results are closest to the ideal function. Returns `None` if
-    /// no bounds of the accumulators are known, or if a channel has no integers within the limits.
+    /// Finds the integers within this row's limits that give the results closest to the ideal function. Returns `None`
+    /// if no bounds of the accumulators are known, or if a channel has no integers within the limits.
     pub(super) fn nearest(&self, rescale: &Rescale<'_>) -> Option<Built> {
         let (kind, out) = (self.form_kind(), rescale.out);
         let accumulators = rescale.accumulators.filter(|_| self.chooses())?;

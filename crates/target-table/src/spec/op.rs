@@ -82,12 +82,13 @@ fn chosen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Recipe>, 
     strait_document::choice(deserializer).map(Some)
 }
 
-/// The nodes of an op whose activations always have the zero point 0.
+/// Says which nodes of an op have only activations with the zero point 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SymmetricOperands {
-    /// The numbers of axes that the operands of such a node have. Only for convolutions. Default: all nodes.
+    /// Selects the nodes by the number of axes of their operands, which must be in this list. Only for convolutions.
+    /// Default: all nodes.
     pub rank: Option<Vec<u8>>,
 }
 

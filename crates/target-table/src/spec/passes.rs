@@ -1,5 +1,5 @@
-//! `[passes]`: lists of ops that annotation treats alike, and which of their operands and results share a scale and
-//! zero point.
+//! `[passes]`: lists of ops that the passes before lowering treat alike, and which of their operands and results share
+//! a scale and zero point.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

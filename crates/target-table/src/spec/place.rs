@@ -140,7 +140,8 @@ fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reaso
 }
 
 impl Limit {
-    /// If the limit does not allow `value`, a text that says which values are allowed.
+    /// Returns a text that says which values are allowed, if the limit does not allow `value`. Otherwise returns
+    /// `None`.
     pub(super) fn refuses(&self, value: &Scalar) -> Option<String> {
         if let Some(known) = &self.one_of
             && !known.iter().any(|known| same(known, value))

@@ -339,7 +339,7 @@ impl Recipe {
             Recipe::Clamp => ("clamp", Never, false, true, &[]),
             Recipe::PassThrough { .. } => ("pass_through", Never, false, true, &[]),
             Recipe::Compare => ("compare", Never, false, false, &[]),
-            // The primitive computes the codes minus their zero point.
+            // The primitive also subtracts the zero point from the codes.
             Recipe::Requantize { .. } => ("requantize", Must, false, false, &[Term::ShiftLeft]),
         };
         Facts {

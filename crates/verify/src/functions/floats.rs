@@ -8,8 +8,8 @@ use crate::intervals::Interval;
 use strait_requantize::certificate::{ordered, unordered};
 use strait_requantize::{FromFloat, Step, Verdict};
 
-/// Finds the largest difference between two quantizations with their steps. It compares them on NaN, and on the floats
-/// whose positions in the order lie in an interval.
+/// Finds the largest difference between two quantizations of floats, each followed by its steps. Compares them on NaN
+/// and on the floats in an interval, which is given by positions in the order of the floats.
 pub(crate) fn compare_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),

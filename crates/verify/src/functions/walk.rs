@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The difference of two functions, found by looking at every place.
+    /// Finds the difference of two functions by evaluating both at every integer.
     fn swept(f: impl Fn(i64) -> i64, g: impl Fn(i64) -> i64, (low, high): (i64, i64)) -> Difference {
         let mut found = Difference {
             max_lsb: 0,

@@ -38,7 +38,8 @@ impl Analysis<'_> {
             // entry counts too.
             let last = |code: i64| Some(index(code)? + usize::from(step > 0));
             let read = index(codes.low).zip(last(codes.high));
-            // A code for which the table has no entry still reads some entry of the table.
+            // If the table has no entry for a code, the lookup still reads some entry, so the bounds of all entries are
+            // used.
             let read = read.and_then(|(first, last)| hull(entries.get(first..=last)?));
             read.unwrap_or(whole)
         }))

@@ -10,9 +10,9 @@ const MOST_TAPS: i128 = 1 << 24;
 /// What a tap can read at the positions of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tap {
-    /// True if the tap reads an element at some position.
+    /// True if there is a position at which the tap reads an element.
     pub(super) inside: bool,
-    /// True if the tap reads no element at some position.
+    /// True if there is a position at which the tap reads no element.
     pub(super) outside: bool,
 }
 
@@ -45,8 +45,8 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element at some position. Only the first tap at the first position and the last tap at
-    /// the last position have to be checked, because these two reach farthest beyond the ends of the axis.
+    /// True if there is a position at which a tap reads no element. Only the first tap at the first position and the
+    /// last tap at the last position have to be checked, because these two reach farthest beyond the ends of the axis.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
@@ -157,7 +157,7 @@ impl Window {
         (positions as i128 <= MOST_TAPS).then_some(all)
     }
 
-    /// True if some tap reads no element at some position.
+    /// True if there is a position at which a tap reads no element.
     pub(super) fn leaves(&self) -> bool {
         self.0.iter().any(Axis::leaves)
     }

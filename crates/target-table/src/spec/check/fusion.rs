@@ -124,7 +124,7 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     }
 }
 
-/// If a row merges scales, checks that it accepts only forms of the kind whose scales can be merged.
+/// If a row merges scales, checks that all forms that it accepts are of the kind in which scales can be merged.
 fn merges(findings: &mut Findings<'_>, row: &FusionRow, here: &KeyPath) {
     let forms = &findings.spec.form;
     let merged = FormKind::AscendRequant;

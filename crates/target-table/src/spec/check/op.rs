@@ -94,8 +94,8 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
-/// If one op has rows with different limits, these rows may have different values for some parameters of the recipe:
-/// for the rounding of a lookup, and for how the sum of a pool is divided. Returns the recipe without these parameters.
+/// Returns the recipe without the parameters that may differ between rows of one op with different limits. These are
+/// the rounding of a lookup and the way in which the sum of a pool is divided.
 fn for_all_limits(mut recipe: Recipe) -> Recipe {
     match &mut recipe {
         Recipe::Lookup { rounding, .. } => *rounding = None,

@@ -100,8 +100,8 @@ fn both(
     changes.keys(row, [old, new], &OTHERS);
     let both = [&resolved(old_spec, old), &resolved(new_spec, new)];
     changes.choice(row, "recipe", both, |parameter, values| match (parameter, values) {
-        // These parameters decide which nodes run on the host. With `zero_code`, convolutions whose zero point is not 0
-        // run there. Without `fraction`, linear resizes run there.
+        // These parameters decide which nodes run on the host. With `zero_code`, convolutions whose operand has another
+        // zero point than 0 run there. Without `fraction`, linear resizes run there.
         ("pad", [Some("zero_code"), Some("zero_point")]) => Effect::AcceptsMore,
         ("pad", [Some("zero_point"), Some("zero_code")]) => Effect::AcceptsLess,
         ("fraction.bits" | "fraction.rounding", [None, _]) => Effect::AcceptsMore,
