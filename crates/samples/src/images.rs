@@ -77,7 +77,7 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// Returns the levels of an image after all steps, with rows from top to bottom.
+    /// Returns the pixel values of an image after all preprocessing steps, with rows from top to bottom.
     ///
     /// # Errors
     /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.

@@ -13,7 +13,7 @@ use crate::{
     random::Random,
 };
 
-/// Arrays whose samples follow one another: first all samples of the first array.
+/// Arrays that are read as one list of samples: first all samples of the first array, then those of the second.
 pub(crate) type Pieces = Vec<Array>;
 
 /// The source of the samples for one input.

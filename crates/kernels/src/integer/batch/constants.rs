@@ -97,7 +97,7 @@ impl<const C: usize> Constants<C> {
 /// Reads the constants of consecutive channels, one vector after the other; see [`Constants::from`].
 pub(super) struct Run<'a, const C: usize> {
     constants: &'a Constants<C>,
-    /// The channel that is read next. It is always below the period.
+    /// The position in the repeated list that is read next. It is always below the length of the list.
     at: usize,
 }
 
