@@ -16,11 +16,11 @@ pub enum Because {
         /// The largest value.
         high: i64,
     },
-    /// The producer has constant factors.
+    /// The producer multiplies its operand by constants.
     Weights,
     /// The producer adds a bias to each channel.
     Bias,
-    /// Taps beyond the border of the operand read this code.
+    /// Taps of a window that lie beyond the border of the operand read this code.
     Padding {
         /// The code that taps beyond the border read.
         value: i32,

@@ -77,7 +77,7 @@ pub enum FormError {
         /// The supported values.
         range: RangeInclusive<i64>,
     },
-    /// Each field is legal by itself, but not in combination with the others.
+    /// Each field has a legal value, but the combination of the values is not legal.
     #[error("{kind}: {rule}")]
     Together {
         /// The form's kind.
