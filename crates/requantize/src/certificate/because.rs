@@ -31,7 +31,7 @@ pub enum Because {
         elements: u64,
     },
     /// The producer is a mean over windows in which padding does not count, so its divisor differs from window to
-    /// window. The parameters have one channel for each divisor. Channel i requantizes the sums of those windows in
+    /// window. The requantization has one channel for each divisor. Channel i requantizes the sums of those windows in
     /// which at most `most[i]` elements are not padding.
     Elements {
         /// The largest number of elements for each channel.
@@ -39,7 +39,7 @@ pub enum Because {
     },
     /// The zero points of the operands are subtracted from the codes before anything else is computed.
     ZeroPoints,
-    /// Only the type of the value is known.
+    /// Nothing is known about the accumulators except their type.
     Type(IntType),
     /// The accumulators are the elements of a constant.
     Entries,

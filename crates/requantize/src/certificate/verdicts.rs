@@ -7,7 +7,7 @@ use crate::{
 };
 use std::slice;
 
-/// One verdict if neither the steps nor the interval have channels, otherwise one verdict for each channel.
+/// Returns one verdict if neither the steps nor the interval have channels, otherwise one verdict for each channel.
 pub(super) fn verdicts(
     argument: &Argument,
     before: &[Step],

@@ -70,7 +70,7 @@ impl Best {
 /// Whether it is proven that no other integers are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimality {
-    /// No multiplier and shift within the limits are better. Both zero points are exact.
+    /// No multiplier and shift within the limits are better. This is about forms that add both zero points exactly.
     Optimal,
     /// With these integers, m / 2^n is as near to the factor as possible. Other integers were not compared with the
     /// ideal function, so it is not known whether they are better.

@@ -35,7 +35,8 @@ pub struct Grids {
 
 /// The largest magnitude of an accumulator. Up to this magnitude, all products are far inside the range of `i128`.
 const FARTHEST: i64 = 1 << 50;
-/// From this shift on, s x is below one quarter for every accumulator, so all larger shifts give the same results.
+/// From this shift on, the factor times any accumulator is below one quarter, so all larger shifts give the same
+/// results.
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {

@@ -92,7 +92,8 @@ pub(super) fn deviation(
     a.deviation(&b, interval)
 }
 
-/// Limits a function to its results at the ends of the interval. `None` if its parameters are too large.
+/// Clamps a function to the range between its results at the ends of the interval. `None` if its parameters are too
+/// large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
         // Both ends lie inside the interval, so they fit into i64.

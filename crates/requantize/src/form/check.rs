@@ -44,11 +44,11 @@ pub enum FormError {
     Lengths {
         /// The form's kind.
         kind: FormKind,
-        /// The second field.
+        /// The field whose number of channels differs from that of an earlier field.
         field: &'static str,
-        /// The number of channels of the first field.
+        /// The number of channels of the earlier field.
         expected: usize,
-        /// The number of channels of the second field.
+        /// The number of channels of this field.
         found: usize,
     },
     /// A field with one value per channel is empty.

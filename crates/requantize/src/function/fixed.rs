@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn products_and_shifts_round_as_gemmlowp_does() {
         assert_eq!(product(i32::MIN, i32::MIN), i32::MAX);
-        // Half a unit is rounded up in a product, and away from zero in a shift.
+        // A product rounds ties up, and a shift rounds them away from zero.
         assert_eq!([product(1, 1 << 30), product(-1, 1 << 30)], [1, 0]);
         assert_eq!([divided(3, 1), divided(-3, 1), divided(-1, 2)], [2, -2, 0]);
         assert_eq!([raised(1 << 26, 5), raised(-(1 << 26) - 1, 5)], [i32::MAX, i32::MIN]);
