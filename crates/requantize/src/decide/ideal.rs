@@ -40,7 +40,7 @@ const FARTHEST: i64 = 1 << 50;
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {
-    /// Makes the ideal function of a factor.
+    /// Makes the ideal function with the given factor.
     ///
     /// # Errors
     /// The factor is not finite and positive, or is above 2^31.

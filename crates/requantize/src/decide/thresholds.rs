@@ -197,12 +197,12 @@ impl Thresholds {
         self.interval
     }
 
-    /// The result at the lower end.
+    /// The function's result at the lower end of the interval.
     pub fn lowest(&self) -> i32 {
         self.lowest
     }
 
-    /// The result at the upper end.
+    /// The function's result at the upper end of the interval.
     pub fn highest(&self) -> i32 {
         // There are at most MAX_STEPS thresholds, and the function's results are i32.
         self.lowest + self.at.len() as i32
