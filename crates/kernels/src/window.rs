@@ -52,7 +52,7 @@ impl Window {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
 
-    /// Checks that every extent is within the limits, and that those that must not be zero are not.
+    /// Checks that every extent is within the limits, and that kernel extents, strides and dilations are not zero.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         let positive = [self.kernel, self.stride, self.dilation].concat();
         if positive.contains(&0) {
@@ -179,7 +179,7 @@ pub(crate) struct Layout {
     pub(crate) plane: usize,
     /// Height and width of the output.
     pub(crate) output: [usize; 2],
-    /// True if an image already has this layout before it is copied.
+    /// True if images already have this layout, so that they need not be copied.
     pub(crate) in_place: bool,
 }
 

@@ -42,7 +42,7 @@ impl HalfFloat {
             return f32::from_bits(sign | f32::INFINITY.to_bits() | quiet | fraction << (23 - self.mantissa));
         }
         let field = i32::from(magnitude >> self.mantissa);
-        // A number below the smallest normal number has no leading one, and it has the exponent of the field value 1.
+        // A subnormal number has no leading one. Its exponent is the same as for the field value 1.
         let whole = if field == 0 {
             fraction
         } else {
@@ -61,7 +61,8 @@ impl HalfFloat {
         }
         let own = ((magnitude.to_bits() >> 52) as i32 - 1023).clamp(1 - self.bias(), self.bias() + 1);
         let whole = (magnitude / power(own - self.mantissa as i32)).round_ties_even();
-        // The leading one increases the exponent field by one. So does a mantissa that was rounded up to two.
+        // The leading one of `whole` adds one to the exponent field. A mantissa that was rounded up to two adds another
+        // one.
         let code = f64::from((own + self.bias() - 1) << self.mantissa) + whole;
         sign | code.min(f64::from(self.infinity())) as u16
     }

@@ -1,7 +1,7 @@
 //! A macro for enums whose members have names.
 
-/// Declares an enum whose members have names in text, JSON and tables. Whatever reads or writes a name is made from this
-/// one list of members.
+/// Declares an enum whose members have names in text, JSON and tables. All functions that read or write a name are
+/// generated from this one list of members.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $member:ident = $word:literal,)* }) => {
         $(#[$doc])*

@@ -34,7 +34,7 @@ pub(crate) struct Archive {
 pub(crate) struct Content {
     /// The bytes of the whole content.
     pub(crate) bytes: Bytes,
-    /// The file that has the content, and the offset of the content in the file.
+    /// The file that contains these bytes, and the offset at which they begin. `None` if the archive is in memory.
     pub(crate) file: Option<(Arc<MappedFile>, usize)>,
 }
 

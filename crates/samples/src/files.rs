@@ -52,7 +52,7 @@ pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Opens a listing. Its files are images, or arrays and archives that are batches of one set.
+/// Opens the files of a listing: images, or arrays and archives that are read as batches of one set of samples.
 fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let paths: Vec<PathBuf> = (0..listing.count()).map(|file| listing.path(file)).collect();
     let is = |path: &&PathBuf, kind: &str| extension(path) == kind;
@@ -258,7 +258,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
     Ok(found)
 }
 
-/// Adds advice that names the one of `names` that was probably meant instead of `name`.
+/// Adds advice to an error: the item of `names` that the user probably meant when writing `name`.
 fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a str>) -> DataError {
     match nearest::did_you_mean(name, names).first() {
         Some(near) => finding.help(format!("did you mean {near:?}?")),

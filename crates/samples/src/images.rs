@@ -77,10 +77,11 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// Returns the levels of an image after all steps, with rows from top to bottom.
+    /// Returns the pixel values of an image after all preprocessing steps, with rows from top to bottom.
     ///
     /// # Errors
-    /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.
+    /// A file cannot be read or decoded, its bytes do not match its hash in `marks`, or the image has another size
+    /// after the steps.
     pub(crate) fn read(&self, image: usize, marks: Marks<'_>) -> Result<Vec<u8>, DataError> {
         let pixels = self.pixels_of(image, marks)?;
         let found = [pixels.height, pixels.width, pixels.channels];
@@ -157,7 +158,7 @@ impl Images {
     }
 
     /// Adds the first `count` images to a hash: the bytes of their files, the decoder, and the steps that are applied
-    /// to the images. Returns the marks of the files.
+    /// to the images. Returns the mark of each file, which is a hash of its bytes.
     pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         text(hasher, decoder());
         text(hasher, &self.pipeline.arithmetic().join(", "));

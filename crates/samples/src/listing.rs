@@ -168,7 +168,7 @@ pub(crate) fn is_image(name: &str) -> bool {
     matches!(extension(Path::new(name)).as_str(), "png" | "jpg" | "jpeg")
 }
 
-/// The text of a file.
+/// Reads a text file.
 pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
     let bytes = strait_mapped::read(file, MOST_LIST).map_err(|error| DataError::unreadable(file, error))?;
     String::from_utf8(bytes)

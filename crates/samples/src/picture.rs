@@ -57,8 +57,8 @@ impl Samples {
 }
 
 impl InputSamples {
-    /// Finds the axes by their letters after the preprocessing. If these are not known, the axis with 1 or 3 elements
-    /// is the channel axis.
+    /// Finds the axes of rows, columns and channels by the letters of the layout after the preprocessing. If the
+    /// letters are not known, the axis with 1 or 3 elements is the channel axis.
     fn axes(&self) -> Option<Axes> {
         let extents = match self.shape() {
             [1, rest @ ..] if rest.len() > 1 => rest,

@@ -53,7 +53,7 @@ impl Sample {
 
 /// The numbers of a sample as float32.
 pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
-    // The array format has no bfloat16.
+    // Arrays in files have no bfloat16.
     if sample.elem() == Elem::BF16 {
         return None;
     }

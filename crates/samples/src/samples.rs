@@ -34,7 +34,8 @@ pub struct Samples {
     digested: OnceLock<Digested>,
 }
 
-/// The digest of the samples, and the marks of the samples of each input. Both were computed at the same time.
+/// The digest of the samples, and for each input the marks of its samples, which are hashes of their bytes. Digest and
+/// marks were computed at the same time.
 #[derive(Debug)]
 struct Digested {
     digest: [u8; 32],

@@ -13,7 +13,7 @@ use crate::{
     random::Random,
 };
 
-/// Arrays whose samples follow one another: first all samples of the first array.
+/// Arrays that are read as one list of samples: first all samples of the first array, then those of the second.
 pub(crate) type Pieces = Vec<Array>;
 
 /// The source of the samples for one input.
@@ -99,7 +99,8 @@ impl Source {
     /// Returns the numbers of a sample as they are stored.
     ///
     /// # Errors
-    /// A file has changed since the marks were taken, or an image cannot be decoded or has another size.
+    /// A file cannot be read, its bytes do not match the sample's hash in `marks`, or an image cannot be decoded or has
+    /// another size.
     pub(crate) fn read(&self, sample: usize, marks: Marks<'_>) -> Result<Stored, DataError> {
         Ok(match self {
             Source::Arrays { pieces, ends } => {
@@ -135,7 +136,8 @@ impl Source {
     }
 
     /// Adds the first `count` samples to a hash: types, shapes, numbers as stored, and how they are split into arrays.
-    /// Returns the marks of the samples. Random numbers have no marks, because they are in no file.
+    /// Returns the mark of each sample, which is a hash of its bytes. Random numbers have no marks, because they are in
+    /// no file.
     ///
     /// # Errors
     /// A file cannot be read.

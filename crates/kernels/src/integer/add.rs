@@ -1,4 +1,4 @@
-//! Elementwise sums of two operands. Before the sum, each operand is converted to a common grid.
+//! Elementwise sums of two operands. Before the sum, both operands are converted to a common grid.
 
 use super::{
     bytes::flip,

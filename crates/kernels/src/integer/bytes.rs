@@ -74,7 +74,7 @@ pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), 
 /// Clamps elements in place. Both bounds are codes of the type.
 #[inline(always)]
 pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
-    /// Replaces each element, which has `N` bytes.
+    /// Replaces each element, which has `N` bytes, by the result of `clamped`.
     #[inline(always)]
     fn each<const N: usize>(data: &mut [u8], clamped: impl Fn([u8; N]) -> [u8; N]) {
         for bytes in data.as_chunks_mut().0 {
@@ -100,7 +100,7 @@ pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
 /// Widens elements to i32. The shorter of the two slices determines how many.
 #[inline(always)]
 pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
-    /// Computes each number from an element, which has `N` bytes.
+    /// Computes each number with `wide` from an element of `N` bytes.
     #[inline(always)]
     fn each<const N: usize>(data: &[u8], out: &mut [i32], wide: impl Fn([u8; N]) -> i32) {
         for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {

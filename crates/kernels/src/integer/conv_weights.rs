@@ -61,7 +61,7 @@ impl ConvWeights {
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
         }?;
         let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
-        // The loops for depthwise convolutions read each code as it is, so no offset has to be made up for.
+        // The loops for depthwise convolutions read each code without an offset.
         let offset = if is_depthwise(&conv, &layout) && !planes.words {
             0
         } else {

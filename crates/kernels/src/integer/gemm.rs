@@ -180,14 +180,14 @@ impl Activation<'_> {
         self.data[row * self.strides[0] + column * self.strides[1]]
     }
 
-    /// The 16-bit word that stands for an element in products.
+    /// The 16-bit word that products read for an element.
     #[inline(always)]
     fn word(&self, row: usize, column: usize) -> i16 {
         let (at, width) = (row * self.strides[0] + column * self.strides[1], width(self.element));
         word(self.element, &self.data[at * width..(at + 1) * width])
     }
 
-    /// The smallest and the largest word that can stand for an element.
+    /// The smallest and the largest word that products can read for an element.
     fn ends(&self) -> [i32; 2] {
         let offset = word_offset(self.element) as i32;
         [self.element.min() - offset, self.element.max() - offset]
@@ -224,7 +224,7 @@ struct Product<'a> {
     panels: &'a Panels,
     /// Writes row `m` as `k` unsigned bytes, or as `k` words.
     row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
-    /// The sum of a row times this factor is added to each result of the row.
+    /// The sum of a row's elements, times this factor, is added to each result of the row.
     row_factor: i64,
 }
 
@@ -369,10 +369,10 @@ impl dyn Loops + '_ {
     }
 }
 
-/// Computes `Σ (a − za)(b − zb)`. For each operand, the instructions need either signed or unsigned numbers (see
-/// `product`): if codes are bytes, those of a have to be unsigned. So a constant may be subtracted from the codes of a,
-/// and another one from the codes of b. Let a', b', za' and zb' be the codes and the zero points after this change. The
-/// result is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
+/// Computes `Σ (a − za)(b − zb)`, where a and b are codes, and za and zb are their zero points. For each operand, the
+/// instructions need either signed or unsigned numbers (see `product`): if codes are bytes, those of a have to be
+/// unsigned. So a constant may be subtracted from the codes and the zero point of an operand. Let a', b', za' and zb'
+/// be the codes and the zero points after this change. The result is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
 impl dyn Loops + '_ {
     /// Computes a matrix product of two activations with extents `[m, n, k]`, with requantization. The accumulator is
     /// `Σ (a[m, k] − zero)·(b[k, n] − zero)`, where `zero` is the zero point of the operand. `out` is `[m, n]`,
@@ -398,7 +398,7 @@ impl dyn Loops + '_ {
         }
         expect_len("the product", out.len(), product(&[m, n, self.width(carrier)]))?;
         let words = width(a.element).max(width(b.element)) > 1;
-        // As bytes, the numbers b' are signed.
+        // If products read bytes, those of `b` are signed.
         let flip_b = flip(b.element) ^ 0x80;
         let (ends, offset_b) = match words {
             true => (b.ends(), word_offset(b.element)),
@@ -480,7 +480,7 @@ mod tests {
             let gemm = GemmWeights::new(element, [k, n], weights, [n, 1], bias).unwrap().panels;
             let found = gemm.bytes.len() + bytes(&gemm.starts);
             let told = GemmWeights::packed_bytes([k, n], element, ends, carrier);
-            // If all sums are known to fit into 32 bits, a start has half as many bytes.
+            // If all sums are known to fit into 32 bits, the number from which a sum starts has half as many bytes.
             let fits = |told: Result<usize, KernelError>, found| {
                 (found..=found + 4 * n.next_multiple_of(COLUMNS)).contains(&told.unwrap())
             };

@@ -31,10 +31,10 @@ pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
     /// The weight for a tap, read from the bytes of a packed row.
     fn weight(row: &[u8], tap: usize) -> i32;
 
-    /// The elements that stand for the codes of an activation in products.
+    /// Converts the codes of an activation to the elements that products read.
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [Self]>;
 
-    /// The element that stands for a code of an activation in products.
+    /// Converts a code of an activation to the element that products read.
     fn element(element: IntType, code: i32) -> Self;
 }
 
@@ -117,7 +117,7 @@ impl Lane for i16 {
     }
 }
 
-/// A code minus the word that stands for it in products.
+/// The difference between a code and the word that products read for it: code minus word.
 pub(crate) fn word_offset(element: IntType) -> i64 {
     match element {
         IntType::U16 => 1 << 15,
@@ -125,7 +125,7 @@ pub(crate) fn word_offset(element: IntType) -> i64 {
     }
 }
 
-/// The word that stands for a code in products. `code` has the bytes of the code.
+/// Returns the word that products read for a code. `code` has the bytes of the code.
 #[inline(always)]
 pub(crate) fn word(element: IntType, code: &[u8]) -> i16 {
     match (element, code) {

@@ -1,4 +1,4 @@
-//! The trait [`Loops`], by which kernels run the requantization of a target.
+//! The trait [`Loops`], through which kernels call the requantization of a target.
 
 use super::{
     bytes::width,

@@ -109,7 +109,7 @@ pub(crate) struct Planes {
     pub(crate) narrow: bool,
     /// A single plane that has all bits of the weights. `None` if the weights do not fit in a word.
     whole: Option<Plane>,
-    /// The largest magnitude of the numbers that stand for activations in products.
+    /// The largest magnitude of the numbers that products read for activations.
     magnitude: i64,
     /// The planes. The last one has the lowest bits.
     pub(crate) list: Vec<Plane>,
@@ -231,7 +231,8 @@ impl Planes {
         }
     }
 
-    /// The byte that stands for a weight. If weights are bytes, there is only one plane, and it has the whole weight.
+    /// The byte that is stored for a weight. If weights are bytes, there is only one plane, and it has the whole
+    /// weight.
     #[inline(always)]
     pub(crate) fn byte(&self, weight: i32) -> u8 {
         (weight - self.lift) as u8
@@ -263,8 +264,8 @@ impl Planes {
         k.next_multiple_of(self.lanes())
     }
 
-    /// The constant by which the code of an activation differs from the number that stands for it in products: code
-    /// minus number. It is not always 0, because products read bytes as unsigned and words as signed.
+    /// The constant by which the code of an activation differs from the number that products read for it: code minus
+    /// number. It is not always 0, because products read bytes as unsigned and words as signed.
     pub(crate) fn offset(&self, element: IntType) -> i64 {
         match (self.words, element) {
             (false, IntType::I8 | IntType::I4) => -(1 << 7),

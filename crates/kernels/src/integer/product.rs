@@ -114,7 +114,7 @@ impl Strip<'_> {
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, loops: &dyn Loops) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
-        // If sums are wide, the 64-bit sums of the rows whose accumulators are being computed.
+        // The 64-bit sums of the rows that are being computed. Empty if everything is added in 32 bits.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],

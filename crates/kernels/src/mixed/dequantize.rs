@@ -17,7 +17,7 @@ use strait_requantize::{IntType, Per, quantize::Dequantization};
 pub struct Dequantize {
     channels: PerChannel<Dequantization>,
     vectors: Constants<2>,
-    /// The smallest and the largest zero point that a channel has.
+    /// The smallest and the largest of the channels' zero points.
     zero_points: [i32; 2],
     /// The bits of the smallest and the largest result. `None` if some channels have a ReLU and others do not.
     bounds: Option<[i32; 2]>,

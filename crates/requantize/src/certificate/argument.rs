@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
-    /// The producer makes the same accumulators as before, so both chains get the same integers. This applies to
-    /// convolutions, sums, products and sums of windows.
+    /// The producer, which is the op that computes the accumulators, computes the same accumulators before and after
+    /// the fusion. So both chains get the same integers. This applies to convolutions, sums, products and sums of
+    /// windows.
     SameAccumulator,
     /// The producer selects one of its operand's elements by their order, as a max pool does. A chain R never gives a
     /// smaller result for a larger element, so R(max(x1, x2, …)) = max(R(x1), R(x2), …), and it does not matter whether
@@ -28,9 +29,9 @@ pub enum Argument {
     /// functions, over all floats in the order of their values. NaN has no place in this order and is compared
     /// separately.
     OrderedFloats {
-        /// The quantization that comes before the steps `before`.
+        /// The quantization before the fusion. The steps `before` of the certificate follow it.
         before: FromFloat,
-        /// The quantization that comes before the steps `after`.
+        /// The quantization after the fusion. If the certificate has a step `after`, it follows this quantization.
         after: FromFloat,
     },
 }

@@ -16,11 +16,11 @@ pub enum Because {
         /// The largest value.
         high: i64,
     },
-    /// The producer has constant factors.
+    /// The producer multiplies its operand by constants.
     Weights,
     /// The producer adds a bias to each channel.
     Bias,
-    /// Taps beyond the border of the operand read this code.
+    /// Taps of a window that lie beyond the border of the operand read this code.
     Padding {
         /// The code that taps beyond the border read.
         value: i32,
@@ -31,7 +31,7 @@ pub enum Because {
         elements: u64,
     },
     /// The producer is a mean over windows in which padding does not count, so its divisor differs from window to
-    /// window. The parameters have one channel for each divisor. Channel i requantizes the sums of those windows in
+    /// window. The requantization has one channel for each divisor. Channel i requantizes the sums of those windows in
     /// which at most `most[i]` elements are not padding.
     Elements {
         /// The largest number of elements for each channel.
@@ -39,7 +39,7 @@ pub enum Because {
     },
     /// The zero points of the operands are subtracted from the codes before anything else is computed.
     ZeroPoints,
-    /// Only the type of the value is known.
+    /// Nothing is known about the accumulators except their type.
     Type(IntType),
     /// The accumulators are the elements of a constant.
     Entries,

@@ -29,8 +29,8 @@ pub struct Certificate {
     pub argument: Argument,
     /// The original steps, in the order in which they were applied.
     pub before: Vec<Step>,
-    /// The step that replaces the original steps. `None` if the producer itself was changed instead: it has other
-    /// entries or another quantization.
+    /// The step that replaces the original steps. `None` if the fusion changed the producer instead: the entries of its
+    /// table or constant, or its quantization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Step>,
     /// The numbers that can enter the chains, both ends of the interval included: accumulators, the entries of a table,

@@ -90,7 +90,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// The number of elements in the windows of each channel, if the channels are the divisors of a mean.
+    /// The number of elements in the windows of each channel, if there is one channel for each divisor of a mean.
     fn elements(&self) -> Option<&[u64]> {
         self.because.iter().find_map(|fact| match fact {
             Because::Elements { most } => Some(&most[..]),

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::slice;
 
-/// One verdict if neither the steps nor the interval have channels, otherwise one verdict for each channel.
+/// Returns one verdict if neither the steps nor the interval have channels, otherwise one verdict for each channel.
 pub(super) fn verdicts(
     argument: &Argument,
     before: &[Step],
@@ -35,8 +35,8 @@ pub(super) fn verdicts(
     }
 }
 
-/// Compares two quantizations of floats, each followed by steps. They are compared for the floats whose positions lie
-/// in an interval, and for NaN.
+/// Compares two quantizations of floats, each followed by steps: for NaN, and for all floats whose positions (see
+/// [`ordered`]) lie in an interval.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),

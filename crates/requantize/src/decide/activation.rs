@@ -36,9 +36,9 @@ pub enum Behind {
     NotAClamp,
 }
 
-/// Searches for one limit that is right for all channels. If the activation has an effect in a channel, the channel
-/// requires a certain value. All these channels must require the same value, `demanded`. In the other channels, the
-/// limit must not change anything. This gives the bound `borne`.
+/// Searches for one limit of a clamp that is right for all channels. Each channel in which the activation has an effect
+/// requires a certain limit. All these channels must require the same one, `demanded`. In the other channels, the limit
+/// must not change any result. This gives the bound `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,

@@ -70,7 +70,7 @@ impl Best {
 /// Whether it is proven that no other integers are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimality {
-    /// No multiplier and shift within the limits are better. Both zero points are exact.
+    /// No multiplier and shift within the limits are better. This is about forms that add both zero points exactly.
     Optimal,
     /// With these integers, m / 2^n is as near to the factor as possible. Other integers were not compared with the
     /// ideal function, so it is not known whether they are better.
@@ -203,11 +203,10 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// Lists multipliers m and shifts n within the limits. Among them are those with which m / 2^n comes nearest to the
-    /// factor from below and from above. The list is sorted by the distance from the factor, the nearest entry first.
-    /// An entry contains this distance, the shift, a flag that is true if m / 2^n is above the factor, and the function
-    /// that the form computes. The first entry below the factor is the best one below, and the first entry above the
-    /// factor is the best one above.
+    /// Lists multipliers m and shifts n within the limits, sorted by the distance of m / 2^n from the factor, the
+    /// nearest entry first. The nearest value of m / 2^n below the factor and the nearest value above it are in the
+    /// list. An entry contains the distance, the shift, a flag that is true if m / 2^n is above the factor, and the
+    /// function that the form computes.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
@@ -260,7 +259,7 @@ impl Ideal {
     }
 }
 
-/// The same function with its shared powers of two cancelled, as far as the shift stays at least `first`.
+/// Cancels common powers of two of the function's integers, but keeps the shift at `first` or above.
 pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     let shared = shared_powers(&a).min(a.shift.saturating_sub(first));
     Affine {
@@ -271,7 +270,7 @@ pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     }
 }
 
-/// The form whose integers are in `a`.
+/// Makes the form with the integers of `a`.
 fn requantization(a: &Affine, out: IntType) -> Requantization {
     Requantization::from(crate::form::Fixed {
         sc: a.factor.into(),

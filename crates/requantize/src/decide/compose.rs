@@ -37,7 +37,7 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
     }
 }
 
-/// The combined form. It saturates at the ends of the second form's type.
+/// Combines two forms into one form that saturates to the second form's type. Returns `None` if that is not possible.
 fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
     // If a form does not round, its rounding mode does not matter.
@@ -85,8 +85,8 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
     let ends = |channel: usize, (low, high): (i64, i64)| {
         let (one, scalars) = (step.form.channel(channel)?, second.form.channel(channel)?);
         let domain = scalars.domain();
-        // If a or b is outside of the domain of the second step, the nearest end of the domain is used, because the
-        // second step has no result outside.
+        // If an end of the first step's results is outside of the domain of the second step, the nearest end of this
+        // domain is used, because the second step has no result outside.
         let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
         let open = [one.eval(low)?, one.eval(high)?];
         let closed = [open[0].max(at(limits[0])?), open[1].min(at(limits[1])?)];
@@ -101,7 +101,8 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
     Ok(Some(Step { clamp, ..step }))
 }
 
-/// The scalars of every channel of a form that rounds once, with common powers of two cancelled.
+/// Returns the integers of each channel, with common powers of two cancelled. Returns `None` if the form does not round
+/// once.
 fn scalars(form: &Requantization) -> Option<Per<Affine>> {
     let at = |channel| Some(reduced(&one_rounding(form.channel(channel).ok()?.arithmetic())?));
     match form.channels() {

@@ -24,7 +24,7 @@ impl From<Deviation> for Verdict {
 /// True if the chains `a` and `b` give equal results for every accumulator of `interval` (both ends included).
 ///
 /// # Errors
-/// Errors of [`deviation`]. If the question cannot be decided, the result is an error and never "equal".
+/// Errors of [`deviation`]. If it cannot be decided whether the results are equal, this is an error too.
 pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<bool, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -50,7 +50,7 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
 /// # Errors
 /// The interval does not lie inside the domain of the first steps, or a result does not lie inside the domain of the
 /// next step. [`DecideError::TooManySteps`] if there are more than [`MAX_STEPS`](super::MAX_STEPS) thresholds (for
-/// results of 32 bits) and the parameters alone do not decide the question.
+/// results of 32 bits) and the chains cannot be compared by their parameters alone.
 pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -75,7 +75,8 @@ fn are_alike(a: &Chain<'_>, b: &Chain<'_>, ends: [[i32; 2]; 2], interval: (i64, 
 /// Compares a chain of steps with a step that will replace it, on `interval` (both ends included).
 ///
 /// # Errors
-/// Errors of [`deviation`], but if the question cannot be decided, the result is [`Verdict::Unknown`].
+/// Errors of [`deviation`]. But if it cannot be decided whether the results are equal, the verdict is
+/// [`Verdict::Unknown`].
 pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i64)) -> Result<Verdict, DecideError> {
     match deviation(before, std::slice::from_ref(after), channel, interval) {
         Ok(deviation) => Ok(deviation.into()),
@@ -129,13 +130,13 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 
-/// Compares two functions on the interval of their thresholds. If their intervals differ, they are compared on the part
-/// that both intervals contain.
+/// Compares two functions that are given by their thresholds on an interval. If the intervals differ, the functions are
+/// compared on the part that both intervals contain.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     listed(before, after).into()
 }
 
-/// Like [`difference`], but the result contains counts of accumulators.
+/// Like [`difference`], but returns counts of accumulators instead of a verdict.
 pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     if before == after {
         return Deviation::none(before.interval());
@@ -188,7 +189,7 @@ pub(super) fn between(
     found
 }
 
-/// The thresholds of a function, and how far a pass over them has come.
+/// Goes over the thresholds of a function in rising order.
 struct Counted<I> {
     /// The result of the function before the next threshold.
     value: i32,

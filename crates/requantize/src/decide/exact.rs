@@ -73,7 +73,7 @@ pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option
     feasible.then_some(least as i64..=most as i64)
 }
 
-/// The smallest p with round(p / 2^s) + zero_point >= k.
+/// The smallest p for which the form computes round(p / 2^shift) + zero_point >= k.
 fn first_quotient(form: &Affine, k: i64) -> i128 {
     form.rounding
         .least_reaching(i128::from(k) - i128::from(form.zero_point), form.shift)

@@ -35,11 +35,12 @@ pub struct Grids {
 
 /// The largest magnitude of an accumulator. Up to this magnitude, all products are far inside the range of `i128`.
 const FARTHEST: i64 = 1 << 50;
-/// From this shift on, s x is below one quarter for every accumulator, so all larger shifts give the same results.
+/// From this shift on, the factor times any accumulator is below one quarter, so all larger shifts give the same
+/// results.
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {
-    /// Makes the ideal function of a factor.
+    /// Makes the ideal function with the given factor.
     ///
     /// # Errors
     /// The factor is not finite and positive, or is above 2^31.
@@ -154,7 +155,8 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// The number that has to be added before a right shift by n to add the zero point of the result there.
+    /// The number that has to be added before a right shift by n so that the zero point of the result is added there.
+    /// It is 0 if the zero point is added after the rounding.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n

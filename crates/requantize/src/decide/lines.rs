@@ -21,7 +21,7 @@ pub(super) struct Floor {
 /// If the results of two functions are farther apart than this, [`differ`] does not compare the functions, because it
 /// processes the range of x for each difference k separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
-/// A bound for the numbers in sums. Within this bound, no product exceeds 128 bits.
+/// A bound for the numbers from which sums are computed. Within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
 
 impl Floor {
@@ -81,7 +81,7 @@ pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut 
     None
 }
 
-/// Adds a range of x on which the functions differ by k or k + 1.
+/// Adds the differences on a range of x on which the functions differ by k or k + 1.
 fn stretch(
     [a, b]: [(i128, i128); 2],
     (low, high): (i128, i128),
@@ -103,7 +103,7 @@ fn stretch(
         return Some(());
     }
     let (mut none, mut some) = (0, count);
-    // The position is needed only if this difference is larger than all differences that were found before.
+    // The position of the difference is needed only if this difference is larger than all differences before it.
     while near >= found.max_lsb && some - none > 1 {
         let middle = none + (some - none) / 2;
         if farther(middle)? > 0 {
@@ -143,7 +143,7 @@ fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128>
         if top < m {
             return Some(sum);
         }
-        // From here on, the points are counted by rows instead of by columns.
+        // From here on, the lattice points below the line are counted by rows instead of by columns.
         (n, b) = (top / m, top % m);
         (m, a) = (a, m);
     }
@@ -173,7 +173,8 @@ mod tests {
             let mut found = Deviation::none((low, high));
             match differ(&a, &b, (low, high), &mut found) {
                 Some(()) => prop_assert_eq!(found, expect),
-                // There are too many stretches. One half of them lies on either side of a difference of 0.
+                // The difference takes too many values. They lie on both sides of 0, so the largest magnitude is at
+                // least about half of their number.
                 None => prop_assert!(expect.max_lsb >= MOST_STRETCHES / 2 - 1),
             }
         }

@@ -1,5 +1,5 @@
-//! Procedures that decide questions about chains of steps, such as whether two chains are equal, for all accumulators
-//! of an interval. They are exact and do not use samples. There is one procedure in each file.
+//! Procedures that compare chains of requantizations, or replace them by other forms. Their answers hold for all
+//! accumulators of an interval. They are exact and do not use samples. There is one procedure in each file.
 
 mod activation;
 mod best;

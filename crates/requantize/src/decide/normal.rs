@@ -75,8 +75,8 @@ impl Lines {
 }
 
 /// Finds the difference of two chains by their parameters. `a_ends` and `b_ends` are the results of the chains at the
-/// ends of the interval. Returns `None` if the parameters do not decide the question. The caller then has to compare
-/// the thresholds of the chains.
+/// ends of the interval. Returns `None` if the chains cannot be compared in this way. The caller then has to compare
+/// their thresholds.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),
@@ -92,7 +92,8 @@ pub(super) fn deviation(
     a.deviation(&b, interval)
 }
 
-/// Limits a function to its results at the ends of the interval. `None` if its parameters are too large.
+/// Clamps a function to the range between its results at the ends of the interval. `None` if its parameters are too
+/// large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
         // Both ends lie inside the interval, so they fit into i64.
@@ -149,7 +150,8 @@ fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
 }
 
 /// True if two chains have equal normalised parameters on the interval, so that they are the same function on it. Their
-/// results at the ends of the interval must be equal. False if the parameters do not decide the question.
+/// results at the ends of the interval must be equal. If the chains cannot be compared in this way, the result is
+/// false.
 pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> bool {
     let same = || {
         let (a, b) = (only_form(a)?, only_form(b)?);
@@ -224,7 +226,8 @@ pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     })
 }
 
-/// A mode that does not depend on the sign, and that gives the same results as `rounding` for numbers of one sign.
+/// Returns a rounding mode that does not depend on the sign. For numbers of the given sign, it gives the same results
+/// as `rounding`.
 fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     match (rounding, negative) {
         (Rounding::TowardZero, false) => Rounding::Floor,
@@ -235,7 +238,7 @@ fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     }
 }
 
-/// The parts of the interval. On each part, the form is a single division that is rounded down.
+/// Divides the interval into parts. On each part, the form is a single division that is rounded down.
 fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     match form.arithmetic() {
         Arithmetic::Doubling(d) => Some(two_roundings(&d, interval)),

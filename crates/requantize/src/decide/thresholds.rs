@@ -23,8 +23,8 @@ pub enum DecideError {
     /// The interval, or its image under the earlier steps, is not inside the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and its parameters alone do
-    /// not decide the question.
+    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and cannot be compared by
+    /// its parameters alone.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
         /// The number of thresholds.
@@ -197,12 +197,12 @@ impl Thresholds {
         self.interval
     }
 
-    /// The result at the lower end.
+    /// The function's result at the lower end of the interval.
     pub fn lowest(&self) -> i32 {
         self.lowest
     }
 
-    /// The result at the upper end.
+    /// The function's result at the upper end of the interval.
     pub fn highest(&self) -> i32 {
         // There are at most MAX_STEPS thresholds, and the function's results are i32.
         self.lowest + self.at.len() as i32

@@ -140,7 +140,7 @@ fn offset(target: &Target<'_>) -> Option<f64> {
     }
 }
 
-/// The integers of one channel, for a wanted form that computes with integers.
+/// Finds the integers of one channel, for a wanted form that computes with integers.
 fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     let Some(thresholds) = &target.thresholds else {
         // Without thresholds, only the form's own parameters are tried, with the wanted rounding. The comparison at the
@@ -210,7 +210,7 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     })
 }
 
-/// The scale and the zero point of one channel, for a wanted form that computes with floats.
+/// Finds the scale and the zero point of one channel, for a wanted form that computes with floats.
 fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, DecideError> {
     let (Some(slope), Some(zp)) = (slope(target), zero_point(target)) else {
         return Ok(None);
@@ -251,7 +251,7 @@ fn as_float(all: &Per<(f32, i32)>, out: IntType) -> Option<Requantization> {
     (all.all(|(_, other)| *other == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// The integers as a form of the wanted kind. `None` if forms of this kind do not have these parameters.
+/// Makes a form of the wanted kind with these integers. Returns `None` if forms of this kind cannot have them.
 fn as_kind(wanted: &Wanted, all: &Per<Affine>, out: IntType) -> Option<Requantization> {
     let zp = all.values().first()?.zero_point;
     let narrowing = Narrowing {

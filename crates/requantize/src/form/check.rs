@@ -44,11 +44,11 @@ pub enum FormError {
     Lengths {
         /// The form's kind.
         kind: FormKind,
-        /// The second field.
+        /// The field whose number of channels differs from that of an earlier field.
         field: &'static str,
-        /// The number of channels of the first field.
+        /// The number of channels of the earlier field.
         expected: usize,
-        /// The number of channels of the second field.
+        /// The number of channels of this field.
         found: usize,
     },
     /// A field with one value per channel is empty.
@@ -77,7 +77,7 @@ pub enum FormError {
         /// The supported values.
         range: RangeInclusive<i64>,
     },
-    /// Each field is legal by itself, but not in combination with the others.
+    /// Each field has a legal value, but the combination of the values is not legal.
     #[error("{kind}: {rule}")]
     Together {
         /// The form's kind.

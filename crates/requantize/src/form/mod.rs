@@ -64,7 +64,7 @@ pub struct Narrowing {
 }
 
 impl Narrowing {
-    /// The scalars of a channel that computes `round((x·factor + addend) / 2^shift) + zero_point`.
+    /// Makes the parameters of a channel that computes `round((x·factor + addend) / 2^shift) + zero_point`.
     fn scalars(
         &self,
         channel: usize,

@@ -1,6 +1,6 @@
 //! Computes e^x and tanh x in `f64`, only with operations that IEEE 754 defines, so that the results are the same on
-//! every machine. Some runtimes fill tables with e^x or tanh x from a C library. In the definitions of these tables,
-//! the functions of this module take the place of the C library's.
+//! every machine. Some runtimes fill tables with e^x or tanh x from a C library. The definitions of these tables use
+//! the functions of this module instead.
 
 use std::f64::consts::{LN_2, LOG2_E};
 

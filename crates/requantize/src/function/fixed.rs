@@ -52,8 +52,8 @@ pub(super) fn divided(x: i32, shift: u8) -> i32 {
     Rounding::HalfAway.shift_right(x.into(), shift) as i32
 }
 
-/// Computes `x * 2^shift`, saturated. The result stands for the same number as x if it counts as having `shift` fewer
-/// integer bits. `shift` is at most 31.
+/// Computes `x * 2^shift`, saturated. If the result is read with `shift` fewer integer bits than x, it stands for the
+/// same number as x. `shift` is at most 31.
 pub(super) fn raised(x: i32, shift: u8) -> i32 {
     saturated(i64::from(x) << shift)
 }
@@ -115,7 +115,7 @@ pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
         let error = ONE - product(half, y);
         y += raised(product(y, error), 2);
     }
-    // 1 / d is twice the result. So the raw number is read as a number with one integer bit.
+    // The result is half of y, the reciprocal of d, and has two integer bits less than y.
     raised(y, 1)
 }
 
@@ -133,8 +133,7 @@ mod tests {
         assert_eq!(exp_of_negative(0), i32::MAX);
         // At -1/8, the series has only its constant term.
         assert_eq!(exp_near_zero(-(1 << 28)), nearest((-0.125f64).exp(), 0));
-        // If the argument is a power of two (in quarters) below the middle of an interval, a single factor is
-        // multiplied.
+        // For each of these arguments, a single bit of k/4 is set, so the series is multiplied by a single factor.
         let middle = -(1 << 23);
         for (bit, power) in [
             (0, -0.25f64),
@@ -172,7 +171,7 @@ mod tests {
     #[test]
     fn products_and_shifts_round_as_gemmlowp_does() {
         assert_eq!(product(i32::MIN, i32::MIN), i32::MAX);
-        // Half a unit is rounded up in a product, and away from zero in a shift.
+        // A product rounds ties up, and a shift rounds them away from zero.
         assert_eq!([product(1, 1 << 30), product(-1, 1 << 30)], [1, 0]);
         assert_eq!([divided(3, 1), divided(-3, 1), divided(-1, 2)], [2, -2, 0]);
         assert_eq!([raised(1 << 26, 5), raised(-(1 << 26) - 1, 5)], [i32::MAX, i32::MIN]);

@@ -33,7 +33,7 @@ pub struct LayerNorm {
     pub multiplier: i32,
     /// The factor of the biases. The scale of a bias is the product of the operand's scale and the gains' scale.
     pub bias_multiplier: i64,
-    /// The right shift after both products.
+    /// The right shift after the products with `multiplier` and `bias_multiplier`.
     pub shift: u8,
     /// The zero point of the result.
     pub zero_point: i32,

@@ -89,7 +89,7 @@ pub enum FunctionError {
     Scale {
         /// The definition of the function, with its version.
         definition: Definition,
-        /// The reason.
+        /// Why the scales are not supported.
         source: ScaleError,
     },
     /// A factor that is derived from the scales is outside of the definition's limits.

@@ -29,12 +29,12 @@ pub struct Range {
     pub high: Extreme,
 }
 
-/// A bound of a sum, and the operand that leads to this bound.
+/// A bound of a sum, and the operand's codes that lead to this bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extreme {
     /// The bound. No sum is beyond it.
     pub value: i128,
-    /// The operand that leads to the bound.
+    /// The codes of the operand that lead to the bound.
     pub pattern: Pattern,
     /// True if the pattern is known to occur, so that the sum really reaches the bound. This is known if the operands
     /// are inputs of the model. It is not known if an operand is the result of another layer or is used twice, or if a

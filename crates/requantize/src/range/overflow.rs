@@ -12,7 +12,7 @@ pub trait Summands {
     /// |x - z|.
     fn partial_sums(&self) -> Range;
 
-    /// A change with which the sum and its intermediate results would lie within `-limit - 1 ..= limit`.
+    /// A change that brings the sum and its intermediate results into the range `-limit - 1 ..= limit`.
     fn repair(&self, limit: u64) -> Repair;
 }
 
@@ -43,7 +43,7 @@ impl Accumulator {
     }
 }
 
-/// A change with which a sum would fit.
+/// A change that makes a sum fit into its accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// The weight scale has to be larger by the factor 2^bits. This helps if the products are the larger part of the

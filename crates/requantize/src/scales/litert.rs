@@ -371,7 +371,8 @@ mod tests {
         let (whole, exponent) = quantize_multiplier(f64::from(0.3f32) / f64::from(0.2f32)).unwrap();
         assert_eq!(parts(1), (whole, exponent));
         assert_eq!(parts(2), (whole, exponent - 1));
-        // For three elements, the multiplier is 2/3 of `whole`, cut off. The nearest integer would be another one.
+        // For three elements, the multiplier is 2/3 of `whole`, truncated. Rounding to the nearest would give another
+        // multiplier.
         assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
         assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
         // If the right shift cannot become larger, the multiplier loses bits instead.

@@ -17,7 +17,7 @@ pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
 pub struct Correction {
     /// The factor, in (0.5, 1]. It is 1 if the ratio of the scales is a power of two.
     pub factor: f64,
-    /// The part that comes from the zero points. It is added before the shift.
+    /// The number that comes from the zero points. It is added before the shift.
     pub offset: f64,
     /// The shift. If it is positive, it is to the right.
     pub shift: i32,

@@ -16,8 +16,8 @@ use super::LabelCount;
 /// The largest total size of the arrays of a label file, in bytes.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// Reads classes from an array that has one whole number for each sample, in any numeric type. [`label_array`] says
-/// which array of a file this is.
+/// Reads classes from an array that has one whole number for each sample, in any numeric type. The array is chosen
+/// as in [`label_array`].
 ///
 /// # Errors
 /// The file cannot be read, the shape is different, the number of labels does not match, or a label is not a class.

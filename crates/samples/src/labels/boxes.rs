@@ -124,7 +124,7 @@ fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, Data
             path.display()
         ))
     };
-    // The first character shows which of the two formats the file has. An error then refers to that format.
+    // The first character shows which of the two formats the file has, so that an error refers to the right format.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return serde_json::from_slice(&bytes).map_err(unread);
     }

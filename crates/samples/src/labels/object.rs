@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Object {
     /// The object's class.
     pub class: u32,
-    /// The left, top, right and bottom border of the object's box.
+    /// The positions of the left, top, right and bottom border of the object's box.
     #[serde(rename = "box")]
     pub corners: [f64; 4],
 }

@@ -30,9 +30,9 @@ impl<const C: usize> Constants<C> {
     /// channels.
     pub(crate) fn new(values: &[[i32; C]], tensor: bool) -> Constants<C> {
         let channels = values.len();
-        // The smallest multiple of the number of channels that is also a multiple of the widest vector's width. With
-        // this period, consecutive rows with all channels can be read as one long row, and each period begins with a
-        // new vector.
+        // The length of the repeated list: the smallest multiple of the number of channels that is also a multiple of
+        // the widest vector's width. With this length, consecutive rows with all channels can be read as one long row,
+        // and each repetition begins with a new vector.
         let repeated = (1..=WIDEST).map(|k| k * channels).find(|p| p.is_multiple_of(WIDEST));
         let period = repeated.filter(|&p| p <= LONGEST_PERIOD).unwrap_or(channels);
         let stride = period.next_multiple_of(WIDEST) + WIDEST;
@@ -97,7 +97,7 @@ impl<const C: usize> Constants<C> {
 /// Reads the constants of consecutive channels, one vector after the other; see [`Constants::from`].
 pub(super) struct Run<'a, const C: usize> {
     constants: &'a Constants<C>,
-    /// The channel that is read next. It is always below the period.
+    /// The position in the repeated list that is read next. It is always below the length of the list.
     at: usize,
 }
 

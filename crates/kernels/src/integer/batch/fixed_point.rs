@@ -52,7 +52,7 @@ impl FixedPoint {
     }
 }
 
-/// The fastest kernel that gives the right result for all channels.
+/// Chooses the fastest kernel that gives the right result for all channels.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let points: Vec<FixedPoint> = channels
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// The corrections that at least one channel needs.
+/// The corrections of the rounding that at least one channel needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Corrections {
     None,

@@ -2,7 +2,7 @@ use super::{Kernel, Prepared, ends, float::is_i32, prepared};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// The kernel for all channels. It first clamps accumulators to the range in which each result is an i32.
+/// Makes the kernel for all channels. The kernel first clamps accumulators to the range in which each result is an i32.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
     let values: Vec<_> = channels
         .iter()

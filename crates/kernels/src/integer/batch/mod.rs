@@ -49,7 +49,8 @@ pub struct Batch {
 /// vectors, it does nothing and returns false.
 type Prepared = Arc<dyn Fn(Context, Tile<'_, &[i32]>) -> bool + Send + Sync>;
 
-/// Puts a kernel and the constants of its channels together. If `tensor` is true, they serve any channel.
+/// Combines a kernel with the constants of all channels. If `tensor` is true, one set of constants is used for all
+/// channels.
 fn prepared<K: Kernel<C> + Send + Sync + 'static, const C: usize>(
     kernel: K,
     values: &[[i32; C]],
@@ -126,7 +127,7 @@ impl Batch {
 /// The smallest and the largest `i32` accumulator.
 const ALL: [i32; 2] = [i32::MIN, i32::MAX];
 
-/// The range of `i32` accumulators whose results have to be computed exactly; see [`wide_ends`].
+/// The range to which `i32` accumulators can be clamped before they are requantized; see [`wide_ends`].
 fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
     // Both ends are in the range of i32, so the casts lose nothing.
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))

@@ -5,7 +5,7 @@ use strait_requantize::{
     form::{Affine, Arithmetic, Channel},
 };
 
-/// The kernel for forms whose channels only compute `round(x / 2^s)`, in i32.
+/// Makes the kernel for forms whose channels only compute `round(x / 2^s)`, in i32. Returns `None` for other forms.
 pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
     let shifts: Vec<Affine> = channels
         .iter()

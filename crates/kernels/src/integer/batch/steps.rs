@@ -27,7 +27,7 @@ struct Thresholds {
 #[derive(Clone, Debug)]
 pub(super) struct Steps(Box<[Thresholds]>);
 
-/// The kernel for all channels.
+/// Makes the kernel with the thresholds of all channels.
 pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
     let (constants, thresholds): (Vec<_>, Vec<_>) = channels
         .iter()

@@ -23,7 +23,8 @@ pub(crate) struct FixedPoint {
     pub(in crate::integer) zero_point: i64,
 }
 
-/// A form that rounds twice adds 2^30 to products p ≥ 0, and −2^30 to products p < 0. This constant is −2^30 − 2^30.
+/// A form that rounds twice adds 2^30 to products p ≥ 0, and −2^30 to products p < 0. This constant is the difference:
+/// −2^30 − 2^30.
 pub(in crate::integer) const NEGATIVE_TWICE: i64 = -(1 << 31);
 
 impl FixedPoint {

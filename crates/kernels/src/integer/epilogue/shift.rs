@@ -16,7 +16,7 @@ pub struct Shift {
 }
 
 impl Family for Shift {
-    /// `None` also if the form has a factor, an addend, a zero point or a shift above 30.
+    /// Also returns `None` if the form has a factor, an addend, a zero point or a shift above 30.
     fn of(channel: &Channel<'_>) -> Option<Shift> {
         let Arithmetic::Affine(a) = channel.arithmetic() else {
             return None;

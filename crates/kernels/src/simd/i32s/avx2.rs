@@ -27,7 +27,7 @@ impl I32s for __m256i {
         to_f32(self) -> Self = _mm256_castps_si256(_mm256_cvtepi32_ps(self));
         round_f32(self) -> Self = _mm256_cvtps_epi32(_mm256_castsi256_ps(self));
         truncate_f32(self) -> Self = _mm256_cvttps_epi32(_mm256_castsi256_ps(self));
-        // As in `to_i8`, the groups have to be reordered.
+        // The instructions pack each 128-bit half separately, so the groups have to be reordered.
         to_i16([a, b]: [Self; 2]) -> Self = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b));
         to_u16([a, b]: [Self; 2]) -> Self = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b));
         clamp_i8(self, low: Self, high: Self) -> Self = _mm256_max_epi8(_mm256_min_epi8(self, high), low);

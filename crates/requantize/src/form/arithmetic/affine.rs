@@ -36,8 +36,8 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// Returns the smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, returns `i128::MIN`, and
-    /// if none does, `i128::MAX`.
+    /// Returns the smallest integer `x` with `wide(x) >= value`, where `wide` is the result before saturation. If all
+    /// integers satisfy this, returns `i128::MIN`, and if none does, `i128::MAX`.
     ///
     /// With p = x * factor + addend, s the shift and v = `value`: wide(x) >= v iff round(p / 2^s) >= v - zero_point iff
     /// p >= t iff x >= ceil((t - addend) / factor), where t is the smallest p that is rounded to v - zero_point or

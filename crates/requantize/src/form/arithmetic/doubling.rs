@@ -44,8 +44,9 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// Returns the smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, returns `i128::MIN`, and
-    /// if none does, `i128::MAX`. Inverts each operation, the last one first.
+    /// Returns the smallest integer `x` with `wide(x) >= value`, where `wide` is the result before saturation. If all
+    /// integers satisfy this, returns `i128::MIN`, and if none does, `i128::MAX`. Inverts each operation, the last one
+    /// first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 /// carry.
 struct Quotients {
     divisor: i64,
-    /// The quotient modulo 2^64. The requested quotients fit into i64, even if those of a step alone do not.
+    /// The quotient modulo 2^64. It may wrap on the way, but the requested quotients fit into i64.
     whole: i64,
     rest: i64,
     step: (i64, i64),
@@ -24,7 +24,8 @@ impl Quotients {
         }
     }
 
-    /// ceil((p + 1) / m) if `more` is true, otherwise ceil(p / m). With rest in 0 ..= m - 1, rest + 1 is in 1 ..= m.
+    /// Returns ceil((p + 1) / m) if `more` is true, otherwise ceil(p / m). The former is always `whole + 1`, because 0
+    /// <= rest < m.
     fn ceil(&self, more: bool) -> i64 {
         self.whole.wrapping_add(i64::from(more || self.rest > 0))
     }

@@ -15,8 +15,8 @@ impl StepCount<'_> {
         i64::from(self.lowest) + passed as i64
     }
 
-    /// Returns the smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, returns `i128::MIN`, and
-    /// if none does, `i128::MAX`.
+    /// Returns the smallest integer `x` with `wide(x) >= value`, where `wide` is the result before saturation. If all
+    /// integers satisfy this, returns `i128::MIN`, and if none does, `i128::MAX`.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,
