@@ -87,7 +87,7 @@ fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>)
     row.map_or("", |(name, _)| name)
 }
 
-/// A requantization, and the loops that compute it in the target's own model.
+/// A requantization, and the functions of the target's own model that compute it.
 struct Layer<'a> {
     form: &'a Requantization,
     clamp: Option<[i32; 2]>,

@@ -179,8 +179,9 @@ pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) 
     }
 }
 
-/// The config for a grid that the model gives for a value: the config of a reader that reads the same numbers, or else a
-/// config with the given codes, changed to the signedness `signs`.
+/// Returns the config with which a value is rounded to the grid that the model gives for it. If a reader has a config
+/// with the same numbers, this is the reader's config. Otherwise it is a config with the model's grid, changed to the
+/// signedness `signs`.
 pub(crate) fn given(
     graph: &Graph,
     value: ValueId,

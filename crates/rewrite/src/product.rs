@@ -22,7 +22,8 @@ pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 /// The largest number of branches of a concat that are searched.
 pub(crate) const MOST_BRANCHES: usize = 1024;
 
-/// The depth of a rule that looks for a layer (a conv, a transposed conv or a gemm) before an operand.
+/// The largest distance, in nodes, at which a rule finds a layer (a conv, a transposed conv or a gemm) before an
+/// operand.
 pub(crate) const DEPTH: usize = MOST_MOVES + 2;
 
 /// For each channel of a layer's result x, the factor and the summand of y = factor·x + summand.

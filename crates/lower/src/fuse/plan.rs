@@ -13,7 +13,7 @@ use strait_target::spec::{FormRow, FusionRow, Verb};
 pub(super) struct Planned {
     /// The number of links that the plan replaces.
     pub(super) links: usize,
-    /// True if the producer is a sum that moves into the accumulator of its product.
+    /// True if the producer is an addition that moves into the accumulator of the product that it reads.
     pub(super) inside: bool,
     pub(super) becomes: Becomes,
 }
@@ -28,7 +28,8 @@ pub(super) enum Becomes {
     Quantize(FromFloat),
 }
 
-/// The plans of a row for the first `links` links, the preferred plan first. If there is no plan, the reason.
+/// Returns the plans of a row for the first `links` links of the chain, the preferred plan first. If there is no plan,
+/// returns the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,

@@ -18,8 +18,8 @@ use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// The turns of baking and lowering one graph for one target. Nodes, values and their order stay the same. Between
-/// turns, configs may change, and nodes may move to the host or back.
+/// Bakes and lowers one graph for one target, again after each refusal. Each such run is a turn. Nodes, values and
+/// their order stay the same. Between turns, configs may change, and nodes may move to the host or back.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
@@ -51,7 +51,7 @@ enum Left {
 }
 
 impl Turns {
-    /// Starts with no turn, for a module in which some tensors have grids in the model.
+    /// Creates the state before the first turn, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -176,7 +176,7 @@ impl TurnCache {
         }
     }
 
-    /// Makes an operand an input of the scratch graph, unless the scratch graph already has it.
+    /// Makes a value an input of the graph in which nodes are tried, unless this graph already has the value.
     fn provide(&self, lowering: &mut Lowering<'_>, value: ValueId) -> Result<(), Failure> {
         let missing = || Failure::defect("an operand is missing");
         let source = lowering.graph().value(value).ok_or_else(missing)?;

@@ -16,7 +16,7 @@ pub(crate) enum Binding {
     /// The node moves codes, as for `Passive`, but also inserts numbers that are not in the operand, such as padding.
     /// The operand has the grid of the result, and this grid covers the operand's elements and the inserted numbers.
     Padded,
-    /// Operands and results share a grid because the alignment for this kind of node says so.
+    /// Operands and results share a grid by alignment: a setting for this kind of node says whose grid they share.
     Aligned {
         /// Whose grid the operands and results share.
         to: Alignment,

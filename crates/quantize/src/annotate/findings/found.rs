@@ -18,7 +18,7 @@ pub struct Findings {
     pub rule_ranges: Vec<RuleRange>,
     /// Values of the model whose own grid the target does not support, and which are on another grid now.
     pub requantized: Vec<Requantized>,
-    /// Grids almost all of whose codes are spent on a single number, in the order of nodes.
+    /// Grids that spend almost all of their codes on a single number, in the order of nodes.
     pub given_away: Vec<GivenAway>,
     /// Parts of tensors that lose accuracy because they share a grid with other parts.
     pub unlike: Vec<UnlikePart>,

@@ -21,7 +21,7 @@ pub struct Fixpoint {
     /// The values that have to be annotated again: the values of nodes that have moved to the host, and the values
     /// whose grids have to become coarser.
     pub(crate) touched: Vec<ValueId>,
-    /// The number of nodes that the last turn looked at.
+    /// The number of nodes that the last run of the passes looked at.
     visited: usize,
     /// The number of nodes that were refused so far.
     refusals: usize,
@@ -77,7 +77,7 @@ impl Fixpoint {
         &self.draft.unfitting
     }
 
-    /// The number of nodes that the last turn annotated.
+    /// The number of nodes that the last run of the passes annotated.
     pub fn visited(&self) -> usize {
         self.visited
     }
@@ -87,7 +87,7 @@ impl Fixpoint {
         self.refusals
     }
 
-    /// The nodes whose own configs, or whose neighbours' configs, may have changed in the last turn.
+    /// The nodes whose own configs, or whose neighbours' configs, may have changed in the last run of the passes.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> {
         self.draft.touched.iter().copied()
     }

@@ -83,8 +83,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The ranges that rules set for groups, and the coarser scales that earlier turns require. In each map, a group is
-/// identified by its root.
+/// The ranges that rules set for groups, and the coarser scales that earlier turns of annotation require. In each map,
+/// a group is identified by its root.
 #[derive(Default)]
 struct Groups<'a> {
     /// For each part of a group to which a rule applies, the rule's range, with a priority. A rule for the operand has
@@ -164,9 +164,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Finds the parts of groups, which are the values that are joined in the group. A part also includes other values of
-/// the same group, if the part is made from them by moving or clipping. The map leads from each of these values to its
-/// part.
+/// Finds the parts of each group. A part is a value that a node joins with others, together with the values of the
+/// group from which it was moved or clipped. The map leads from each of these values to its part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined

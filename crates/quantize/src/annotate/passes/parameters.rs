@@ -94,9 +94,9 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 /// A node, with its position in the order of the graph.
 type OrderedNode = (u32, NodeId);
 
-/// Returns the nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids
-/// that an earlier turn made coarser because of one of the nodes of the scope. Such a coarser grid is replaced by the
-/// grid that its range requires, and may become coarser again.
+/// Returns the nodes whose weights may need another grid: the nodes of the scope, and all nodes around a grid that an
+/// earlier turn made coarser because of a node of the scope. Such a grid gets the scale that its range requires, and
+/// may become coarser again.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -42,7 +42,8 @@ pub(crate) struct Draft {
     pub(crate) fresh: Vec<ConfigId>,
     pub(crate) types: Types,
     pub(crate) ranges: Ranges,
-    /// For roots whose grid had to become coarser: the grid that the range requires, and the factor.
+    /// For each root whose grid had to become coarser: the grid that its range requires, and the factor by which the
+    /// scale grew.
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
