@@ -130,9 +130,9 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// Returns the accumulators that are compared, channel by channel, the same number for each channel. For a channel,
-    /// they are the two ends of the form's domain and, for each code in `codes`, the smallest accumulator that gives
-    /// this code and the two neighbours of that accumulator.
+    /// Returns the accumulators to compare, one channel after the other, with the same number for each channel. They
+    /// are the two ends of the form's domain and, for each code in `codes`, the smallest accumulator that gives this
+    /// code, with its two neighbours.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };

@@ -304,8 +304,8 @@ impl Fires {
 }
 
 impl Table<'_> {
-    /// Fuses sites of one graph, in topological order. If `constants` is true, these are the sites whose producer is a
-    /// constant, otherwise those whose producer is a node.
+    /// Fuses sites of one graph, in topological order: the sites whose producer is a constant if `constants` is true,
+    /// otherwise the sites whose producer is a node.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();

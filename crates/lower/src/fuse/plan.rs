@@ -22,7 +22,7 @@ pub(super) struct Planned {
 pub(super) enum Becomes {
     /// A node with the same op as the producer, which applies the given step to its accumulator.
     Step(Step),
-    /// A constant, or a lookup with a table, whose elements are in the given tensor.
+    /// The given tensor, as a constant or as the table of a lookup.
     Entries(TensorData),
     /// A quantization of floats to another grid.
     Quantize(FromFloat),
@@ -279,9 +279,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// Returns a quantization that goes from floats directly to the grid of the result of the first `links` links. A number
-/// is then rounded once, and not also by each requantization. Its zero point is that of the result's grid, to which the
-/// requantizations map the first zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
+/// Returns a quantization that goes from floats directly to the grid after the first `links` links, so that a number is
+/// rounded only once. It has the zero point of that grid, to which the requantizations map the first zero point
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return refused(ReasonCode::Channels, "a quantization has one grid for all channels");

@@ -84,8 +84,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // One operand of this addition may stay an accumulator. Which one depends on both operands, and so do the weights
-    // of the product that makes this accumulator.
+    // One operand of this addition may stay an accumulator. The choice of this operand, and the weights of the product
+    // that makes it, depend on both operands.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

@@ -23,7 +23,7 @@ pub(crate) enum Role {
     /// A sum that is shifted right before the node reads it, so that its lowest bits are lost.
     Shifted,
     /// The operand is not quantized. Such operands are indices, the float operands of a weight-only node, and the
-    /// accumulator to which an addition adds its other operand.
+    /// accumulator in which an addition runs.
     Other,
 }
 
@@ -163,7 +163,8 @@ impl<'a> Roles<'a> {
         multiplies && !row.leaves_a_shift() && row.accumulator.or(sums).unwrap_or(32) <= 32
     }
 
-    /// The row of the table for a node on the accelerator and the type of codes on which it computes.
+    /// Finds the table's row for a node by its op and by the type of codes on which it computes. Returns `None` unless
+    /// the node runs on the accelerator and computes on codes.
     fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
         self.recipe(id, node)?;
         let codes = self.pair(id, node)?.codes()?;
@@ -230,8 +231,8 @@ pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if results of a row can stay sums that each reader requantizes for itself. This is not possible if the target
-/// only shifts: with given weights, a shift leads from a sum to one grid only.
+/// True if a result of this row can stay an accumulator, which each reader requantizes for itself. This is not possible
+/// if the target only shifts: with given weights, a shift leads from an accumulator to one grid only.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }

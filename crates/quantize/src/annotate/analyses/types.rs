@@ -334,7 +334,7 @@ pub(crate) fn accumulator(
     sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
 }
 
-/// The scheme of sums that are shifted to 16 bits, as a node reads them.
+/// The scheme of sums after they were shifted to 16 bits.
 pub(crate) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
     Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)

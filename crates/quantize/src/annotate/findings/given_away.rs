@@ -174,8 +174,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// Returns what a list of numbers loses on a grid. Returns `None` if nothing is lost. For most tensors, this is known
-/// as soon as one number is found between the large and the small numbers.
+/// Returns what a list of numbers loses on a grid, or `None` if nothing is lost. For most tensors the search ends
+/// early, at the first number that lies between the large and the small numbers.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()

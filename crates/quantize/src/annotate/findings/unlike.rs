@@ -62,7 +62,7 @@ pub struct UnlikePart {
     /// The node because of which the part has this grid. It joins the part with others, chooses between the part and
     /// others, or makes the part.
     pub node: NodeId,
-    /// The part. If the part consists of channels, the tensor that these channels belong to.
+    /// The part itself or, if the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
     /// How the part relates to the tensor: it is joined with other parts, is cut out of the tensor, or consists of some
     /// of the tensor's channels.

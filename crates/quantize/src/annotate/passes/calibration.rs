@@ -87,9 +87,9 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 /// a group is identified by its root.
 #[derive(Default)]
 struct Groups<'a> {
-    /// For each part of a group to which a rule applies, the rule's range, with a priority. A rule for the operand has
-    /// priority over a rule for the value. A rule for a value from which this value is moved or clipped has the lowest
-    /// priority.
+    /// For each part of a group that has a range from a rule: this range, and its priority. A rule for the operand has
+    /// the highest priority, and a rule for the value the next. A rule for another value, from which this value is
+    /// moved or clipped, has the lowest.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,

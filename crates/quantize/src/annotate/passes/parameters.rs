@@ -14,9 +14,9 @@ use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
-/// Starts with the nodes that read or make a value of the scope. Nodes whose operand or result becomes coarser are
-/// looked at again. The scale of a grid grows by a factor of at most [`COARSEST`] in total, and by a factor of at least
-/// 2 each time. So each node is looked at a limited number of times.
+/// Finds grids for the weights of all nodes that read or make a value of the scope. If a node's operand or result
+/// becomes coarser, the node is looked at again. Each time, the scale of a grid at least doubles, and it grows by a
+/// factor of at most [`COARSEST`] in total. So each node is looked at a limited number of times.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(context, draft, &mut groups)?;
