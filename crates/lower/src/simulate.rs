@@ -170,7 +170,8 @@ pub(crate) fn config(graph: &Graph, id: NodeId, port: Port, signs: Signs) -> Opt
     rounds.then(|| Config::of(scheme, grid, signs))
 }
 
-/// The config on which the producer of a value leaves it, where `config` has the config of each operand and result.
+/// Returns the config of the codes that the producer of a value stores. `config` gives the config of each operand and
+/// result.
 pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) -> Option<Config>) -> Option<Config> {
     match graph.value(value)?.def {
         Def::Node(id, position) => config(id, Port::Result(position.into())),

@@ -25,7 +25,7 @@ pub(crate) struct Bound {
     /// True if the value is one of several that are joined. If a rule sets a range for the value, the range applies
     /// only to this part of the group and not to the whole group.
     pub(crate) part: bool,
-    /// For a root: true if its group has a grid of its own and does not take over that of a producer.
+    /// For a root: true if its group has a grid of its own, and does not take over the grid of a producer.
     pub(crate) anchored: bool,
     /// True if the producer of the value must not take over this config's grid. The codes that the producer stores are
     /// requantized for this config instead.
@@ -47,7 +47,7 @@ pub(crate) struct Draft {
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
-    /// The nodes whose configs were made after the last of the passes had checked them.
+    /// The nodes whose new configs were not yet checked by the passes at the end of the sequence.
     pub(crate) unchecked: BTreeSet<NodeId>,
     /// The nodes whose own configs, or whose neighbours' configs, may have changed since annotation was started.
     pub(crate) touched: BTreeSet<NodeId>,
