@@ -1,5 +1,5 @@
-//! Lowers a graph in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once,
-//! when no node is refused any more.
+//! Lowers a graph in turns, that is, again after each refusal. After a refusal, only the affected nodes are tried
+//! again. The whole graph is made once, when no node is refused any more.
 //!
 //! Whether a node is refused depends on its configs and on how the producers store its operands: as real numbers, as
 //! codes within some bounds, or as sums. For each value, the way in which it is stored is recorded. A node is tried
@@ -25,7 +25,7 @@ pub struct Turns {
     baked: Baked,
     cache: Option<TurnCache>,
     touched: BTreeSet<NodeId>,
-    /// The number of nodes that the last turn tried.
+    /// The number of nodes that were tried in the last run.
     visited: usize,
 }
 
@@ -116,7 +116,7 @@ impl Turns {
 }
 
 impl TurnCache {
-    /// Collects what later turns need from a walk over the whole graph.
+    /// Collects what later runs need from a walk over the whole graph.
     fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-/// A config that was made in this run, its root, and the value, role and node that it belongs to.
+/// A config that was made in this run, the root of its group, and the value, role and node that the config belongs to.
 type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -83,8 +83,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The ranges that rules set for groups, and the coarser scales that earlier turns of annotation require. In each map,
-/// a group is identified by its root.
+/// The ranges that rules set for groups, and the coarser scales that earlier runs of the passes require. In each map, a
+/// group is identified by its root, the config that holds the grid.
 #[derive(Default)]
 struct Groups<'a> {
     /// For each part of a group that has a range from a rule: this range, and its priority. A rule for the operand has
@@ -93,7 +93,7 @@ struct Groups<'a> {
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
-    /// Values that the grid has to cover besides the root's value.
+    /// Values that the grid of a group has to cover besides the value of the group's root.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
     doublings: BTreeMap<ConfigId, u32>,
 }

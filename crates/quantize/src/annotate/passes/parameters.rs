@@ -24,7 +24,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     loop {
         let Some((position, id)) = sweep.pop_first() else {
             if next.is_empty() || !draft.refused.is_empty() {
-                // If a refusal stops the pass, the remaining nodes are looked at in a later turn.
+                // If a refusal stops the pass, the remaining nodes are looked at in a later run.
                 draft.pending = next.into_iter().map(|(_, id)| id).collect();
                 return Ok(());
             }
@@ -95,8 +95,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 type OrderedNode = (u32, NodeId);
 
 /// Returns the nodes whose weights may need another grid: the nodes of the scope, and all nodes around a grid that an
-/// earlier turn made coarser because of a node of the scope. Such a grid gets the scale that its range requires, and
-/// may become coarser again.
+/// earlier run made coarser because of a node of the scope. Such a grid gets the scale that its range requires, and may
+/// become coarser again.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -121,8 +121,8 @@ fn due(
     Ok(found)
 }
 
-/// For the root of each group, the nodes whose weights may need another grid if the group's grid changes. Each region
-/// is searched only once, even if several of its grids change.
+/// For each group, identified by its root config, the nodes whose weights may need another grid if the group's grid
+/// changes. Each region is searched only once, even if several of its grids change.
 #[derive(Default)]
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 

@@ -17,7 +17,7 @@ use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, Rea
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the passes before this one.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;

@@ -33,8 +33,8 @@ use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
 /// For each operand whose codes are moved, a config on the grid that all readers of the moved codes want. The key is
-/// the root of the operand's config. The entry is `None` if these readers want different grids, as readers of the parts
-/// of a split may.
+/// the root of the group to which the operand's config belongs. The entry is `None` if these readers want different
+/// grids, as readers of the parts of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -1,5 +1,5 @@
 //! Ranges of values, from settings, constraints and observers. These ranges, and the grids that had to become coarser,
-//! are kept from one turn of annotation to the next.
+//! are kept from one run of the passes to the next.
 
 use crate::annotate::settings::RangeFrom;
 use crate::annotate::state::context::PassContext;
