@@ -118,8 +118,8 @@ fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, 
     Some((id, graph.producer(id)?.1))
 }
 
-/// Walks back from `value` through requantizations and clamps, and returns the value with which they start. Returns
-/// `None` if `value` is not the result of a requantization or clamp.
+/// Walks back from `value` through requantizations and clamps, and returns the operand of the first of these nodes.
+/// Returns `None` if `value` is not the result of a requantization or clamp.
 fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let mut at = value;
     while let Some((_, node)) = graph.producer(at)

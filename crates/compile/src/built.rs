@@ -76,7 +76,7 @@ impl fmt::Debug for Kept {
 /// Which part of a model a revision annotated again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// The number of nodes that were annotated in the first turn.
+    /// The number of nodes that were annotated before the first lowering.
     pub annotated: usize,
     /// The number of nodes in the model.
     pub nodes: usize,

@@ -7,12 +7,12 @@ use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
 use strait_target::{Target, TargetError};
 
-/// The loops of a target.
+/// A target's own kernels, which the executor calls.
 #[derive(Clone)]
 pub struct TargetLoops(pub Arc<dyn Target>);
 
-/// The target's own model of its arithmetic, as loops for the kernels. If this model does not cover a form, the
-/// target's other loops run instead.
+/// The target's own model of its arithmetic, which the executor calls in place of kernels. For forms that this model
+/// does not cover, the target's other kernels run instead.
 #[derive(Clone)]
 pub struct OwnLoops(pub Arc<dyn Target>);
 

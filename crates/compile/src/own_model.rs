@@ -87,7 +87,7 @@ fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>)
     row.map_or("", |(name, _)| name)
 }
 
-/// A requantization, and the loops that compute it in the target's own model.
+/// A requantization, and the functions of the target's own model that compute it.
 struct Layer<'a> {
     form: &'a Requantization,
     clamp: Option<[i32; 2]>,
@@ -130,9 +130,9 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// Returns the accumulators that are compared, channel by channel, the same number for each channel. For a channel,
-    /// they are the two ends of the form's domain and, for each code in `codes`, the smallest accumulator that gives
-    /// this code and the two neighbours of that accumulator.
+    /// Returns the accumulators to compare, one channel after the other, with the same number for each channel. They
+    /// are the two ends of the form's domain and, for each code in `codes`, the smallest accumulator that gives this
+    /// code, with its two neighbours.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };

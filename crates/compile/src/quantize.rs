@@ -30,8 +30,8 @@ pub struct Quantized {
     pub findings: Findings,
     /// The grids that the model came with, and which of them could not be kept.
     pub own_grids: OwnGrids,
-    /// The number of nodes that were annotated in the first turn. In a revision, only the nodes that the revision
-    /// affects are annotated.
+    /// The number of nodes that were annotated before the first lowering. In a revision, only the nodes that the
+    /// revision affects are annotated.
     pub(crate) visited: usize,
     /// True if nothing was taken over from an earlier compilation.
     pub(crate) is_anew: bool,
@@ -39,9 +39,9 @@ pub struct Quantized {
     pub(crate) first: Option<FirstTurn>,
 }
 
-/// The state after the first turn of annotating and lowering. It exists if the model has no grids of its own and
-/// annotation refused no node. If lowering refused nodes in this turn, it refuses them again in a revision. So a
-/// revision takes the same turns as a compilation that starts from nothing.
+/// The state after the first turn, in which the graph was annotated and lowered once. It exists if the model has no
+/// grids of its own and annotation refused no node. If lowering refused nodes in this turn, it refuses them again in a
+/// revision. So a revision takes the same turns as a compilation that starts from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
     /// The annotated graph. Its parameters are baked.
@@ -198,16 +198,16 @@ fn attempt(
     }))
 }
 
-/// The outcome of one turn of annotating and lowering.
+/// The outcome of annotating and lowering the graph once.
 enum Turn<T> {
     Done(T),
-    /// The turn has refused some nodes, because they cannot be lowered.
+    /// Some nodes were refused, because they cannot be lowered.
     Refused(Vec<Refusal>),
 }
 
-/// Repeats a turn until it refuses no node. All nodes that are refused in one turn are handled together: either the
-/// grid of a node's result becomes coarser, or the node moves to the host and stays there. A grid can become coarser
-/// only a limited number of times, so the number of turns is limited too.
+/// Annotates and lowers again (each time is a turn) until no node is refused. All nodes that are refused in one turn
+/// are handled together: either the grid of a node's result becomes coarser, or the node moves to the host and stays
+/// there. A grid can become coarser only a limited number of times, so the number of turns is limited too.
 fn turned<T>(
     module: &mut Module,
     fixpoint: &mut Fixpoint,

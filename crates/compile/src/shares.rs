@@ -10,7 +10,7 @@ use strait_target::Target;
 
 use crate::LayerError;
 
-/// The numbers of layers with a requantization.
+/// How many layers with a requantization the target's own model covers, and how many it does not cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {

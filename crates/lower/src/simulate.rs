@@ -170,7 +170,8 @@ pub(crate) fn config(graph: &Graph, id: NodeId, port: Port, signs: Signs) -> Opt
     rounds.then(|| Config::of(scheme, grid, signs))
 }
 
-/// The config on which the producer of a value leaves it, where `config` has the config of each operand and result.
+/// Returns the config of the codes that the producer of a value stores. `config` gives the config of each operand and
+/// result.
 pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) -> Option<Config>) -> Option<Config> {
     match graph.value(value)?.def {
         Def::Node(id, position) => config(id, Port::Result(position.into())),
@@ -179,8 +180,9 @@ pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) 
     }
 }
 
-/// The config for a grid that the model gives for a value: the config of a reader that reads the same numbers, or else a
-/// config with the given codes, changed to the signedness `signs`.
+/// Returns the config with which a value is rounded to the grid that the model gives for it. If a reader has a config
+/// with the same numbers, this is the reader's config. Otherwise it is a config with the model's grid, changed to the
+/// signedness `signs`.
 pub(crate) fn given(
     graph: &Graph,
     value: ValueId,

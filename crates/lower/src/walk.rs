@@ -451,8 +451,8 @@ fn outside(position: usize) -> Use {
     }
 }
 
-/// Returns the grid of a value. Returns `None` for a grid that the model gives for real numbers, because only the
-/// copies of the value that readers read are rounded to such a grid, and not the value itself.
+/// Returns the grid of a value. If the model gives this grid for real numbers, returns `None`: only the copies for
+/// readers are rounded to such a grid, and not the value itself.
 fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
     value.quant.clone().filter(|grid| grid.codes.is_none())
 }

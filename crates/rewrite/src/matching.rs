@@ -1,4 +1,4 @@
-//! Questions that rules ask about a node and the graph around it.
+//! Functions with which rules inspect a node and the graph around it.
 
 use crate::miss::Miss;
 use std::borrow::Cow;
@@ -54,7 +54,7 @@ impl<'a> GraphNode<'a> {
         self.output().ok_or(Miss::NoMatch)
     }
 
-    /// The operands of this node, with another one in the first place.
+    /// The operands of this node, with `first` in place of the first operand.
     pub(crate) fn operands_with(&self, first: Source) -> Vec<Option<Source>> {
         let others = self.node.inputs.iter().skip(1);
         let others = others.map(|operand| operand.map(Source::Old));

@@ -25,7 +25,7 @@ impl From<Reason> for Miss {
     }
 }
 
-/// The answer of a rule.
+/// Converts the result of a rule's function to the rule's outcome.
 pub(crate) fn outcome(result: Result<Patch, Miss>) -> Result<Outcome, PassError> {
     match result {
         Ok(patch) => Ok(Outcome::Apply(patch)),

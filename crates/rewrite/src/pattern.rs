@@ -108,7 +108,7 @@ impl Pattern {
         }
     }
 
-    /// Matches the pattern at a node. If it does not match, the error is what a rule returns there.
+    /// Matches the pattern at a node. If it does not match, the error says what the rule returns for this node.
     pub(crate) fn at<'a>(&'static self, site: &GraphNode<'a>) -> Result<Match<'a>, Miss> {
         let found = Match {
             site: *site,

@@ -169,7 +169,8 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
     }
 }
 
-/// A node that reduces axes. It drops the reduced axes, or keeps them with an extent of 1.
+/// Permutes a node that reduces axes. The node drops the reduced axes, or keeps them with an extent of 1 if `keeps` is
+/// true.
 fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool) -> Option<Carried> {
     let result = match (side, keeps) {
         (_, true) => p.clone(),

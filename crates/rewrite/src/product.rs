@@ -22,7 +22,8 @@ pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 /// The largest number of branches of a concat that are searched.
 pub(crate) const MOST_BRANCHES: usize = 1024;
 
-/// The depth of a rule that looks for a layer (a conv, a transposed conv or a gemm) before an operand.
+/// The largest distance, in nodes, at which a rule finds a layer (a conv, a transposed conv or a gemm) before an
+/// operand.
 pub(crate) const DEPTH: usize = MOST_MOVES + 2;
 
 /// For each channel of a layer's result x, the factor and the summand of y = factor·x + summand.
@@ -69,8 +70,8 @@ fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
 }
 
 /// True if there is a layer (a conv, a transposed conv or a gemm) before a value, and all nodes between them move
-/// elements or apply an affine map to each channel. These maps will be folded into the layer one after the other. Rules
-/// leave such a value as it is until then, so that the order in which rules run does not matter.
+/// elements or apply an affine map to each channel. These maps will be folded into the layer one after the other. Until
+/// then, rules do not change such a value, so that the order in which rules run does not matter.
 pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
     for _ in 0..MOST_MAPS {
@@ -201,7 +202,8 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// For each channel, its element of `given`, whose elements lie along axis `axis` of the value.
+    /// For each channel, the element of `given` that belongs to it. The elements of `given` lie along axis `axis` of
+    /// the value.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())

@@ -12,7 +12,8 @@ pub(crate) struct Part {
     pub(crate) stride: u64,
 }
 
-/// For each axis of a value, the parts that it consists of, the slowest first. An axis of extent 1 has no parts.
+/// For each axis of a value, the parts that it consists of, the slowest-varying first. An axis of extent 1 has no
+/// parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) axes: Vec<Vec<Part>>,

@@ -138,7 +138,7 @@ pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     row.and_then(|row| row.recipe).is_some_and(Recipe::keeps_grid)
 }
 
-/// True if a node has weights whose quantization rules can configure.
+/// True if a node has weights, and rules can set how they are quantized.
 pub fn weighs(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }

@@ -20,7 +20,7 @@ pub(super) fn lifted_type(ty: &TensorType) -> TensorType {
     ty
 }
 
-/// Returns the rule for a node whose operands have the extra axis in front. Operands that do not depend on samples do
+/// Returns how a node changes if its operands have the extra axis in front. Operands that do not depend on samples do
 /// not have this axis. If the node is a reshape and its result has an axis for the batch, the reshape removes the extra
 /// axis.
 pub(super) fn behind(

@@ -61,8 +61,8 @@ impl At<'_> {
         }
     }
 
-    /// Returns how the samples lie in the operands at these positions. It is an error if they do not lie in all of them
-    /// in the same way, or if another operand also depends on samples.
+    /// Returns how the samples lie in the operands at these positions. It is an error if the samples lie differently in
+    /// two of these operands, or if another operand also depends on samples.
     pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;

@@ -7,8 +7,8 @@ use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
 use strait_core::shape::axis_of;
 
-/// Finds the axis of the result along which the samples lie. For this axis, the product of all extents in front of it
-/// is the same as the product of all extents in front of the samples' axis of the operand.
+/// Finds the axis along which the samples lie after a reshape. The product of the extents before this axis is the same
+/// as before the reshape.
 fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
     let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);

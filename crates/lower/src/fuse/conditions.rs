@@ -8,7 +8,7 @@ use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl RequantizationSite<'_> {
-    /// Checks that the row applies to producers with the op of this site's producer.
+    /// Checks that the row applies to the op of this site's producer.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         if let Some(with) = &row.with {
             return self.matches_sum(row, with);

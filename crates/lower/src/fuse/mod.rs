@@ -250,7 +250,8 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
+    /// If an addition moves into the accumulator of its product: the name of the added value, on the accumulator's
+    /// grid.
     added: Option<String>,
     /// If the row fuses only the first part of the chain, the name of the first value after this part that a separate
     /// node requantizes. `None` if no requantization remains after the fused node.
@@ -303,8 +304,8 @@ impl Fires {
 }
 
 impl Table<'_> {
-    /// Fuses sites of one graph, in topological order. If `constants` is true, these are the sites whose producer is a
-    /// constant, otherwise those whose producer is a node.
+    /// Fuses sites of one graph, in topological order: the sites whose producer is a constant if `constants` is true,
+    /// otherwise the sites whose producer is a node.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -409,8 +410,9 @@ impl Table<'_> {
         fires
     }
 
-    /// Tries to fuse as many links of a site's chain as possible by `row`, but more than `taken`, which is the number
-    /// of links that an earlier row can fuse. If this fails, returns the check that the row failed, and the reason.
+    /// Tries to fuse as many links of a site's chain as possible by `row`. There must be more than `taken` links,
+    /// because an earlier row can already fuse that many. If this fails, returns the check that the row failed, and the
+    /// reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,
@@ -460,7 +462,7 @@ impl Table<'_> {
         Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new(ReasonCode::NoForm, "the row accepts no form"))))
     }
 
-    /// The row's plans for the first `links` links.
+    /// Returns the ways in which the row can replace the first `links` links of the chain.
     fn plans(
         &self,
         site: &RequantizationSite<'_>,

@@ -13,7 +13,7 @@ use strait_target::spec::{FormRow, FusionRow, Verb};
 pub(super) struct Planned {
     /// The number of links that the plan replaces.
     pub(super) links: usize,
-    /// True if the producer is a sum that moves into the accumulator of its product.
+    /// True if the producer is an addition that moves into the accumulator of the product that it reads.
     pub(super) inside: bool,
     pub(super) becomes: Becomes,
 }
@@ -22,13 +22,14 @@ pub(super) struct Planned {
 pub(super) enum Becomes {
     /// A node with the same op as the producer, which applies the given step to its accumulator.
     Step(Step),
-    /// A constant, or a lookup with a table, whose elements are in the given tensor.
+    /// The given tensor, as a constant or as the table of a lookup.
     Entries(TensorData),
     /// A quantization of floats to another grid.
     Quantize(FromFloat),
 }
 
-/// The plans of a row for the first `links` links, the preferred plan first. If there is no plan, the reason.
+/// Returns the plans of a row for the first `links` links of the chain, the preferred plan first. If there is no plan,
+/// returns the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -278,9 +279,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// Returns a quantization that goes from floats directly to the grid of the result of the first `links` links. A number
-/// is then rounded once, and not also by each requantization. Its zero point is that of the result's grid, to which the
-/// requantizations map the first zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
+/// Returns a quantization that goes from floats directly to the grid after the first `links` links, so that a number is
+/// rounded only once. It has the zero point of that grid, to which the requantizations map the first zero point
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return refused(ReasonCode::Channels, "a quantization has one grid for all channels");

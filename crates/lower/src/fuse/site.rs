@@ -250,7 +250,7 @@ impl<'a> RequantizationSite<'a> {
         }
     }
 
-    /// The position of the channels of the chain's parameters in a tensor with the shape `shape`.
+    /// Returns where the channels of the chain's parameters lie in a tensor of shape `shape`.
     pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Strided, Reason> {
         let mut common = None;
         for (form, channels) in self.requantizations(links) {
@@ -295,7 +295,7 @@ impl<'a> RequantizationSite<'a> {
     }
 }
 
-/// The position of the channels along an axis in a tensor.
+/// How the channels along one axis of a tensor lie in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Strided {
     /// The number of neighbouring elements that belong to the same channel.

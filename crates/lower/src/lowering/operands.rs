@@ -213,7 +213,7 @@ impl Lowering<'_> {
         Ok(graph.is_output(y) || graph.uses(y).any(read))
     }
 
-    /// True if the reader is an addition in the accumulator for which this value is the accumulator.
+    /// True if the reader is an addition that is computed inside an accumulator, and this value is that accumulator.
     fn adds_to(&self, at: Use) -> bool {
         let node = self
             .graph()

@@ -16,7 +16,7 @@ impl<'a> Lowering<'a> {
         let row = self
             .activation(id, node)
             .and_then(|read| self.row_for(id, node, read).ok()?);
-        // An op that reads only sums has one row.
+        // An op that reads only sums has a single row in the table.
         row.or_else(|| self.spec.op_row(node.op.term()))
     }
 

@@ -13,7 +13,8 @@ pub(crate) fn overflows(overflow: &range::Overflow) -> Reason {
 }
 
 impl Lowering<'_> {
-    /// The interval of the integers in a value that is a term of a sum.
+    /// Returns an interval that contains the elements of `value`, which is a term of a sum. It is an error if the
+    /// elements may have saturated.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
         let found = self.bounds(value).as_ref().and_then(around_all);
         let elem = self

@@ -1,5 +1,5 @@
-//! Lowers a graph in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once,
-//! when no node is refused any more.
+//! Lowers a graph in turns, that is, again after each refusal. After a refusal, only the affected nodes are tried
+//! again. The whole graph is made once, when no node is refused any more.
 //!
 //! Whether a node is refused depends on its configs and on how the producers store its operands: as real numbers, as
 //! codes within some bounds, or as sums. For each value, the way in which it is stored is recorded. A node is tried
@@ -18,14 +18,14 @@ use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// The turns of baking and lowering one graph for one target. Nodes, values and their order stay the same. Between
-/// turns, configs may change, and nodes may move to the host or back.
+/// Bakes and lowers one graph for one target, again after each refusal. Each such run is a turn. Nodes, values and
+/// their order stay the same. Between turns, configs may change, and nodes may move to the host or back.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
     cache: Option<TurnCache>,
     touched: BTreeSet<NodeId>,
-    /// The number of nodes that the last turn tried.
+    /// The number of nodes that were tried in the last run.
     visited: usize,
 }
 
@@ -51,7 +51,7 @@ enum Left {
 }
 
 impl Turns {
-    /// Starts with no turn, for a module in which some tensors have grids in the model.
+    /// Creates the state before the first turn, for a module in which some tensors have grids in the model.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -116,7 +116,7 @@ impl Turns {
 }
 
 impl TurnCache {
-    /// Collects what later turns need from a walk over the whole graph.
+    /// Collects what later runs need from a walk over the whole graph.
     fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];
@@ -176,7 +176,7 @@ impl TurnCache {
         }
     }
 
-    /// Makes an operand an input of the scratch graph, unless the scratch graph already has it.
+    /// Makes a value an input of the graph in which nodes are tried, unless this graph already has the value.
     fn provide(&self, lowering: &mut Lowering<'_>, value: ValueId) -> Result<(), Failure> {
         let missing = || Failure::defect("an operand is missing");
         let source = lowering.graph().value(value).ok_or_else(missing)?;

@@ -34,7 +34,7 @@ pub(super) fn lower(
         return refused(ReasonCode::PadValue, text);
     }
     let (grid, weight) = lowering.weights(site.id)?;
-    // The grid that the shift leads to, if the result has codes.
+    // The result's grid, if the sums are only shifted to reach it.
     let target = lowering.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
     let baked = lowering.walk.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;

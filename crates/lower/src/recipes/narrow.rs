@@ -57,12 +57,12 @@ pub(crate) struct Wide {
     pub(crate) zero: i32,
     /// The numbers from which the scale is computed.
     pub(crate) product: Product,
-    /// The channel of the parameters that each element belongs to.
+    /// Says which channel of the requantization's parameters applies to each element.
     pub(super) channels: Channels,
 }
 
 impl Wide {
-    /// Codes on a grid, or sums of such codes.
+    /// Makes the accumulator for codes on one grid, or for sums of such codes.
     pub(super) fn on_grid(acc: ValueId, zero: i32, scale: impl Into<f64>) -> Wide {
         Wide {
             acc,
@@ -82,7 +82,8 @@ pub(super) fn centring(zero: i32) -> ShiftLeft {
     }
 }
 
-/// The refusal of a node whose result does not become coarser for it.
+/// Removes the request for a coarser result grid from a failure, because a coarser grid would not help here. What
+/// remains is the refusal of the node.
 pub(super) fn not_coarser(failure: Failure) -> Failure {
     match failure {
         Failure::TooFine { reason, .. } => reason.into(),
@@ -90,7 +91,7 @@ pub(super) fn not_coarser(failure: Failure) -> Failure {
     }
 }
 
-/// The grid that a requantization leads to.
+/// The grid to which accumulators or codes are requantized.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
     pub(super) scale: f32,

@@ -53,7 +53,8 @@ pub(super) fn of_activations(
     narrow(lowering, site, wide)
 }
 
-/// The reason for a target that first adds up the products of a few channels, if these sums can overflow.
+/// The reason for refusing a node if the target first adds up the products of `channels` channels, and these sums can
+/// overflow.
 pub(super) fn in_block(channels: u32, overflow: &Overflow) -> Reason {
     let text = format!("in the sums of {channels} channels that the target forms first, {overflow}");
     Reason::new(ReasonCode::AccumulatorOverflow, text)

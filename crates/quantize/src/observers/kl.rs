@@ -34,12 +34,13 @@ fn n_ln_n(n: f64) -> f64 {
     if n > 0.0 { n * ln(n) } else { 0.0 }
 }
 
-/// The bins of a histogram, as sums over all bins before each bin.
+/// A histogram, with sums over all bins before each bin.
 struct Bins {
     first: f64,
     width: f64,
     counts: Vec<f64>,
-    /// Σ n, the number of bins with n > 0, and Σ n·ln n.
+    /// For each bin, three sums over all bins before it: Σ n, the number of bins with n > 0, and Σ n·ln n. Here n is
+    /// the count of a bin.
     sums: Vec<[f64; 3]>,
 }
 

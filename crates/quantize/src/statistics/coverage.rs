@@ -32,8 +32,8 @@ impl Coverage {
         })
     }
 
-    /// Makes the coverage of the ranges in `ranges`, for data with `of` samples, as a file states them. Returns `None`
-    /// if the ranges are not in order.
+    /// Makes a coverage from the ranges that a file states, for data with `of` samples. Returns `None` if the ranges
+    /// are not in order.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);

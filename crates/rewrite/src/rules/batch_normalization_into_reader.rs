@@ -4,9 +4,9 @@
 //! it, this rule folds it into the layer after it. If that layer has the weights w and the bias b, then for input channel i and
 //! output channel o, its new weights are w'\[o, i\] = w\[o, i\]·factor\[i\], and its new bias is b'\[o\] = b\[o\] + Σᵢ w\[o,
 //! i\]·summand\[i\].
-//! **Preconditions**: the parameters of the normalization, the weights and the bias are constants, and the folded ones are
-//! finite. The convolution has no padding, or the normalization maps zero to zero, because the convolution pads the
-//! normalized image with zeros.
+//! **Preconditions**: the parameters of the normalization, the weights and the bias are constants. The new weights and
+//! the new bias are finite. The convolution has no padding, or the normalization maps zero to zero, because the
+//! convolution pads the normalized image with zeros.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;

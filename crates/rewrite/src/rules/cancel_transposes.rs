@@ -32,8 +32,8 @@ pub const RULE: NodeRule = NodeRule {
 const MOST_IN_FRONT: usize = 16;
 
 /// Makes the patch that moves functions and operations with constants from behind a transpose to before it. The
-/// transpose must read the result of a convolution or matrix product. All of them are moved at once, because a
-/// multiplication and an addition with constants can together form a normalization.
+/// transpose must read the result of a convolution or matrix product. All these functions and operations are moved at
+/// once, because a multiplication and an addition with constants can together form a normalization.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));

@@ -208,7 +208,7 @@ fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
 fn look(anchor: &GraphNode<'_>) -> Result<Patch, Miss> {
     let site = convolution(anchor).ok_or(NoMatch)?;
     match rewritten(&site) {
-        // Only the convolution reports the reason, not the moves around it.
+        // The reason is reported only at the convolution, and not at nodes around it that only move elements.
         Err(Miss::Refused(_)) if site.id != anchor.id => Err(NoMatch),
         outcome => outcome,
     }

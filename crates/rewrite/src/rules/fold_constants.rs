@@ -37,8 +37,8 @@ const TOGETHER: u64 = 1 << 30;
 /// computed in each run.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
 
-/// Returns the numbers that the operand had before a rule rounded them, moved by the node. Returns `None` unless a
-/// rule has rounded the operand and the node only moves the elements of this operand.
+/// If a rule has rounded the operand, and the node only moves the operand's elements, returns the numbers before this
+/// rounding, in the order after the move.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
     let mut results = site.node.outputs.iter();

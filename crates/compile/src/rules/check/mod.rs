@@ -102,7 +102,7 @@ impl Side {
 
 /// What rules set for the codes of one layer, or of all layers.
 struct Said<'a> {
-    /// For a layer: ` for` and the layer's name, as a part of a message.
+    /// If these are the settings of a layer: ` for` and the layer's name, which messages contain.
     of: String,
     /// The indices of the rules that set something for the layer. Empty for the settings of all layers.
     rules: &'a [usize],

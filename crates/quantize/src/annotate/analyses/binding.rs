@@ -16,7 +16,7 @@ pub(crate) enum Binding {
     /// The node moves codes, as for `Passive`, but also inserts numbers that are not in the operand, such as padding.
     /// The operand has the grid of the result, and this grid covers the operand's elements and the inserted numbers.
     Padded,
-    /// Operands and results share a grid because the alignment for this kind of node says so.
+    /// Operands and results share a grid by alignment: a setting for this kind of node says whose grid they share.
     Aligned {
         /// Whose grid the operands and results share.
         to: Alignment,
@@ -84,8 +84,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // One operand of this addition may stay an accumulator. Which one depends on both operands, and so do the weights
-    // of the product that makes this accumulator.
+    // One operand of this addition may stay an accumulator. The choice of this operand, and the weights of the product
+    // that makes it, depend on both operands.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

@@ -15,15 +15,15 @@ pub(crate) enum Role {
     /// The constant factors of a layer normalization, one for each position along the normalized axes. They have 16
     /// bits, whatever types the node's other operands have.
     Gain,
-    /// A constant that is added in the accumulator. Its scale is therefore the accumulator's scale, which is a product:
-    /// of the scales of operand and weights, or of operand and gains.
+    /// A constant that is added in the accumulator. So it has the accumulator's scale: the operand's scale times the
+    /// scale of the weights or gains.
     Bias,
-    /// A result that is not requantized to fewer bits: it stays a sum with the accumulator's scale.
+    /// A result that stays an accumulator: it is not requantized to fewer bits.
     Accumulator,
-    /// A sum that the node reads after it was shifted right, without its lowest bits.
+    /// A sum that is shifted right before the node reads it, so that its lowest bits are lost.
     Shifted,
     /// The operand is not quantized. Such operands are indices, the float operands of a weight-only node, and the
-    /// accumulator to which an addition adds its other operand.
+    /// accumulator in which an addition runs.
     Other,
 }
 
@@ -58,7 +58,8 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
 #[derive(Clone, Copy)]
 pub(crate) struct Roles<'a> {
     pub(crate) how: &'a Annotation<'a>,
-    /// True while placing decides which nodes run on the accelerator. This decision does not depend on given grids.
+    /// True while the compiler decides which nodes run on the accelerator. This decision does not depend on given
+    /// grids.
     pub(crate) is_placing: bool,
 }
 
@@ -162,7 +163,8 @@ impl<'a> Roles<'a> {
         multiplies && !row.leaves_a_shift() && row.accumulator.or(sums).unwrap_or(32) <= 32
     }
 
-    /// The row of the table for a node on the accelerator and the type of codes on which it computes.
+    /// Finds the table's row for a node by its op and by the type of codes on which it computes. Returns `None` unless
+    /// the node runs on the accelerator and computes on codes.
     fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
         self.recipe(id, node)?;
         let codes = self.pair(id, node)?.codes()?;
@@ -229,18 +231,18 @@ pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if results of a row can stay sums that each reader requantizes for itself. This is not possible if the target
-/// only shifts: with given weights, a shift leads from a sum to one grid only.
+/// True if a result of this row can stay an accumulator, which each reader requantizes for itself. This is not possible
+/// if the target only shifts: with given weights, a shift leads from an accumulator to one grid only.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }
 
-/// True if all operands have the same grid.
+/// True if all operands of a node with this recipe must have the same grid.
 pub(crate) fn shares_grid(recipe: Recipe) -> bool {
     keeps_grid(recipe) || recipe == Recipe::Compare
 }
 
-/// True if operand and result have the same grid.
+/// True if operand and result of a node with this recipe have the same grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     recipe.keeps_grid()
 }

@@ -1,4 +1,4 @@
-//! The part of a graph that one turn annotates. It consists of whole regions.
+//! The part of a graph that one run of the annotation passes (a turn) annotates. It consists of whole regions.
 //!
 //! A region is a set of values over which a grid can spread: nodes on the accelerator bind these values to each other,
 //! because they move codes from one to the other or because their operands are aligned. Which operands share a grid,
@@ -134,7 +134,7 @@ impl Scope {
         Scope { nodes, values, within }
     }
 
-    /// True if a value is annotated in this turn.
+    /// True if a value belongs to this scope.
     pub(crate) fn has(&self, value: ValueId) -> bool {
         self.within.get(value.index()).copied().unwrap_or(false)
     }

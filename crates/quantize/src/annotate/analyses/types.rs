@@ -105,7 +105,7 @@ impl Types {
         *self.of.get(id.index())?
     }
 
-    /// The codes that the producer of a value on the accelerator stores, or to which the host converts an input.
+    /// The type of the codes that a value's producer on the accelerator stores, or to which the host converts an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
@@ -229,7 +229,8 @@ impl Types {
         readers.fold(Readers::None, Readers::and)
     }
 
-    /// For a node that moves codes: the codes that the producers of its operands on the accelerator store.
+    /// For a node that moves codes, finds the type of the codes that the producers of its operands store. Only
+    /// producers on the accelerator count.
     fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =
@@ -333,7 +334,7 @@ pub(crate) fn accumulator(
     sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
 }
 
-/// The scheme of sums that are shifted to 16 bits, as a node reads them.
+/// The scheme of sums after they were shifted to 16 bits.
 pub(crate) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
     Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)

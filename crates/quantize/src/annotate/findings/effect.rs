@@ -80,8 +80,8 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
     }
 }
 
-/// Returns the noise of a part, and the value to which this noise is added. This is the result of the concatenation
-/// that joins the part with others, or else the part itself.
+/// Returns the noise of a part, and the value to which this noise is added: the result of the concatenation that joins
+/// the part with others, or the part itself if there is no concatenation.
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {

@@ -9,8 +9,8 @@ pub struct Findings {
     /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zeros were
     /// observed, nothing is lost, and the grid is not listed.
     pub coarser: Vec<Coarser>,
-    /// Values whose readers all use the grid to which one reader has aligned its operand. The configuration or the
-    /// target forces the other readers to use this grid. The entries are in the order of values.
+    /// Values that all readers have to read on one grid: the grid to which one reader has aligned its operand. The
+    /// configuration or the target requires this. The entries are in the order of values.
     pub overlapped: Vec<Overlapped>,
     /// Weights whose scale is larger than their range requires, in the order of nodes.
     pub raised: Vec<Raised>,
@@ -18,7 +18,7 @@ pub struct Findings {
     pub rule_ranges: Vec<RuleRange>,
     /// Values of the model whose own grid the target does not support, and which are on another grid now.
     pub requantized: Vec<Requantized>,
-    /// Grids almost all of whose codes are spent on a single number, in the order of nodes.
+    /// Grids that spend almost all of their codes on a single number, in the order of nodes.
     pub given_away: Vec<GivenAway>,
     /// Parts of tensors that lose accuracy because they share a grid with other parts.
     pub unlike: Vec<UnlikePart>,

@@ -79,7 +79,7 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
             if !is_weight && std::mem::replace(&mut told[value.index()], true) {
                 continue;
             }
-            // Sums have enough codes too.
+            // Accumulators have so many codes that they need no check either.
             let config = graph.quant.scheme_of(id, port).filter(|scheme| !scheme.is_of_sums());
             let config = config.and_then(|scheme| scheme.range());
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
@@ -138,7 +138,7 @@ fn of_activation(
     }
 }
 
-/// The loss of the channel that loses most, and the list of all channels that lose.
+/// The loss of the channel that loses most accuracy, and the list of all channels that lose accuracy.
 fn of_parameters(
     module: &Module,
     graph: &Graph,
@@ -174,8 +174,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// Returns what a list of numbers loses on a grid. Returns `None` if nothing is lost. For most tensors, this is known
-/// as soon as one number is found between the large and the small numbers.
+/// Returns what a list of numbers loses on a grid, or `None` if nothing is lost. For most tensors the search ends
+/// early, at the first number that lies between the large and the small numbers.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()
@@ -200,7 +200,7 @@ fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     others.then(|| loss(extreme, most, [low, high], scale))
 }
 
-/// The loss according to statistics, with the precision of the histogram's bins. At least 2,048 bins cover the range.
+/// Computes the loss from statistics. It is only as precise as a bin of the histogram, which has at least 2,048 bins.
 fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option<Loss> {
     let width = statistics.histogram.width();
     let held = statistics

@@ -45,7 +45,7 @@ impl Unlike {
     }
 }
 
-/// How the part relates to the tensor.
+/// How a part relates to its tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// A node joins the part with others, or chooses between the part and others.
@@ -62,7 +62,7 @@ pub struct UnlikePart {
     /// The node because of which the part has this grid. It joins the part with others, chooses between the part and
     /// others, or makes the part.
     pub node: NodeId,
-    /// The part. If the part consists of channels, the tensor that these channels belong to.
+    /// The part itself or, if the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
     /// How the part relates to the tensor: it is joined with other parts, is cut out of the tensor, or consists of some
     /// of the tensor's channels.
@@ -75,8 +75,8 @@ pub struct UnlikePart {
     pub leaves: bool,
 }
 
-/// Finds parts that lose accuracy because they share a grid with others. They are in the order of the nodes on the
-/// accelerator because of which they share it.
+/// Finds parts that lose accuracy because they share a grid with others. For each part, one node on the accelerator is
+/// the reason for this, and the parts are in the order of these nodes.
 pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
     let graph = module.main();
     let seen = Seen { module, graph, how };

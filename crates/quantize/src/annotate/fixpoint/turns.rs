@@ -1,4 +1,5 @@
-//! The state of annotation between turns, and the functions that run a turn and handle refusals.
+//! The state of annotation between turns, and the functions that run a turn and handle refusals. A turn is one run of
+//! the annotation passes. After each refusal, another turn follows.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::findings::{Findings, heard, rule_ranges};
@@ -21,14 +22,14 @@ pub struct Fixpoint {
     /// The values that have to be annotated again: the values of nodes that have moved to the host, and the values
     /// whose grids have to become coarser.
     pub(crate) touched: Vec<ValueId>,
-    /// The number of nodes that the last turn looked at.
+    /// The number of nodes that the last call of `annotate` looked at.
     visited: usize,
     /// The number of nodes that were refused so far.
     refusals: usize,
 }
 
-/// Analyses of the graph that stay valid from turn to turn. For example, which numbers of a value matter to its readers
-/// does not depend on where nodes run.
+/// Analyses of the graph that stay valid when the passes run again. For example, which numbers of a value matter to its
+/// readers does not depend on where nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
@@ -77,7 +78,7 @@ impl Fixpoint {
         &self.draft.unfitting
     }
 
-    /// The number of nodes that the last turn annotated.
+    /// The number of nodes that the last call of `annotate` looked at.
     pub fn visited(&self) -> usize {
         self.visited
     }
@@ -87,7 +88,7 @@ impl Fixpoint {
         self.refusals
     }
 
-    /// The nodes whose own configs, or whose neighbours' configs, may have changed in the last turn.
+    /// The nodes whose own configs, or whose neighbours' configs, may have changed in the last call of `annotate`.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> {
         self.draft.touched.iter().copied()
     }
@@ -117,8 +118,8 @@ impl Fixpoint {
 /// refuses a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It
 /// then annotates only the affected regions.
 ///
-/// Each turn moves at least one node to the host, and no node comes back. So there are at most as many turns as nodes,
-/// plus one in which no node is refused. All nodes that are refused in one turn move together.
+/// Each run of the passes (a turn) moves at least one node to the host, and no node comes back. So there are at most as
+/// many turns as nodes, plus one in which no node is refused. All nodes that are refused in one turn move together.
 ///
 /// # Errors
 /// A defect of the compiler.

@@ -213,7 +213,8 @@ fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     found
 }
 
-/// The nodes that dequantize a constant. For each node, the constant with the codes, and the node's result.
+/// Finds the nodes that dequantize a constant. Returns each with the constant that holds the codes, and with its
+/// result.
 fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

@@ -53,7 +53,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The root that the configs of all readers of a value share. `None` unless all readers read codes on the same grid.
+/// Returns the root of the group (the config that holds the group's grid) to which all readers of a value belong.
+/// Returns `None` unless all readers read codes on the same grid.
 fn readers(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
     if !context.how.roles().only_codes_are_read(context.graph, value) {
         return None;

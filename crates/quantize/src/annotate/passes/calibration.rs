@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-/// A config that was made in this run, its root, and the value, role and node that it belongs to.
+/// A config that was made in this run, the root of its group, and the value, role and node that the config belongs to.
 type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -83,17 +83,17 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The ranges that rules set for groups, and the coarser scales that earlier turns require. In each map, a group is
-/// identified by its root.
+/// The ranges that rules set for groups, and the coarser scales that earlier runs of the passes require. In each map, a
+/// group is identified by its root, the config that holds the grid.
 #[derive(Default)]
 struct Groups<'a> {
-    /// For each part of a group to which a rule applies, the rule's range, with a priority. A rule for the operand has
-    /// priority over a rule for the value. A rule for a value from which this value is moved or clipped has the lowest
-    /// priority.
+    /// For each part of a group that has a range from a rule: this range, and its priority. A rule for the operand has
+    /// the highest priority, and a rule for the value the next. A rule for another value, from which this value is
+    /// moved or clipped, has the lowest.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
-    /// Values that the grid has to cover besides the root's value.
+    /// Values that the grid of a group has to cover besides the value of the group's root.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
     doublings: BTreeMap<ConfigId, u32>,
 }
@@ -164,9 +164,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Finds the parts of groups, which are the values that are joined in the group. A part also includes other values of
-/// the same group, if the part is made from them by moving or clipping. The map leads from each of these values to its
-/// part.
+/// Finds the parts of each group. A part is a value that a node joins with others, together with the values of the
+/// group from which it was moved or clipped. The map leads from each of these values to its part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined

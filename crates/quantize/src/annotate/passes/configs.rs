@@ -106,8 +106,8 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.input(1)
 }
 
-/// Returns the granularity of the scales of a node's weights. One scale for each block is possible only for weight-only
-/// nodes whose number of inputs is a multiple of the block size.
+/// Returns which weights of a node share a scale. One scale for each block is possible only if the node is weight-only,
+/// and its number of inputs is a multiple of the block size.
 fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
     let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
     let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {

@@ -14,9 +14,9 @@ use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
-/// Starts with the nodes that read or make a value of the scope. Nodes whose operand or result becomes coarser are
-/// looked at again. The scale of a grid grows by a factor of at most [`COARSEST`] in total, and by a factor of at least
-/// 2 each time. So each node is looked at a limited number of times.
+/// Finds grids for the weights of all nodes that read or make a value of the scope. If a node's operand or result
+/// becomes coarser, the node is looked at again. Each time, the scale of a grid at least doubles, and it grows by a
+/// factor of at most [`COARSEST`] in total. So each node is looked at a limited number of times.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(context, draft, &mut groups)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     loop {
         let Some((position, id)) = sweep.pop_first() else {
             if next.is_empty() || !draft.refused.is_empty() {
-                // If a refusal stops the pass, the remaining nodes are looked at in a later turn.
+                // If a refusal stops the pass, the remaining nodes are looked at in a later run.
                 draft.pending = next.into_iter().map(|(_, id)| id).collect();
                 return Ok(());
             }
@@ -94,9 +94,9 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 /// A node, with its position in the order of the graph.
 type OrderedNode = (u32, NodeId);
 
-/// Returns the nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids
-/// that an earlier turn made coarser because of one of the nodes of the scope. Such a coarser grid is replaced by the
-/// grid that its range requires, and may become coarser again.
+/// Returns the nodes whose weights may need another grid: the nodes of the scope, and all nodes around a grid that an
+/// earlier run made coarser because of a node of the scope. Such a grid gets the scale that its range requires, and may
+/// become coarser again.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -121,8 +121,8 @@ fn due(
     Ok(found)
 }
 
-/// For the root of each group, the nodes whose weights may need another grid if the group's grid changes. Each region
-/// is searched only once, even if several of its grids change.
+/// For each group, identified by its root config, the nodes whose weights may need another grid if the group's grid
+/// changes. Each region is searched only once, even if several of its grids change.
 #[derive(Default)]
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 

@@ -13,7 +13,7 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the passes before this one.
     for id in draft.unchecked.clone() {
         let found = context.how.roles().computed(context.graph, id);
         let Some(

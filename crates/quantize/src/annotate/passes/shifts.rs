@@ -13,11 +13,11 @@ use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode, refused};
 
-/// The largest shift that the form supports.
+/// The largest number of bits by which the requantization can shift a sum.
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the turn before this pass.
+    // Nodes of an earlier scope may still be unchecked, because a refusal stopped the passes before this one.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;
@@ -53,7 +53,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The configs of both sums, and the number of bits N.
+/// Returns the configs of both sums, and the number of bits N by which the sums are shifted.
 fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
     let none = || {
         Reason::new(

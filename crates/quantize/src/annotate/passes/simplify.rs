@@ -33,8 +33,8 @@ use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
 /// For each operand whose codes are moved, a config on the grid that all readers of the moved codes want. The key is
-/// the root of the operand's config. The entry is `None` if these readers want different grids, as readers of the parts
-/// of a split may.
+/// the root of the group to which the operand's config belongs. The entry is `None` if these readers want different
+/// grids, as readers of the parts of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -83,8 +83,8 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// The grids that readers have already decided on, each as a config with this grid. It is the reader's own config.
-    /// For a reader that only moves codes, it is the config that the readers of its result want.
+    /// For each reader whose grid is already decided, a config with this grid. It is the reader's own config. If the
+    /// reader only moves codes, it is the config that the readers of its result want.
     fixed: Vec<ConfigId>,
     /// Readers that can use whatever grid the producer has.
     free: Vec<ConfigId>,

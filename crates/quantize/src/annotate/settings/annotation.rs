@@ -67,8 +67,8 @@ impl<'a> Annotation<'a> {
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if settings or constraints choose the type or the kind of grid with which a value is stored by the node
-    /// that makes it.
+    /// True if settings or constraints choose the type, or the kind of grid, of the codes that a value's producer
+    /// stores.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
     }

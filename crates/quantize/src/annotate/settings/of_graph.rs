@@ -83,7 +83,7 @@ impl Settings {
         results.chain(operands).fold(own, GridSettings::or)
     }
 
-    /// The settings of the grid on which the node that makes a value stores it.
+    /// The settings of the grid on which a value's producer stores it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
         self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }

@@ -18,21 +18,23 @@ pub(crate) struct Bound {
     pub(crate) value: ValueId,
     pub(crate) role: Role,
     pub(crate) node: NodeId,
-    /// True if the grid of the group must cover this value as well as the root's value. The range of an operand that is
-    /// joined with others may be wider than that of the result. For example, an image is in the group because a pooled
-    /// copy of it is joined with another value, and the copy may have a smaller range than the image.
+    /// True if the grid of the group must cover this value as well as the value of the group's root (the config that
+    /// holds the grid). The range of an operand that is joined with others may be wider than that of the result. For
+    /// example, an image is in the group because a pooled copy of it is joined with another value, and the copy may
+    /// have a smaller range than the image.
     pub(crate) covered: bool,
     /// True if the value is one of several that are joined. If a rule sets a range for the value, the range applies
     /// only to this part of the group and not to the whole group.
     pub(crate) part: bool,
-    /// For a root: true if its group has a grid of its own and does not take over that of a producer.
+    /// For the root of a group: true if the group has a grid of its own, and does not take over the grid of a producer.
     pub(crate) anchored: bool,
     /// True if the producer of the value must not take over this config's grid. The codes that the producer stores are
     /// requantized for this config instead.
     pub(crate) apart: bool,
 }
 
-/// The configs that the passes have made so far, and everything that later passes and turns need from earlier ones.
+/// The configs that the passes have made so far, and everything that later passes, or later runs of the passes, need
+/// from earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) table: QuantTable,
@@ -42,11 +44,12 @@ pub(crate) struct Draft {
     pub(crate) fresh: Vec<ConfigId>,
     pub(crate) types: Types,
     pub(crate) ranges: Ranges,
-    /// For roots whose grid had to become coarser: the grid that the range requires, and the factor.
+    /// For each group root whose grid had to become coarser: the grid that its range requires, and the factor by which
+    /// the scale grew.
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
-    /// The nodes whose configs were made after the last of the passes had checked them.
+    /// The nodes whose new configs were not yet checked by the passes at the end of the sequence.
     pub(crate) unchecked: BTreeSet<NodeId>,
     /// The nodes whose own configs, or whose neighbours' configs, may have changed since annotation was started.
     pub(crate) touched: BTreeSet<NodeId>,

@@ -15,8 +15,8 @@ pub struct Coarser {
     pub reason: Reason,
 }
 
-/// A value whose readers all use the grid to which one reader has aligned its operand. The configuration or the target
-/// forces the other readers to use this grid.
+/// A value that all readers have to read on one grid: the grid to which one reader has aligned its operand. The
+/// configuration or the target requires this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlapped {
     /// The value.

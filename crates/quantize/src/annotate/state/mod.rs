@@ -1,4 +1,5 @@
-//! The configs that the passes make, and everything that later passes and turns need from earlier ones.
+//! The configs that the passes make, and everything that later passes, or later runs of the passes, need from earlier
+//! ones.
 
 mod context;
 mod draft;

@@ -1,5 +1,5 @@
 //! Ranges of values, from settings, constraints and observers. These ranges, and the grids that had to become coarser,
-//! are kept from one turn of annotation to the next.
+//! are kept from one run of the passes to the next.
 
 use crate::annotate::settings::RangeFrom;
 use crate::annotate::state::context::PassContext;
@@ -15,7 +15,7 @@ const MOST_DOUBLINGS: u32 = 7;
 /// How much coarser a grid may become, as a factor.
 pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
-/// The range of an empty set of elements. The hull of this range and another range is the other range.
+/// The range of an empty set of elements. Joined with any other range, it gives that range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 /// Returns the range of a value for which no rule sets one. For a constant, it is the range of the elements. For any
