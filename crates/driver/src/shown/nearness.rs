@@ -53,7 +53,7 @@ pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     [false, true].into_iter().filter_map(line).collect()
 }
 
-/// The largest difference and the largest share among `distances`. In the result, the numbers of accumulators are 0.
+/// Returns the largest difference and the largest share among `distances`. The numbers of accumulators are set to 0.
 fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> Distance {
     let none = Distance {
         max_lsb: 0,
