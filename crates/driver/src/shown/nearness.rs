@@ -4,7 +4,8 @@ use strait_report::{Distance, FreeIntegers, FromScales, Layer};
 
 use crate::table;
 
-/// A line on all layers for which the compiler chose the integers of the requantization; `None` if there are none.
+/// Returns a line about all layers for which the compiler chose the integers of the requantization; `None` if there are
+/// none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
