@@ -20,12 +20,12 @@ use crate::{
 /// The largest size in bytes of a vendor's file. Larger files are refused.
 const MOST_BYTES: u64 = 10 << 20;
 
-/// Adds to the configuration the rules and keys to which settings of the vendors' tools are translated. The rules from
-/// a vendor's file come first. A configuration without such settings is returned unchanged.
+/// Returns the configuration together with the rules and keys to which settings of the vendors' tools are translated.
+/// The rules from a vendor's file come first. A configuration without such settings is returned unchanged.
 ///
 /// # Errors
-/// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. An error is also
-/// returned if the configuration names a vendor's file and none of its targets reads the file.
+/// If a setting in the configuration or in the vendor's file is wrong; each error names the line. Also if the
+/// configuration names a vendor's file that none of its targets reads.
 pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
     let found = read_words(loaded, registry)?;
     match found.rules.is_empty() && found.keys.is_empty() {
@@ -92,7 +92,7 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
 }
 
-/// Sets a value at a path in a document, and makes the tables of the path that do not exist.
+/// Sets a value at a path in a TOML document. Tables of the path that do not exist are made.
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}
@@ -141,7 +141,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     Diagnostics(findings.collect()).or(())
 }
 
-/// The options of a target that are settings of the vendor's tool.
+/// Returns those options of a target that are settings of the vendor's tool.
 fn of_dialect(options: &Node, shape: &Shape) -> Node {
     let Value::Table(entries) = &options.value else {
         return options.clone();
@@ -150,7 +150,7 @@ fn of_dialect(options: &Node, shape: &Shape) -> Node {
     Value::Table(own.map(|(name, entry)| (name.clone(), entry.clone())).collect()).at(&options.location)
 }
 
-/// The settings in the vendor's file.
+/// Reads the settings from the vendor's file.
 fn read_tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Result<Node, Diagnostics> {
     let name = file.display().to_string();
     let failed = |message: String| loaded.error(codes::FILE, path, format!("{name}: {message}"), "");
@@ -186,7 +186,7 @@ struct TranslatedRules {
 #[derive(Default)]
 struct Expansion {
     rules: Vec<Node>,
-    /// The values of each key: one for each target that sets the key, by the target's id.
+    /// For each key, the values that targets set, by the target's id.
     keys: BTreeMap<Vec<String>, BTreeMap<String, Node>>,
 }
 
@@ -209,7 +209,8 @@ impl Expansion {
                 }
             };
             let mut node = node(&value, place);
-            // Each element of a list gets the place, in the configuration, of the word from which it is translated.
+            // Errors about an element of the list then point to the word of the setting that the element is translated
+            // from.
             if let (Value::List(items), Value::List(words)) = (&mut node.value, &said.value) {
                 let each = items.iter_mut().zip(words);
                 each.for_each(|(item, word)| item.location = word.location.clone());
@@ -253,7 +254,7 @@ impl Expansion {
     }
 }
 
-/// A value, with the place of the setting that it comes from.
+/// Converts a JSON value to a node whose location is that of the vendor's setting.
 fn node(value: &Json, location: &SourceLocation) -> Node {
     let value = match value {
         Json::Null => Value::Text(String::new()),

@@ -22,13 +22,13 @@ use crate::{
 /// The float model that an artifact is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct FloatSide<'a> {
-    /// File of the model.
+    /// Path of the model's file.
     pub file: &'a Path,
     /// True if `file` may be another model than the one that the artifact was made from.
     pub any: bool,
 }
 
-/// The configuration that an artifact was made with, from which its simulation is made.
+/// A configuration that an artifact was made with. The simulation of the artifact is made from it.
 pub struct SimulatedSide {
     /// The configuration.
     pub loaded: Loaded,
@@ -65,12 +65,13 @@ impl<'a> EvaluationRequest<'a> {
         }
     }
 
-    /// Replaces the samples by those in `data`. The number of samples to use stays the same.
+    /// Evaluates on the samples in `data` instead. The number of samples to use stays the same.
     pub fn instead(&mut self, data: &Path) {
         self.data.source = Set::from(data).source;
     }
 
-    /// The request that `[evaluation]` of a configuration makes.
+    /// Returns the request that the table `[evaluation]` of a configuration describes; `None` if there is no such
+    /// table.
     pub fn configured(loaded: &'a Loaded) -> Option<EvaluationRequest<'a>> {
         let evaluation = loaded.config.evaluation.as_ref()?;
         let says_metrics = evaluation.metrics.is_some() || !evaluation.metric.is_empty();

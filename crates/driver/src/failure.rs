@@ -1,4 +1,4 @@
-//! Converts errors of other crates to findings. An error that only a bug in Strait can cause becomes a defect instead.
+//! Converts errors of other crates to findings. Errors that only a bug in Strait can cause are reported as defects.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -35,7 +35,7 @@ pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
 }
 
 /// Returns an error if `place` is inside the folder of an artifact, because this folder must contain only the
-/// artifact's own files. In the message, the path of the artifact follows after `what`.
+/// artifact's own files. `what` is the beginning of the message; the artifact's path is put after it.
 pub(crate) fn outside(place: &Path, what: &str, help: &str) -> Result<(), Diagnostics> {
     artifact_around(place).map_or(Ok(()), |artifact| {
         let message = format!("{what} the artifact {}", artifact.display());
@@ -192,7 +192,7 @@ pub fn model(error: &ReadError, file: &Path) -> Stop {
     model_findings(error, file).into()
 }
 
-/// The messages for nodes that cannot be read. Nodes with the same problem share a message.
+/// Returns the messages for nodes that cannot be read. Nodes with the same problem share a message.
 fn alike(nodes: &[NodeFault]) -> Vec<String> {
     let (mut said, mut known) = (Vec::<(&NodeFault, usize)>::new(), BTreeMap::new());
     for node in nodes {
@@ -299,7 +299,7 @@ impl From<ExecuteError> for Stop {
 }
 
 impl From<EvaluateError> for Stop {
-    /// The finding for answers that cannot be judged.
+    /// Makes the finding for an evaluation that failed.
     fn from(error: EvaluateError) -> Stop {
         let (code, help) = match &error {
             EvaluateError::Defect(text) => return Stop::Defect(text.clone()),

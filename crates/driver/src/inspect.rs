@@ -54,7 +54,7 @@ pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization
 }
 
 /// Opens the artifact in a folder. If `folder` is a model file, the error says that the model has to be compiled first.
-/// `makes` is the part of the message that says what compiling makes.
+/// `makes` ends this message, for instance "it is quantized".
 fn compiled(folder: &Path, makes: &str) -> Result<Artifact, Stop> {
     if folder.is_file() {
         let message = format!("{} is a model; {makes} when it is compiled", folder.display());

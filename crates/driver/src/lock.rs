@@ -58,7 +58,7 @@ fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     beside.put_in_place(&file)
 }
 
-/// The tables of a list, which may be written in TOML as `[[name]]` or as `name = [{ ... }]`.
+/// Returns the tables of a list, which may be written in TOML as `[[name]]` or as `name = [{ ... }]`.
 fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     match list {
         Some(Item::ArrayOfTables(list)) => list.iter_mut().map(|table| table as &mut dyn TableLike).collect(),
@@ -91,7 +91,7 @@ fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, Strin
     Ok(Some(Locked { path, sha256: digest }))
 }
 
-/// Replaces a digest. Comments and spaces around the old one stay.
+/// Replaces the digest in `entry`. Comments and spaces around the old digest stay.
 fn replace(entry: &mut dyn TableLike, digest: &str) {
     match entry.get_mut("sha256") {
         Some(Item::Value(before)) => {

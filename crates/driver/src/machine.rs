@@ -14,7 +14,7 @@ pub(crate) fn memory() -> Option<u64> {
     all.into_iter().flatten().min()
 }
 
-/// Reads the bytes from a line such as `MemTotal:       24576000 kB` in a file of the kernel.
+/// Reads a number of bytes from a line such as `MemTotal:       24576000 kB` of a file in `/proc`.
 pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -49,7 +49,7 @@ pub(crate) fn add(
             return Err(error(message).help(help).into());
         }
         session.remark(&Diagnostic::warning(codes::TARGET, message).help(help));
-        // The library is only loaded if it still has the digest that has been reported.
+        // Only a library with the digest that was just reported is loaded.
         pinned = Some(found);
     }
     let library = load_library(file, pinned.as_deref(), session).map_err(error)?;
@@ -61,12 +61,9 @@ pub(crate) fn add(
     }
 }
 
-/// Loads a plugin and returns its target, with a model of the target's arithmetic. The library must have the given
-/// digest, and the plugin the given id. If `held` is set, the codes that this model computes are compared with those of
-/// the table's forms, and a difference is an error.
-///
-/// # Errors
-/// If the library is refused, or the plugin has no model of its target's arithmetic.
+/// Loads a plugin and returns its target, with the plugin's model of the target's arithmetic. The library must have the
+/// given digest, and the plugin the given id. If `held` is set, a code that this model computes and that differs from
+/// the code of the table's form is an error.
 pub(crate) fn with_own_model(
     path: &Path,
     pinned: &str,

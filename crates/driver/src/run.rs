@@ -26,8 +26,7 @@ use crate::{
 /// Name of the file that lists the outputs in a folder.
 pub const INDEX_FILE: &str = "index.json";
 
-/// A file name contains at most this many characters of an output's name. Longer names are cut, and the index has the
-/// full names.
+/// Maximum number of characters of an output's name in a file name. Longer names are cut; the index has the full names.
 const LONGEST_NAME: usize = 120;
 
 /// One of the model's outputs, with what is needed to write it to a file.
@@ -213,7 +212,7 @@ fn list<T: Copy + Into<f64>>(per: &Per<T>) -> Vec<f64> {
     per.values().iter().map(|&one| one.into()).collect()
 }
 
-/// The name of an output's file: `NNN_escaped-name.npy`.
+/// Returns the name of an output's file: `NNN_escaped-name.npy`.
 fn file_name(index: usize, name: &str) -> String {
     let escaped: String = escape(name).chars().take(LONGEST_NAME).collect();
     format!("{index:03}_{escaped}.npy")

@@ -54,7 +54,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// An observer that shows nothing.
+/// A [`Progress`] that shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -75,7 +75,7 @@ pub struct Phase {
 pub struct Session<'a> {
     /// At most this many samples run at the same time.
     pub threads: NonZeroUsize,
-    /// The instruction set.
+    /// The instruction set that kernels use.
     pub context: Context,
     /// Limits on memory and operations of runs.
     pub limits: Limits,
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         watch.step(name, total, work)
     }
 
-    /// The number of threads, the limits and the plan options with which graphs are run.
+    /// Returns the number of threads, the limits and the plan options with which graphs are run.
     pub(crate) fn means(&self) -> Means<'static> {
         Means {
             threads: self.threads,
@@ -206,7 +206,7 @@ impl Watch for Session<'_> {
         self.progress.advance(done);
     }
 
-    /// Tells the user the number of operations if the run will take long.
+    /// If the run will take long, tells the user how many operations it needs.
     fn admitted(&self, demand: &Demand, samples: usize) {
         if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
             let busiest = demand.busiest();

@@ -84,7 +84,7 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens long names that are shown together. The middle is left out, but each stays different from the others.
+/// Shortens long names that are shown together by leaving out their middles. Different names stay different.
 pub(crate) fn all_shortened<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
     let mut open: BTreeSet<&str> = names.into_iter().collect();
     let (mut done, mut widest) = (BTreeMap::new(), WIDEST_NAME);

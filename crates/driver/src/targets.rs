@@ -90,8 +90,8 @@ pub(crate) fn chosen(
     Ok(found)
 }
 
-/// Returns `given` with further options: those that a format in the configuration needs and that the configuration does
-/// not set itself.
+/// Adds to `given` the options that a format in the configuration needs, except those that the configuration sets
+/// itself.
 fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Options) -> Options {
     let asked = loaded.config.output.formats_of(id);
     let Some(spec) = registry
@@ -110,8 +110,8 @@ fn with_implied(loaded: &Loaded, registry: &Registry, id: &str, mut given: Optio
     given
 }
 
-/// Adds the target of a table in a file to the registry. The digest is computed from the text that was read, so that
-/// the file cannot be replaced between reading the table and computing the digest.
+/// Reads a table from a file and adds its target to the registry. The digest is computed from the text that was read,
+/// so that the file cannot be replaced between reading the table and computing the digest.
 fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Registry) -> Result<(), Diagnostics> {
     let error = |message: String| Diagnostics::from(loaded.error(codes::TARGET, path, message, ""));
     let entry = registry.add_file(file.path().as_ref()).map_err(|found| match &found {

@@ -7,7 +7,7 @@ use crate::compose::slice_along;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// How the index of a channel is composed of the index of the original channel and the position in the block.
+/// The order of the channels that hold the elements of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
     /// The position in the block varies slowest: all channels of the first position come first.

@@ -78,7 +78,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Records which elements of a list of integers are known, for a list that the node concatenates from its operands.
+    /// If the node concatenates lists of integers, records which elements of the resulting list are known.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
@@ -103,7 +103,7 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// Operand 0, followed by the operands at these positions, which replace attributes of an op.
+    /// Returns operand 0, followed by the operands at these positions. They take the place of attributes of an op.
     pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {

@@ -10,7 +10,7 @@ use crate::numbers::widened_float;
 use crate::refusal::Refusal;
 use crate::wiring::{TensorId, Wiring};
 
-/// An operand of an op that is added while the node is read.
+/// An operand for an op that is added to the graph.
 #[derive(Clone, Debug)]
 pub enum Arg {
     /// The node's operand at this position, which may be omitted.

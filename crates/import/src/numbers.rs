@@ -56,7 +56,7 @@ pub fn narrow_entries<T: TryFrom<i32>, const N: usize>(
     Ok(out)
 }
 
-/// The refusal of a constant that has an element which its type does not have.
+/// The refusal of a constant with an element that does not fit into its element type.
 pub fn out_of_range(element: impl Display) -> Refusal {
     Refusal::invalid(ReasonCode::Constant, format!("its element {element} is out of range"))
 }

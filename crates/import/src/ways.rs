@@ -102,7 +102,7 @@ fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usi
     }
 }
 
-/// The options with which the graph ends before a group, and those with which it begins after the group.
+/// Returns the options with which the graph ends before a group, and those with which it begins after the group.
 fn ways(
     wiring: &Wiring<'_>,
     cut: &Cut,

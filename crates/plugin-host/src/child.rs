@@ -72,8 +72,8 @@ mod unix {
     use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
     use std::process::Child;
 
-    /// The signal with which a supervisor ends itself if the library's process ended because the system refused it
-    /// memory. The signal tells the host the reason.
+    /// A supervisor ends itself with this signal if the library's process ended because the system refused it memory.
+    /// The signal tells the host the reason.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
     /// The limits of a worker: those in `allowance`, or the limits of this process where they are lower.

@@ -115,7 +115,7 @@ words! {
 pub(crate) const FAR: u32 = 1000;
 
 impl Probe {
-    /// All test calls except `Plain`, with whose result the others are compared.
+    /// Returns all test calls except `Plain`. Their results are compared with the result of `Plain`.
     pub fn all() -> impl Iterator<Item = Probe> {
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });

@@ -69,8 +69,8 @@ impl LibraryTarget {
         }
     }
 
-    /// Prepares the library's own requantization of a form. Returns it with the name of the form's row; `None` if the
-    /// library does not requantize at all.
+    /// Prepares a form for computation by the library. Also returns the name of the form's row in the table. Returns
+    /// `None` if the library does not requantize at all, or if no row of the table accepts the form.
     fn tiles(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<(&str, Tiles)>, TargetError> {
         if !self.library.description().requantizes {
             return Ok(None);

@@ -49,7 +49,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The side of a piece of memory at which a guard page follows without a gap.
+/// Says on which side of a piece of memory a guard page follows without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fence {
     Before,
@@ -69,7 +69,8 @@ pub(crate) struct TileHeader {
 }
 
 impl TileHeader {
-    /// The header of a tile for the form with this number. Its field `target` is 0 until the session sets it.
+    /// Makes the header of a tile for the form with the number `form`. Its field `target` is 0 until the session sets
+    /// it.
     pub(crate) fn new(form: u64, out: IntType, wide: bool, tile: &Tile) -> TileHeader {
         TileHeader {
             target: 0,

@@ -185,7 +185,7 @@ impl Graph {
                         false => wiring.input(name)?,
                     }
                 }
-                // It is also a node here, so that all nodes keep their positions.
+                // A constant or placeholder is also added as a node, so that all nodes keep their positions.
                 let others = results.iter().skip(1).map(|name| Some(name.as_str()));
                 wiring.node(&node.name, [], [], others)?;
                 continue;

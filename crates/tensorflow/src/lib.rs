@@ -88,7 +88,7 @@ impl Model {
         })
     }
 
-    /// An error that lists all nodes of a cut whose operators are not known.
+    /// Returns an error that lists the nodes of a cut with unknown operators; `None` if there are none.
     fn unknown(&self, wiring: &Wiring<'_>, cut: &Cut) -> Option<ReadError> {
         let fault = |&node: &usize| match ops::find(&self.graph, node) {
             Err(Refusal::Unsupported(text)) => Some((

@@ -32,7 +32,7 @@ const FARTHEST: usize = 64;
 /// The extents of a tensor. An extent that is not known is `None`.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, with the types that are known of the tensors at which the graph begins.
+/// The tensors of a graph. For the tensors at which the graph begins, their types are added as far as they are known.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,

@@ -46,7 +46,8 @@ pub struct Card {
     pub licence: Option<String>,
     /// Where the target's documentation is.
     pub docs: Option<String>,
-    /// The chip and firmware whose recorded results the bits were compared with, and those recordings.
+    /// The chip and firmware on which results were recorded, and the recordings. The bits that the table defines were
+    /// compared with these results.
     pub silicon: Option<String>,
 }
 
@@ -325,7 +326,7 @@ fn base(base: &Base) -> BaseLine {
     }
 }
 
-/// The values as texts, without the places where they are written in the table.
+/// Converts values of a table to texts, without the places where they are written in the table.
 fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<String> {
     all.into_iter().map(T::to_string).collect()
 }
@@ -426,7 +427,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     }
 }
 
-/// The limits of a row: for each name of something that is limited, a text that says which values are allowed.
+/// Returns the limits of a row: for each property that is limited, a text that says which values are allowed.
 fn limits(row: &OpRow) -> BTreeMap<String, String> {
     let own = row.limit.iter().map(|(of, limit)| (of.clone(), limit.to_string()));
     let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {

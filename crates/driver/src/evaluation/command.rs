@@ -25,7 +25,7 @@ use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop
 /// images.
 const MOST_PRINTED: usize = 64 << 20;
 
-/// Of a command's standard error, the last bytes are shown, at most this many.
+/// Maximum number of bytes of a command's standard error that are shown. Of a longer text, the end is shown.
 const MOST_COMPLAINTS: usize = 4 << 10;
 
 /// While a command runs, its state is checked at this interval.
@@ -46,7 +46,7 @@ pub(crate) struct Command {
     pub(crate) key: KeyPath,
 }
 
-/// How watching a command ended.
+/// How the wait for the end of a command ended.
 enum End {
     Done(Vec<u8>),
     Late,

@@ -1,4 +1,4 @@
-//! Runs models on samples. From the outputs, each metric takes notes, from which its result is computed at the end.
+//! Runs models on samples. Each metric takes notes of the outputs, and computes its result from these notes at the end.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ impl Side {
         outputs
     }
 
-    /// The outputs as a run writes them, with codes where the model computes codes.
+    /// Describes the outputs as a run writes them: as codes if the model computes codes.
     fn written(&self) -> Vec<Output> {
         let output = |port: &strait_execute::Port| Output {
             name: port.name.clone(),

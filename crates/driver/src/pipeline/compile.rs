@@ -367,8 +367,8 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Adds up what the rules did in two runs: the run with the rules for all targets, and the run with the rules for one
-/// target. A rule that was refused at a node in both runs is listed only once.
+/// Joins the results of two runs of the rewriter: with the rules for all targets, and with the rules for one target. A
+/// rule that was refused at a node in both runs is listed only once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =
@@ -378,7 +378,8 @@ fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     steps
 }
 
-/// Remarks on the layers at which rules were skipped, because the rule would have computed a number that is not finite.
+/// Returns a warning for each layer at which a rule was skipped because it would have computed a number that is not
+/// finite.
 fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     let refused = rewritten
         .refused

@@ -64,8 +64,7 @@ fn named(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics>
         let path = key.clone().index(index);
         let message = format!("the target `{}` has no format `{format}`", spec.id);
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
-        // The format needs an option to have another value. The configuration states the option's value: if it did not,
-        // the format would have set the option.
+        // The format needs another value of this option than the one that the configuration sets.
         if let Some((option, value)) = spec.option_for(*format) {
             let path = KeyPath::of(&["target", "options", &spec.id, option]);
             let place = loaded.node(&path).and_then(|node| node.location.excerpt("").position());

@@ -33,7 +33,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// True if there are neither samples nor a record, so that all scales come from the model.
+    /// True if there are neither calibration samples nor a record of a vendor's tool, so that all scales come from the
+    /// model.
     pub(super) fn has_nothing_measured(&self) -> bool {
         self.ready.record.is_none() && self.loaded.config.calibration.data.is_none()
     }

@@ -100,7 +100,7 @@ pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'
 }
 
 /// Resolves the configuration for the module of the job, and adds the scales that come from the calling program or from
-/// a record.
+/// a record of a vendor's tool.
 fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =

@@ -61,7 +61,8 @@ pub(super) fn statistics(
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
-    // A record provides the scales, so nothing has to be observed.
+    // Without samples, the scales come from a record of a vendor's tool or from the model itself. Nothing has to be
+    // observed.
     if samples.count() == 0 {
         return Ok(Observation::default());
     }
@@ -198,7 +199,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     }
 }
 
-/// Digests of everything that statistics depend on.
+/// Computes digests of everything that statistics depend on.
 ///
 /// # Errors
 /// If the module cannot be written as bytes, which is a bug in Strait.

@@ -56,8 +56,8 @@ impl Outputs {
         Some(Joined { layers, each })
     }
 
-    /// Returns the convolutions in which several neighbouring channels are one output of the source model. For each of
-    /// them, gives the number of channels for one output.
+    /// Returns each convolution in which one output of the source model has become several neighbouring channels, with
+    /// the number of channels per output.
     pub(super) fn ties(&self, module: &Module) -> BTreeMap<NodeId, NonZeroU32> {
         let parts = |(id, node)| Some((id, self.parts(module, node)?.each));
         let ties = module.main().nodes().filter_map(parts);

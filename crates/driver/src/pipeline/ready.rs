@@ -23,7 +23,7 @@ use crate::{
 
 use super::{inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
 
-/// A record may have at most this many bytes. Larger files are not read.
+/// A record of a vendor's tool may have at most this many bytes. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A model that is ready to be observed, with its samples.
@@ -46,7 +46,7 @@ pub(super) struct Ready {
     pub(super) samples: Samples,
     /// The record of a vendor's tool that contains the scales, if the configuration names a record instead of samples.
     pub(super) record: Option<Arc<SourceText>>,
-    /// Digest of the samples, or of the record.
+    /// Digest of the samples, or of the record if there is one.
     pub(super) calibration: Digest,
     pub(super) requests: Requests,
     /// How many outputs each convolution of the model has, before rules rewrite it.
@@ -172,7 +172,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
     })
 }
 
-/// The text of a record.
+/// Reads the text of a record of a vendor's tool.
 fn record_text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diagnostics> {
     let text = strait_mapped::read(path, MOST_BYTES).map_err(|error| error.to_string());
     let text = text.and_then(|bytes| strait_document::utf8("the record", bytes));

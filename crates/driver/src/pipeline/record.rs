@@ -92,7 +92,7 @@ fn computes_means(node: &Node) -> bool {
     matches!(node.op, Op::AveragePool(_)) || node.op.term() == Term::ReduceMean
 }
 
-/// A recorded scale, assigned to its node.
+/// Finds the node for a recorded scale.
 fn taken(module: &Module, grid: &Recorded) -> Result<GivenGrid, Diagnostics> {
     let port = Port::Operand(grid.operand);
     let (node, graph) = (given::node(module, &grid.layer, port)?, module.main());

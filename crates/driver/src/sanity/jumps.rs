@@ -35,7 +35,7 @@ const JUMP: f64 = 6.0;
 /// A layer at which the error jumps.
 #[derive(Clone)]
 pub(super) struct Jump {
-    /// The node of the layer, and preceding nodes whose results could not be compared, one of which may be the cause.
+    /// The node of the layer, and preceding nodes whose results could not be compared. One of these may be the cause.
     pub(super) nodes: Vec<NodeId>,
     value: ValueId,
     before: f64,

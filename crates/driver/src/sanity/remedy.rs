@@ -156,7 +156,7 @@ fn least(outputs: &[SanityOutput]) -> Option<f64> {
     outputs.iter().filter_map(|output| output.snr).reduce(f64::min)
 }
 
-/// The nodes that compute what a node reads, skipping nodes that only move elements or clamp them.
+/// Returns the nodes that compute what a node reads. Nodes that only move or clamp elements are skipped.
 fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     let (mut found, mut open) = (Vec::new(), vec![id]);
     while let Some(id) = open.pop() {

@@ -4,7 +4,8 @@ use strait_report::{Distance, FreeIntegers, FromScales, Layer};
 
 use crate::table;
 
-/// A line on all layers for which the compiler chose the integers of the requantization; `None` if there are none.
+/// Returns a line about all layers for which the compiler chose the integers of the requantization; `None` if there are
+/// none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
@@ -53,7 +54,7 @@ pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     [false, true].into_iter().filter_map(line).collect()
 }
 
-/// The largest difference and the largest share among `distances`. In the result, the numbers of accumulators are 0.
+/// Returns the largest difference and the largest share among `distances`. The numbers of accumulators are set to 0.
 fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> Distance {
     let none = Distance {
         max_lsb: 0,

@@ -118,7 +118,7 @@ fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     )
 }
 
-/// Lists the layers whose accumulators can have values for which the evidence does not show that the form is right.
+/// Lists the layers whose accumulators can lie outside the range for which the evidence shows that the form is right.
 fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     let mut all = layers
         .iter()

@@ -16,7 +16,7 @@ fn line(key: &KeyReport) -> String {
     }
 }
 
-/// Says what overrode the key, and in how many cases.
+/// Says how often other settings overrode the key, and which settings did.
 fn others(key: &KeyReport) -> String {
     let mut by: Vec<(&str, usize)> = Vec::new();
     for otherwise in &key.otherwise {

@@ -28,7 +28,7 @@ pub(crate) enum Formal {
 /// A nested graph that has been read.
 pub(crate) struct Body {
     pub(crate) module: Module,
-    /// The values of the outer graph that the graph's last inputs receive.
+    /// Values of the outer graph that the nested graph reads. Its last inputs receive them.
     pub(crate) captured: Vec<ValueId>,
     /// The names of nested graphs that were left out because they can never run.
     dropped: Vec<String>,

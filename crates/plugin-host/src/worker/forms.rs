@@ -34,7 +34,7 @@ pub(super) struct Arrays {
     threshold_count: Vec<u32>,
 }
 
-/// The numbers in the formula of one channel. Numbers that the channel's family of arithmetic does not use are 0.
+/// The parameters of a form for one channel. Parameters that the channel's family of arithmetic does not use are 0.
 #[derive(Default)]
 struct Numbers {
     family: u32,

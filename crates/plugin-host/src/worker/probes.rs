@@ -96,7 +96,8 @@ fn is_needed(probe: Probe) -> bool {
     }
 }
 
-/// Returns what is wrong with the status of a test call, or with these structs after it; `None` if nothing is.
+/// Returns what the library did wrong in a test call, judged by the returned status and the structs that were handed
+/// over. Returns `None` if nothing is wrong.
 fn judged(probe: Probe, status: c::Status, handed: &[Handed]) -> Option<String> {
     match status {
         _ if handed.iter().any(|handed| !handed.is_intact()) => Some("it writes into the host's structs".into()),
@@ -106,7 +107,7 @@ fn judged(probe: Probe, status: c::Status, handed: &[Handed]) -> Option<String> 
     }
 }
 
-/// The pointer, or null if the test call is one in which this argument is null.
+/// Returns `pointer`, or null if the test call makes this argument null.
 fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
     if probe == Probe::Null(argument) {
         ptr::null()

@@ -408,7 +408,7 @@ impl One<'_> {
     }
 }
 
-/// The error for what a key says, or for the data that it names.
+/// Makes the error for a wrong value of a key, or for wrong data that the key names.
 fn error(message: String, key: KeyPath) -> Diagnostic {
     Diagnostic::error(codes::EVALUATION, message).about(key)
 }

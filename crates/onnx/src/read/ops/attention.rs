@@ -146,7 +146,7 @@ struct Bounds {
     right: Option<i64>,
 }
 
-/// The sum of everything that is added to the scores; `None` if nothing is added.
+/// Returns the sum of everything that is added to the scores, such as the mask; `None` if nothing is added.
 fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
     let (queries, keys) = (reader.extent(query, 2)?, reader.extent(key, 2)?);
     let mut bounds = Bounds {
@@ -218,7 +218,8 @@ fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg,
     reader.select(seen, &zero, &hidden)
 }
 
-/// A constant with an element for each pair of query and key. The first query is at position `offset`.
+/// Makes a constant with shape [queries, keys] that is added to the scores: 0 where `bounds` lets the query see the
+/// key, and −∞ elsewhere. The first query is at position `offset`.
 fn by_positions(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,

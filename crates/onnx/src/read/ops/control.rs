@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Scan", 8, scan).and(&[9, 11, 16, 19, 21, 23, 24, 25]),
 ];
 
-/// How often the body of a loop is read at most, to find out which extents of its carried values stay the same.
+/// Maximum number of times that a loop's body is read to find out which extents of its carried values stay the same.
 const MOST_READINGS: usize = 8;
 
 const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];

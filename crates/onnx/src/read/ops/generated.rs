@@ -154,7 +154,7 @@ fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut values = Vec::with_capacity(reader.room(&[count, width])?);
     for position in 0..count as i64 {
         let mut rest = position;
-        // The last axis is x.
+        // The first coordinate, x, belongs to the last axis.
         for &extent in spatial.iter().rev() {
             let index = (rest % extent) as f64;
             rest /= extent;
@@ -224,7 +224,7 @@ fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = way.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
     let count = u64::try_from(count).map_err(|_| Refusal::unsupported("the range is too long"))?;
     let count = reader.room(&[count])?;
-    // All values are between start and limit, so they fit in the type that these have.
+    // All values lie between start and limit, so they fit into the element type of start and limit.
     let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
     let tensor = match elem {
         Elem::I64 => reader.integers(&[count as u64], &values)?,

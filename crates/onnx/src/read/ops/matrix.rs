@@ -25,7 +25,7 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The op for a matrix product with a bias. The node's attributes describe the op.
+/// Makes the op for a matrix product with a bias from the attributes of the node.
 pub(super) fn product(reader: &mut OperatorReader<'_, '_>) -> Result<Gemm, Refusal> {
     let rank = reader.rank(0)?;
     if rank != 2 {

@@ -122,7 +122,8 @@ fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result
     reader.push(LayerNormalization { axis: 2, epsilon }, &[rows, one])
 }
 
-/// The shape [0, …] for reshapes, in which 0 keeps the batch extent of operand 0; and the number of channels.
+/// Returns the shape of operand 0 for reshapes, with a 0 in place of the batch extent (a 0 keeps the extent of the
+/// reshape's operand). Also returns the number of channels.
 fn image(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
     let shape = reader.ty(0)?.shape;
     let extents = shape.iter().skip(1);

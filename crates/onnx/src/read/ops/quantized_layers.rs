@@ -191,7 +191,7 @@ fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> R
     grid(reader, operand, (operand + 1, operand + 2), elem, (axis, 0))
 }
 
-/// Reads QLinearConv, if the grids of its operands are constants. Returns whether they are.
+/// Reads QLinearConv as a float layer if all its grids are constants. Otherwise adds nothing and returns false.
 fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let grids = own_grid(reader, 0, 1)?.zip(own_grid(reader, 3, 0)?);
     if grids.is_none() || !are_known(reader, &[6, 7, 8])? || reader.constant(0)?.is_some() {
@@ -205,7 +205,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// Reads QLinearMatMul, if the grids of its operands are constants. Returns whether they are.
+/// Reads QLinearMatMul as a float layer if all its grids are constants. Otherwise adds nothing and returns false.
 fn matmul(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let columns = reader.rank(3)?.saturating_sub(1);
     let grids = own_grid(reader, 0, 0)?.filter(|grid| grid.axis.is_none());

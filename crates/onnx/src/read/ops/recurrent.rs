@@ -117,7 +117,8 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         let found = ACTIVATIONS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word));
         let found = found.ok_or_else(|| Refusal::Unsupported(format!("its activation is {word}")))?;
         let &(activation, _, [alpha, beta]) = found;
-        // These lists have numbers only for the activations that have the parameter, in order.
+        // The lists of parameters have an entry only for those activations that have the parameter, in the order of the
+        // activations.
         let next = |parameter: Parameter, stated: &mut dyn Iterator<Item = f32>| match parameter {
             Parameter::Absent => Ok(0.0),
             Parameter::Or(default) => Ok(stated.next().unwrap_or(default)),

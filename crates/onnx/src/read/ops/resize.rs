@@ -227,7 +227,7 @@ fn extents(reader: &mut OperatorReader<'_, '_>, resized: &[usize]) -> Result<Vec
     (0..rank).map(extent).collect()
 }
 
-/// The list for all axes, with the numbers for `axes` replaced by those in `given`.
+/// Returns the list `all` for all axes, with the entries of `axes` replaced by `given`.
 fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, Refusal> {
     if given.len() != axes.len() {
         let text = format!("{} numbers for {} axes", given.len(), axes.len());

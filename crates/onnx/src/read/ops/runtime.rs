@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
 /// The default epsilon of operators that normalize a sum.
 const SKIP_EPSILON: f32 = 1e-12;
 
-/// A function of the sum of two operands. The second operand may be omitted.
+/// Reads an operator that applies a function to the sum of two operands. The second operand may be omitted.
 fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
     let x = match reader.has(1) {
         true => reader.plus(&Arg::Operand(0), &Arg::Operand(1))?,
@@ -86,7 +86,7 @@ fn turned(
     if batch {
         axes[..rank - 1].rotate_left(1);
     }
-    // A vector stays as it is.
+    // A vector has no second axis to swap, so it stays as it is.
     if last && rank > 1 {
         axes.swap(rank - 2, rank - 1);
     }

@@ -17,7 +17,7 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
     let operands: Vec<Arg> = (0..reader.operand_count()).map(Arg::Operand).collect();
-    // If a value has two grids, files have a Concat of one operand between them, so that runtimes do not merge the two
+    // A Concat with one operand stands between two quantizations of a value, so that runtimes do not merge the two
     // grids.
     if operands.len() == 1 && reader.finish_between_grids()? {
         return Ok(());

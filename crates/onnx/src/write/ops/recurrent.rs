@@ -61,7 +61,8 @@ impl Operator for Recurrent {
         let row = |activation: &Activation| ACTIVATIONS.iter().find(|(own, ..)| own == activation);
         let rows = || self.activations.0.iter().filter_map(row);
         attributes.push(texts("activations", rows().map(|&(_, name, _)| name)));
-        // These lists have numbers only for the activations that have the parameter, in order.
+        // The lists of parameters have an entry only for those activations that have the parameter, in the order of the
+        // activations.
         let lists = [("activation_alpha", &self.alpha), ("activation_beta", &self.beta)];
         for (position, (key, list)) in lists.into_iter().enumerate() {
             let own = rows().zip(list);

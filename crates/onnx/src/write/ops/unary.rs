@@ -54,8 +54,8 @@ fn taken_apart(
     x: String,
 ) -> Result<Vec<String>, WriteError> {
     let (elem, _) = at.operand_type(emitter);
-    // Each of the functions below is x times a factor. The factor is written in a form that the rule `function` and
-    // other tools recognize.
+    // Each of the functions below is x times a factor. The factor is written in a form that the rewrite rule `function`
+    // and other tools recognize.
     let factor = match function {
         Function::Mish => {
             let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);
