@@ -15,7 +15,7 @@ use strait_target::{
     spec::{Evidence, Integer, OpRow, Recipe, Row, Support},
 };
 
-/// The rows on which a layer rests, with their evidence.
+/// The rows of the target's table on which a layer rests, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
     /// The rows on which the layer rests. The row with the weakest evidence is last. The list is empty for a layer on
@@ -37,7 +37,7 @@ struct Lowered<'a> {
     bounds: RefCell<Bounds<'a>>,
 }
 
-/// Finds the rows on which the layers of a model rest.
+/// Finds the rows of the target's table on which the layers of a model rest.
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,

@@ -95,7 +95,7 @@ pub(super) struct Sum {
 }
 
 impl Layer {
-    /// A layer without weights, and the grid of its first operand.
+    /// Makes a layer without weights. `grid` is the grid of its first operand.
     pub(super) fn new(name: &str, grid: Grid) -> Layer {
         Layer {
             name: name.to_owned(),
@@ -108,7 +108,7 @@ impl Layer {
 }
 
 impl Sum {
-    /// The sum of a layer with weights, or of a pool that keeps its axes.
+    /// Makes the accumulators of a layer with weights, or of a pool that keeps its axes.
     pub(super) fn new(value: ValueId, layer: &str, factor: Per<f32>) -> Sum {
         Sum {
             value,
