@@ -109,7 +109,8 @@ impl<'a> Grounds<'a> {
             return Basis::default();
         }
         let chain = self.lowered(node);
-        // If a clamp was fused into the layer, the fusion row also covers the clamp.
+        // If a clamp was fused into the layer, the fusion row also covers the clamp, so the clamp's own row is left
+        // out.
         let absorbed = chain.iter().filter_map(|node| self.op_row(node));
         let absorbed = absorbed.filter(|row| !self.is_clamp(row));
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
@@ -118,8 +119,8 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
-                // If another tensor is added to the layer's accumulators before they are requantized, the result of
-                // this addition is requantized.
+                // If another tensor is added to the layer's accumulators, the sum of both is requantized, and not the
+                // accumulators alone.
                 let sums = chain
                     .iter()
                     .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());
