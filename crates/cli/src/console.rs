@@ -67,7 +67,7 @@ pub(crate) fn shown(json: bool, value: impl FnOnce() -> Value, text: impl FnOnce
     if json { print_json(&value()) } else { print(&text()) }
 }
 
-/// Like [`shown`], for work that may have stopped.
+/// Like [`shown`], but if the work ended with an error, reports the error.
 pub(crate) fn made<T>(
     made: Result<T, Stop>,
     json: bool,

@@ -23,12 +23,13 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// For a command that does several things: the first of two exit codes that is not success, or success if both are.
+    /// Combines the exit codes of two parts of a command: returns the first one that is not success, or success if both
+    /// are.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         if self == Exit::Done { other } else { self }
     }
 
-    /// Success if everything is fine, and this exit code otherwise.
+    /// Returns success if `fine` is true, and this exit code otherwise.
     pub(crate) fn unless(self, fine: bool) -> Exit {
         if fine { Exit::Done } else { self }
     }

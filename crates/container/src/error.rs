@@ -92,7 +92,7 @@ pub enum ArtifactError {
         path: PathBuf,
         /// Length that the manifest would have, in bytes.
         bytes: u64,
-        /// Longest manifest that is read, in bytes.
+        /// Maximum length that readers accept, in bytes.
         most: u64,
     },
 }

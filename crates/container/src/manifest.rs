@@ -16,7 +16,7 @@ pub(crate) const FORMAT: &str = "strait-artifact";
 /// The version of the manifest's keys.
 pub(crate) const SCHEMA: u64 = 3;
 
-/// The longest manifest that is read, in bytes.
+/// Maximum length of a manifest in bytes. A longer manifest is refused.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
 
 /// The most bytes that the entry of one file takes in the manifest: the bytes of its name, and 200 bytes for its

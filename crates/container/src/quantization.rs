@@ -191,10 +191,9 @@ fn config(
     })
 }
 
-/// Returns the configs from which the scale and zero point of a config come. The list is empty if the config has its
-/// own scale and zero point. Configs that share a scale form a set, and one of them, the root, has the scale. For
-/// another member of a set, the list has only the root. For a root whose scale is derived from other configs, the list
-/// has these configs.
+/// Returns the configs from which a config takes its scale and zero point; none if it has its own. Configs that share a
+/// scale form a set, and only one of them, the root, has the scale. For any other config of the set, returns the root.
+/// If the root's scale is derived from other configs, returns these configs for the root.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

@@ -282,8 +282,8 @@ impl Checker {
     }
 }
 
-/// Returns the keys that the table of the variant `name` requires. If there are any, a value that is only the name of
-/// the variant is an error.
+/// Returns the keys that the enum variant `name` requires in its table. If there are any, the name of the variant alone
+/// is not a valid value.
 fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     let keys = match table {
         Shape::OneKey(names) => names.get(name).map(|key| &key.shape),

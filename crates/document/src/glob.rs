@@ -91,8 +91,8 @@ impl Glob {
         reached[self.tokens.len()]
     }
 
-    /// Marks that token i may have to match the next character. If token i can also match no characters at all, the
-    /// token after it may have to match the next character, too, and so on.
+    /// Records that the first i tokens can match the text that was read so far. If token i can match no characters at
+    /// all, this also holds for the first i + 1 tokens, and so on.
     fn arrive(&self, reached: &mut [bool], i: usize) {
         reached[i] = true;
         if matches!(

@@ -220,7 +220,8 @@ fn link_to_words(shape: &Shape, title: &str) -> String {
     }
 }
 
-/// The shape of the value, without the tables around it whose keys are names that the user chooses.
+/// Returns the shape of the value. If the value is a table whose keys are names that the user chooses, returns the
+/// shape of the table's values instead.
 fn contents(shape: &Shape) -> &Shape {
     match shape {
         Shape::Map { values, .. } => contents(values),
@@ -228,7 +229,7 @@ fn contents(shape: &Shape) -> &Shape {
     }
 }
 
-/// The end of a key in the page for tables whose keys are names that the user chooses: `.NAME` for each such table.
+/// Returns what the page appends to a key: `.NAME` for each nested table whose keys are names that the user chooses.
 fn named(shape: &Shape) -> String {
     match shape {
         Shape::Map { values, .. } => format!(".NAME{}", named(values)),

@@ -27,8 +27,8 @@ pub enum Note {
     Answer(Answer),
     /// A number, such as a score or an error.
     Number(f64),
-    /// The two numbers from comparing the output with the float model's output, and the two numbers from comparing it
-    /// with the simulation's output.
+    /// The results of comparing the output with the float model's output, and then with the simulation's output. Each
+    /// comparison gives two numbers, whose meaning depends on the metric. `None` if the comparison was not made.
     Compared([Option<[f64; 2]>; 2]),
     /// Like `Compared`: first the numbers for the whole output, then those for each of its parts.
     InParts([Option<[f64; 2]>; 2], Vec<[Option<[f64; 2]>; 2]>),

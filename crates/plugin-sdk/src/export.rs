@@ -213,7 +213,7 @@ impl<'m> Export<'m> {
         self.out
     }
 
-    /// Gives a new node the names of the model's nodes that a source node replaces.
+    /// Records which nodes of the model the new node `made` replaces: those that the source node `of` replaces.
     fn answers(&mut self, made: NodeId, of: Option<NodeId>) {
         let node = of.and_then(|of| self.graph.node(of));
         let names = node.map(|node| self.names_of(node)).unwrap_or_default();
@@ -254,7 +254,7 @@ impl<'m> Export<'m> {
             .unwrap_or(ValueId::new(0))
     }
 
-    /// Copies a type for the new module, in which its named dimensions are registered.
+    /// Copies a type to the new module, and registers the names of its dimensions there.
     fn typed(&mut self, ty: &TensorType) -> TensorType {
         let mut ty = ty.clone();
         for dim in &mut ty.shape {

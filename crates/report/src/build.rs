@@ -127,7 +127,8 @@ fn layer(
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
-    // If two requantizations became one, the second of them computes the codes of the result.
+    // If two requantizations became one, the second of them computes the codes of the result. So the last source is
+    // tried first.
     let nearness = (node.sources.iter().rev()).find_map(|&source| nearness.get(module.name(source)));
     let (free_integers, from_scales) = nearness.map(reported).unwrap_or_default();
     Layer {

@@ -172,7 +172,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
             (attempt.until, miss)
         }));
     }
-    // Requantizations that remain after a fusion that this row made.
+    // Requantizations in the rest of a chain whose first part this row fused. No row is tried for them.
     let behind = |refused: &&Refused| refused.tried.is_empty() && refused.row.as_deref() == Some(row.name.as_str());
     missed.extend(fusion.refused.iter().filter(behind).map(|refused| {
         let miss = Miss {

@@ -15,7 +15,7 @@ use strait_target::{
     spec::{Evidence, Integer, OpRow, Recipe, Row, Support},
 };
 
-/// The rows on which a layer rests, with their evidence.
+/// The rows of the target's table on which a layer rests, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
     /// The rows on which the layer rests. The row with the weakest evidence is last. The list is empty for a layer on
@@ -37,7 +37,7 @@ struct Lowered<'a> {
     bounds: RefCell<Bounds<'a>>,
 }
 
-/// Finds the rows on which the layers of a model rest.
+/// Finds the rows of the target's table on which the layers of a model rest.
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
@@ -109,7 +109,8 @@ impl<'a> Grounds<'a> {
             return Basis::default();
         }
         let chain = self.lowered(node);
-        // If a clamp was fused into the layer, the fusion row also covers the clamp.
+        // If a clamp was fused into the layer, the fusion row also covers the clamp, so the clamp's own row is left
+        // out.
         let absorbed = chain.iter().filter_map(|node| self.op_row(node));
         let absorbed = absorbed.filter(|row| !self.is_clamp(row));
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
@@ -118,8 +119,8 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
-                // If another tensor is added to the layer's accumulators before they are requantized, the result of
-                // this addition is requantized.
+                // If another tensor is added to the layer's accumulators, the sum of both is requantized, and not the
+                // accumulators alone.
                 let sums = chain
                     .iter()
                     .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());

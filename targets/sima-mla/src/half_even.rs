@@ -16,8 +16,8 @@ pub(crate) fn constants<T>(
     })
 }
 
-/// The loops of a form. This crate's epilogue computes one accumulator at a time. Whole vectors are computed by the
-/// host's batch kernel for the same form, if the machine has vector instructions.
+/// Makes the loops of a form. Single accumulators are computed by `epilogue`. Whole vectors are computed by the host's
+/// batch kernel for the same form, if the machine has vector instructions.
 pub(crate) fn loops(
     epilogue: impl Epilogue,
     form: &Requantization,

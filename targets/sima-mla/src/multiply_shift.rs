@@ -4,8 +4,8 @@ use crate::half_even::{constants, loops};
 use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
-/// The constants of one channel. For an accumulator acc, the sum v = acc · m + a with the multiplier m and the addend a
-/// is rounded in the same way as the plain shift in `shift.rs`. The sum fits into 64 bits if the form is legal.
+/// The constants of one channel. Let acc be an accumulator, m the multiplier and a the addend. The sum v = acc · m + a
+/// is divided by 2^s and rounded half to even, as `shift.rs` explains. The sum fits into 64 bits if the form is legal.
 struct Constants {
     factor: i64,
     addend: i64,

@@ -21,7 +21,7 @@ pub use summary::{LayerLine, OpCount, Port, Summary};
 #[derive(Debug)]
 pub struct Inspected {
     module: Module,
-    /// The same module with the bodies of its control flow inlined.
+    /// The module with the bodies of its control flow (loops and branches) inlined in the main graph.
     open: Module,
     bodies: Bodies,
     /// The digest of the artifact; `None` for a model.

@@ -80,7 +80,8 @@ pub struct LayerLine {
     pub from_scales: Option<FromScales>,
     /// For a layer of an artifact: why a clamp before its requantization could be left out.
     pub dropped_clamp: Option<ReasonReport>,
-    /// For a layer of an artifact: forms whose evidence covers fewer accumulators than the layer can have.
+    /// For a layer of an artifact: the requantization forms whose evidence does not cover all accumulators that can
+    /// occur in the layer.
     pub outside: Vec<Outside>,
 }
 

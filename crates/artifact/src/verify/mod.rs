@@ -188,9 +188,9 @@ impl Verification {
         Ok(self)
     }
 
-    /// Compares the graphs. `kernels` names the target's kernels if they were asked for. If their results are wrong,
-    /// the graph also runs with the host's kernels, which tells whether the target's kernels or the artifact are at
-    /// fault.
+    /// Derives the certificates again, runs both graphs and compares their results. `kernels` is the name of the
+    /// target's kernels if the user asked for them. If they compute wrong results, the graph also runs with the host's
+    /// kernels. This shows whether the kernels or the artifact are at fault.
     fn hold(
         &mut self,
         graphs: &Graphs<'_>,

@@ -45,7 +45,7 @@ pub struct Verification {
 pub struct FusionLine {
     /// Name of the row; empty for fusions that have no certificate.
     pub row: String,
-    /// The word for the argument that proves the certificates, such as `same_accumulator`.
+    /// Name of the argument that proves the certificates, such as `same_accumulator`.
     pub argument: String,
     /// Number of fusions that change no result.
     pub exact: usize,

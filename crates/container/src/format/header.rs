@@ -33,7 +33,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The bytes of the header that goes with a section table.
+    /// Returns the bytes of the header. They include a checksum of the header and of the section table `table`.
     pub(crate) fn encode(&self, table: &[u8]) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         SIGNATURE.put(&mut bytes, &MAGIC);

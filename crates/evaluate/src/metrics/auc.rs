@@ -129,7 +129,8 @@ fn means(numbers: &[f64], group: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The placements of all samples with label 1, and those of all samples with label 0.
+/// The placements of all samples with label 1, and those of all samples with label 0. The documentation of this module
+/// defines placements.
 struct Placed([Vec<f64>; 2]);
 
 impl Placed {
@@ -160,13 +161,14 @@ impl Placed {
         ones.iter().sum::<f64>() / ones.len() as f64
     }
 
-    /// Subtracts the placements in another model from these placements.
+    /// For each sample, subtracts its placement in the other model from its placement in this model.
     fn less(&self, other: &Placed) -> Placed {
         let of = |class: usize| self.0[class].iter().zip(&other.0[class]).map(|(a, b)| a - b).collect();
         Placed([of(0), of(1)])
     }
 
-    /// The standard error of the difference of the areas. It is only known if each class has at least two samples.
+    /// The standard error of the difference between the areas under two ROC curves. It is only known if each class has
+    /// at least two samples.
     fn error(&self) -> Option<f64> {
         let variance = |placements: &[f64]| {
             let n = placements.len() as f64;

@@ -186,7 +186,7 @@ impl Miou {
     }
 }
 
-/// The mean over classes, in percent; NaN if there is no class. Each sample is counted as often as its weight says.
+/// The mean over classes, in percent; NaN if there is no class. A sample with weight w counts as w samples.
 fn value(notes: &[Note], weights: Option<&[u32]>) -> f64 {
     let mut regions: Vec<[u64; 2]> = Vec::new();
     for (sample, note) in notes.iter().enumerate() {

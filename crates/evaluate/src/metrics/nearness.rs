@@ -167,8 +167,8 @@ impl Nearness {
     }
 }
 
-/// Computes the ratio of the power of all signals to the power of all errors, in decibels. Each sample is counted as
-/// often as its weight says.
+/// Computes the ratio of the power of all signals to the power of all errors, in decibels. A sample with weight w
+/// counts as w samples.
 fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     let weight = |sample: usize| weights.map_or(1.0, |weights| weights.get(sample).copied().unwrap_or(0).into());
     let (mut power, mut error) = (0.0, 0.0);

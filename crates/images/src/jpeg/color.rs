@@ -71,7 +71,8 @@ fn rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
     .map(|x| x.clamp(0, 255) as u8)
 }
 
-/// The level of a color, from its ink and from black. Both are stored inverted.
+/// Returns the level of red, green or blue. `ink` is the level of cyan, magenta or yellow. Both `ink` and `black` are
+/// stored inverted.
 fn printed(ink: u8, black: u8) -> u8 {
     let (ink, white) = (u32::from(255 - ink), u32::from(black));
     let product = ink * white + 128;

@@ -117,7 +117,8 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
 const ABANDONED: &str = "AMCT has given up quantization that is not uniform, and no chip here has it";
 const LATER: &str = "it comes with accuracy optimisation, which this version does not have";
 
-/// The layers to which a message applies.
+/// The layers to which a message of the simple configuration applies, such as `common_config` or
+/// `override_layer_types`.
 enum Whose<'a> {
     All,
     Ops(Vec<&'static str>),
@@ -169,7 +170,8 @@ impl TranslatedSettings {
         self.settings.push(Setting { from, means });
     }
 
-    /// Adds a rule whose reason is the field. If the rule is for a layer by its name, it has to match something.
+    /// Adds a rule with these keys, whose reason names the field `from`. A rule for a layer by its name has to match
+    /// something.
     fn rule(&mut self, from: KeyPath, keys: Value) {
         let Value::Object(keys) = keys else { return };
         let named = |key| keys.get(key).is_some_and(|names| *names != json!(["**"]));

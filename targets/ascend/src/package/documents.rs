@@ -38,8 +38,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 { "key": "_datadump_origin_output_index", "value": { "i": position } },
             ] })
         };
-        // A node whose results are codes has no outputs of the source model. These outputs belong to the node that
-        // dequantizes the codes.
+        // If a node computes codes, the layer's outputs are not listed here, but at the node that dequantizes the
+        // codes.
         let dequantized = name.strip_suffix(".dequant").filter(|_| kind == "AscendDequant");
         let computes_codes = !kind.starts_with("Ascend")
             && node

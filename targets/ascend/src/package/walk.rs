@@ -95,7 +95,7 @@ pub(super) struct Sum {
 }
 
 impl Layer {
-    /// A layer without weights, and the grid of its first operand.
+    /// Makes a layer without weights. `grid` is the grid of its first operand.
     pub(super) fn new(name: &str, grid: Grid) -> Layer {
         Layer {
             name: name.to_owned(),
@@ -108,7 +108,7 @@ impl Layer {
 }
 
 impl Sum {
-    /// The sum of a layer with weights, or of a pool that keeps its axes.
+    /// Makes the accumulators of a layer with weights, or of a pool that keeps its axes.
     pub(super) fn new(value: ValueId, layer: &str, factor: Per<f32>) -> Sum {
         Sum {
             value,
@@ -214,7 +214,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// Converts an op that moves codes or takes the largest of several. The same op is written for float values.
+    /// Converts an op that moves codes or takes the largest of several: adds the same op on float values.
     fn moved(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
         let moves = [
             Term::MaxPool,
@@ -332,7 +332,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// The dequantized form of integer accumulators. They are dequantized once for all their readers.
+    /// Returns the float values of integer accumulators. The accumulators are dequantized once for all their readers.
     pub(super) fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         if let Some(&made) = self.reals.get(&value) {
             return Ok(made);

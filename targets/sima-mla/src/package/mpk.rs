@@ -100,7 +100,7 @@ impl Description<'_> {
     }
 }
 
-/// Makes the whole document.
+/// Makes the whole document `model_mpk.json`.
 pub(super) fn description<'a>(
     module: &'a Module,
     graph: &'a Graph,

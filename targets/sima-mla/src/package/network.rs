@@ -37,7 +37,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Makes all documents.
+    /// Makes all documents of `model.yaml`.
     pub(super) fn documents(&mut self, name: &str, stages: &[Stage]) -> Result<Tree, TargetError> {
         let (module, graph) = (self.module, self.graph);
         let mut nodes = Vec::new();

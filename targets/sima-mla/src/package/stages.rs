@@ -182,7 +182,7 @@ graph @main(%x: f32[1,4]) {
         let start = std::time::Instant::now();
         let stages = stages(module.main()).unwrap();
         assert_eq!(stages.len(), 3 * visits);
-        // Searching the whole graph for each visit would take more than a billion steps.
+        // Searching the whole graph for each visit to the host would take more than a billion steps.
         assert!(start.elapsed().as_secs() < 5);
     }
 }

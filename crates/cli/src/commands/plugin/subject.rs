@@ -20,8 +20,8 @@ pub(super) enum Subject {
 const OF_LIBRARIES: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
 impl Subject {
-    /// Decides by the file extension first, then by the ids that the program knows, then by the contents of the file. A
-    /// version number may follow the extension of a library, as in `libx.so.1`.
+    /// Finds out what the argument names: by its file extension first, then by the ids that the program knows, then by
+    /// the contents of the file. A version number may follow the extension of a library, as in `libx.so.1`.
     pub(super) fn of(subject: &str, builtin: &Registry) -> Subject {
         let path = Path::new(subject);
         match path.extension().and_then(|extension| extension.to_str()) {

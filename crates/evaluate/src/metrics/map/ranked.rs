@@ -48,8 +48,8 @@ impl Ranked {
         }
     }
 
-    /// Returns the mean average precision in percent, or NaN if there is no object. Each sample is counted as often as
-    /// its weight says.
+    /// Returns the mean average precision in percent, or NaN if there is no object. A sample with weight w counts as w
+    /// samples.
     pub(super) fn value(&self, weights: Option<&[u32]>) -> f64 {
         let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
         let (mut sum, mut classes) = (0.0, 0.0);
@@ -68,8 +68,8 @@ impl Ranked {
             for &(sample, hit) in claims {
                 let weight = u64::from(weight(sample));
                 boxes += weight;
-                // A box that is not a hit does not change the recall and lowers the precision. So the largest precision
-                // is only reached at hits.
+                // A box that is not a hit lowers the precision and does not change the recall. So for each recall, the
+                // largest precision is reached at a hit.
                 if hit == 0 || weight == 0 {
                     continue;
                 }

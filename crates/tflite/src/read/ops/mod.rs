@@ -30,7 +30,8 @@ use crate::graph::Code;
 /// A function that reads an operator.
 type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
-/// An operator that is read: its name in the format, the last version that is read, and the function that reads it.
+/// A TFLite operator that this crate can read: its name in the format, the last version that is read, and the function
+/// that reads it.
 pub(super) struct Row {
     name: &'static str,
     last: i32,
@@ -86,7 +87,7 @@ const FAMILIES: &[&[Row]] = &[
     typed::ROWS,
 ];
 
-/// An operator that is read.
+/// A TFLite operator that this crate can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operator {
     /// The operator's name in the format.

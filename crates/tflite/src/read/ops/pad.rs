@@ -57,7 +57,8 @@ fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&x)
 }
 
-/// The amounts of padding before and after all axes. The operand has one row of two numbers for each axis.
+/// Returns the amounts of padding before each axis, and after each axis. The operand has a row of these two numbers for
+/// each axis.
 fn amounts(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
     let rank = reader.rank(0)?;
     let pairs = reader.known_ints(1, "paddings")?.unwrap_or_default();

@@ -27,10 +27,10 @@ pub(super) const ROWS: &[Row] = &[
     .on_one_grid(),
 ];
 
-/// Reads a resize of an image. Operands: the image, and its new height and width. Let x be a position in the result,
-/// and s the distance, in the image, between the source positions of neighbouring x. In nearest mode, the coordinate
-/// x·s, or (x + ½)·s with pixel centres aligned, is rounded down. With aligned corners, x·s is rounded to the nearest
-/// integer instead.
+/// Reads a resize of an image. Operands: the image, and its new height and width. Let s be the distance, in the image,
+/// between the source positions of neighbouring pixels of the result. In nearest mode, pixel x of the result is the
+/// pixel of the image at x·s, rounded down. If `centers` is true, it is the pixel at (x + ½)·s, rounded down. If
+/// `corners` is true, it is the pixel at x·s, rounded to the nearest integer.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
     reader.of_rank(0, 4)?;
     let sizes = reader.known_ints(1, "size")?.unwrap_or_default();

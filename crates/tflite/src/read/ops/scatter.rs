@@ -28,8 +28,9 @@ fn operands(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// Combines slices with a tensor whose elements are all the same number. Along the last axis, `places` has the
-/// coordinates at which a slice begins. Integers are combined as i64, and converted back to the type of the updates.
+/// Makes a tensor of the shape `shape` whose elements are all `number`, and combines the slices `updates` with it.
+/// Along its last axis, `places` has the coordinates at which a slice begins. Integers are combined as i64, and
+/// converted back to the type of the updates.
 fn combined(
     reader: &mut OperatorReader<'_, '_>,
     combine: Combination,
@@ -178,7 +179,7 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     }
 }
 
-/// The result for a segment that has no slices.
+/// Returns the neutral element of a combination. The result has this number for a segment without slices.
 fn neutral(combine: Combination, elem: Elem) -> Result<f64, Refusal> {
     let ends = match elem {
         Elem::F32 => (f32::MIN.into(), f32::MAX.into()),
