@@ -34,7 +34,7 @@ impl Module {
         offset
     }
 
-    /// Replaces the name symbols in a graph that comes from the module `other` by symbols of this module's table.
+    /// Replaces the symbols that a graph of the module `other` uses for names by symbols of this module's table.
     fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
         let names = &mut self.names;
         let mut own = |symbol: Symbol| {

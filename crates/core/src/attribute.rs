@@ -57,7 +57,7 @@ impl Attribute {
     }
 }
 
-/// An attribute that an op does not accept. The fault is in the text or the bytes that were read.
+/// Why an op cannot be made from its attributes in a text or in IR bytes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AttributeError {
     /// A required attribute is missing.

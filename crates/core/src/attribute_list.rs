@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Prefix of the attribute keys of a `foreign` op, so that they never collide with the keys that Strait itself uses.
 pub const FOREIGN_PREFIX: &str = "x.";
 
-/// Why no op can be made from a name and a list of attributes. The fault is in the text or the bytes that were read.
+/// Why no op can be made from a name and a list of attributes. The cause is the text or the IR bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
     /// This version of Strait does not have the op.
@@ -33,7 +33,7 @@ pub enum OpError {
 }
 
 impl Op {
-    /// Name, version and attribute keys of the op with this name.
+    /// Returns the name, version and attribute keys of the op called `name`.
     pub fn find(name: &str) -> Option<(&'static str, u16, &'static [&'static str])> {
         Op::ALL.iter().copied().find(|(known, ..)| *known == name)
     }

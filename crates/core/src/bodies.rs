@@ -97,9 +97,8 @@ impl Module {
         laid
     }
 
-    /// Does the same as [`Module::lay_open`] for a second graph that has the same control-flow nodes as a first graph.
-    /// `like` are the bodies that were inlined into the first graph. Afterwards, the control-flow nodes of both graphs
-    /// run the same bodies.
+    /// Like [`Module::lay_open`], for a graph with the same control-flow nodes as another graph, into which the bodies
+    /// `like` were already inlined. Afterwards, the control-flow nodes of both graphs run the same bodies.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);
@@ -112,7 +111,7 @@ impl Module {
         laid
     }
 
-    /// Copies a body into a graph. Returns the inputs and outputs that the graph gets from the body.
+    /// Copies a body into a graph. Returns the copies of the body's inputs and outputs.
     fn lay(
         &mut self,
         into: GraphId,
@@ -177,7 +176,7 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A copy of the module in which the inlined bodies of the main graph are graphs of their own again.
+    /// Returns a copy of the module. In the copy, the inlined bodies of the main graph are separate graphs again.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -190,8 +189,8 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// Does the same as [`Bodies::closed`], and also rounds each value in the copy to the grid that the model gives for
-    /// it. So the copy computes what the quantized model computes.
+    /// Does the same as [`Bodies::closed`]. In the copy, values are also rounded to the grids that the model gives for
+    /// them, so that the copy computes what the quantized model computes.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -203,12 +202,12 @@ impl Bodies {
         Ok(whole)
     }
 
-    /// Turns the inlined bodies of each graph in `roots` into graphs of their own again. All graphs in `roots` must
-    /// have the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
+    /// Turns the inlined bodies of each graph in `roots` into separate graphs again. All graphs in `roots` must have
+    /// the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
     /// longer used are removed from the module.
     ///
     /// # Errors
-    /// Two parts are connected. A pass that connects them has a bug.
+    /// A node connects two bodies, or a body and the rest of the graph. The pass that added the node has a bug.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());

@@ -4,8 +4,8 @@ use crate::attribute::words;
 use crate::elem::Elem;
 
 words! {
-    /// The integer type of an accumulator. Lowering proves that the type can hold every value of the accumulator. It is
-    /// at least as wide as the accumulator of the target.
+    /// The integer type of an accumulator. Lowering proves that every value of the accumulator fits in the type. The
+    /// type is at least as wide as the accumulator of the target.
     Carrier {
         /// Accumulators of 32 bits.
         I32 = "i32",

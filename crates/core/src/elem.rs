@@ -6,7 +6,8 @@ use strait_requantize::IntType;
 use strait_requantize::half_float::{BF16, F16, HalfFloat};
 
 named! {
-    /// The type of one element. The position of a type here is its tag in IR bytes, so further types come last.
+    /// The type of one element. The tag of a type in IR bytes is its position in this list, so new types are added at
+    /// the end.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Elem {
@@ -14,8 +15,7 @@ named! {
         F32 = "f32",
         /// 16-bit IEEE float. Tensors are stored in this type; kernels convert the elements to f32 before they compute.
         F16 = "f16",
-        /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute
-        /// on it.
+        /// 64-bit IEEE float. Constants can be stored and folded in this type, but layers do not compute with it.
         F64 = "f64",
         /// Signed 8-bit integer.
         I8 = "i8",
@@ -88,9 +88,9 @@ impl Elem {
         })
     }
 
-    /// Returns the number that has to be added to codes and zero points to convert them from this type to the type
-    /// `other` of the same width and opposite signedness. The real numbers that the codes stand for do not change: for
-    /// example, q − z = (q − 128) − (z − 128).
+    /// Returns the number to add to codes and zero points when they are converted to `other`, a type of the same width
+    /// and opposite signedness. The real numbers stay the same. For example, −128 converts u8 to i8: q − z = (q − 128)
+    /// − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
@@ -151,7 +151,7 @@ impl Elem {
             None => match self {
                 Elem::I64 => Some((i64::MIN, i64::MAX)),
                 Elem::U32 => Some((0, u32::MAX.into())),
-                // Integers are passed on as i64, so the range ends at the largest i64, below the largest u64.
+                // The integers are returned as i64, so the range ends at the largest i64.
                 Elem::U64 => Some((0, i64::MAX)),
                 _ => None,
             },

@@ -46,8 +46,8 @@ impl Field for Per<f32> {
     }
 }
 
-/// The thresholds of all channels in one list, one channel after the other. `lengths` says how many thresholds each
-/// channel has.
+/// A list of all channels' thresholds, one channel after the other. `lengths` says how many thresholds each channel
+/// has.
 struct Thresholds(Vec<i32>);
 
 impl Field for Thresholds {
@@ -69,7 +69,7 @@ impl Field for Thresholds {
     }
 }
 
-/// How a form is written: as its kind, and as fields with their keys, in a fixed order.
+/// A form that can be written as its kind and a list of fields with keys, in a fixed order.
 trait Spelled: Sized {
     const KIND: FormKind;
     const KEYS: &'static [&'static str];
@@ -79,7 +79,7 @@ trait Spelled: Sized {
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
-/// Implements how a form is written, with the names of its fields as keys.
+/// Implements `Spelled` for a form. The keys are the names of its fields.
 macro_rules! spelled {
     ($form:ident by hand) => {};
     ($form:ident $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?) => {

@@ -55,7 +55,7 @@ pub struct Fused {
     pub addend: Option<Addend>,
     /// The requantization of the accumulator. [`Node::channels`] says which channel an element belongs to.
     pub requant: Requantization,
-    /// The smallest and the largest code that the requantized value may have.
+    /// The smallest and the largest code of the result. Codes outside of this range are clamped.
     pub clamp: Option<[i32; 2]>,
 }
 
@@ -70,7 +70,7 @@ impl Fused {
     }
 }
 
-/// Where a node runs. Passes may move a node to the host, but never back.
+/// Where a node runs. Passes may move a node to the host, but never from the host to the accelerator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
     /// On the target, in integers.
@@ -82,10 +82,10 @@ pub enum Placement {
 /// One operation of a graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The name of the node in reports. It is the name of the source node that the node was made from.
+    /// The name of the node in reports. It is the name of a node of the source model.
     pub name: Symbol,
-    /// The names of all source nodes that this node stands for, including its own name. The list grows when nodes are
-    /// folded into this one.
+    /// The names of all nodes of the source model that this node was made from, including its own name. The list grows
+    /// when nodes are folded into this node.
     pub sources: SmallVec<[Symbol; 1]>,
     /// The op that the node computes.
     pub op: Op,
@@ -100,7 +100,8 @@ pub struct Node {
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// A graph: the nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
+/// A graph: the nodes and values of one function. The id of a node or value never changes. A removed node or value
+/// leaves a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.
@@ -112,7 +113,7 @@ pub struct Graph {
     pub(crate) stage: Stage,
     /// The quantization configs of operands and results, in the annotated stage.
     pub quant: QuantTable,
-    /// The operands that do not read a value on the grid that the model gives for it, in the annotated stage.
+    /// In the annotated stage: the operands that do not read a value on the grid that the model gives for it.
     pub(crate) readings: BTreeMap<Use, Reading>,
 }
 
@@ -202,7 +203,7 @@ impl Graph {
         }
     }
 
-    /// The quantization config of a value at its producer: at the node's result, or at the graph's input.
+    /// Returns the quantization config of a value where it is produced: at the node's result, or at the graph's input.
     pub fn left(&self, value: ValueId) -> Option<ConfigId> {
         self.left_by(&self.quant, value)
     }
@@ -237,7 +238,7 @@ impl Graph {
         }
     }
 
-    // ---- building: these functions only append; every other change to edges goes through a patch ----
+    // ---- building: these functions only append; edges are otherwise changed only by patches ----
 
     /// Appends an input of the graph.
     pub fn add_input(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>) -> ValueId {
@@ -317,7 +318,7 @@ impl Graph {
         }
     }
 
-    /// Adds names to the source nodes that a node stands for.
+    /// Adds names to a node's list of source nodes ([`Node::sources`]).
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.node_mut(id) {
             for &source in sources {
@@ -328,14 +329,14 @@ impl Graph {
         }
     }
 
-    /// Sets the names of the source nodes that a node stands for. The node has just been added by a builder.
+    /// Sets a node's list of source nodes ([`Node::sources`]). A builder calls this for a node that it has just added.
     pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.node_mut(id) {
             node.sources = sources.into();
         }
     }
 
-    /// Sets the fused steps and the placement of a node. The node has just been added by a builder.
+    /// Sets the fused steps and the placement of a node. A builder calls this for a node that it has just added.
     pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
         if let Some(node) = self.node_mut(id) {
             node.fused = fused.map(Box::new);

@@ -58,7 +58,7 @@ impl Module {
         self.names.text(symbol)
     }
 
-    /// The layers of the source model that a node was made from.
+    /// Returns the names of the source model's layers that a node was made from.
     pub fn sources(&self, node: &Node) -> Vec<String> {
         node.sources
             .iter()
@@ -92,19 +92,19 @@ impl Module {
         &self.data
     }
 
-    /// Returns the exact numbers from which a rule made this constant by rounding. They are kept as long as rules run
-    /// and something reads the constant. Another rule that computes on the constant uses these exact numbers, so that
-    /// several rules together round only once.
+    /// Returns the exact numbers of a constant that a rule computed and rounded. The next rule that computes with the
+    /// constant uses the exact numbers, so that several rules together round only once. The numbers are kept while
+    /// rules run and something reads the constant.
     pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
         self.unrounded.get(&id).map(AsRef::as_ref)
     }
 
-    /// Remembers the numbers that a rule rounded to get this constant.
+    /// Stores the exact numbers of a constant that a rule rounded.
     pub(crate) fn remember(&mut self, id: DataId, numbers: Vec<f64>) {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the unrounded numbers of the constant `id`, or those of all constants if `id` is `None`.
+    /// Deletes the exact numbers of the constant `id`, or those of all constants if `id` is `None`.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),
@@ -156,7 +156,7 @@ impl Module {
 }
 
 impl IllegalMove {
-    /// The reason of the refusal, preceded by the name of the node.
+    /// Returns a reason that says which config could not be changed, at which node, and why.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
         let name = graph.node(self.node).map(|node| module.name(node.name));
         let of = name.map(|name| format!(" of {name}")).unwrap_or_default();

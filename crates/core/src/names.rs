@@ -13,8 +13,8 @@ pub struct Names {
     texts: String,
     /// The end of each name in `texts`. A name begins where the previous one ends.
     ends: Vec<usize>,
-    /// The symbol of each name, by the hash of the name. If another name already has that hash, the next free number is
-    /// used.
+    /// The symbol of each name, by the hash of the name. If two names have the same hash, the second one is stored
+    /// under the next free number.
     // tidy: allow(hash): symbols are only looked up by a text; the order of symbols is that of their first use.
     symbols: HashMap<u64, Symbol>,
     /// The hash function. Its keys differ in each process, so nobody can write a file whose names collide on purpose.
@@ -36,7 +36,8 @@ impl Names {
         self.place(text).ok()
     }
 
-    /// The symbol for `text` if `text` is in the table; otherwise the number under which `symbols` can store it.
+    /// Returns the symbol for `text`. If `text` is not in the table, returns a key that is still free in `symbols` as
+    /// an error.
     fn place(&self, text: &str) -> Result<Symbol, u64> {
         let mut number = self.hasher.hash_one(text);
         while let Some(&symbol) = self.symbols.get(&number) {
@@ -48,7 +49,7 @@ impl Names {
         Err(number)
     }
 
-    /// Adds a text that is not in the table yet. `free` is a number that `symbols` does not use yet.
+    /// Adds a text that is not in the table yet. `free` is a key that is still free in `symbols`.
     fn add(&mut self, free: u64, text: &str, is_made: bool) -> Symbol {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
@@ -151,7 +152,7 @@ mod tests {
         for _ in 0..100_000 {
             names.fresh("x");
         }
-        // If each name were counted from 1, this would take five thousand million look-ups.
+        // If each search for a name started at 1, this would take five thousand million look-ups.
         assert!(start.elapsed().as_secs() < 10);
     }
 }

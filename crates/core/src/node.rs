@@ -11,10 +11,10 @@ use strait_requantize::Requantization;
 pub enum Channels {
     /// An element belongs to the channel whose number is the element's index along this axis.
     Axis(usize),
-    /// A constant operand gives the channel of each element. The constant is i32, and its shape broadcasts to the
-    /// result's shape. So a channel does not have to be a slice of the tensor. This is needed for a mean over windows
-    /// that does not count the padding: windows at the edges and corners of an image need other divisors than windows
-    /// in the middle.
+    /// A constant operand states the channel of each element. The constant is i32, and its shape broadcasts to the
+    /// result's shape. So the elements of a channel can be anywhere in the tensor. A mean over windows that does not
+    /// count the padding needs this: windows at the edges and corners of an image have other divisors than windows in
+    /// the middle.
     Picked(ValueId),
 }
 
@@ -57,8 +57,8 @@ impl Node {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }
 
-    /// Returns how the channel of each element of the first result is determined. That result has `rank` axes. Returns
-    /// `None` if all elements have the same parameters.
+    /// Returns how the channel of each element of the first result is determined. `rank` is the number of axes of this
+    /// result. Returns `None` if all elements have the same requantization parameters.
     pub fn channels(&self, rank: usize) -> Option<Channels> {
         match self.picked_channels() {
             Some(operand) => Some(Channels::Picked(operand)),

@@ -1,4 +1,5 @@
-//! Reads fields of IR bytes and checks them. Memory is only allocated for items that the bytes are long enough to hold.
+//! Reads fields of IR bytes and checks them. A count in the bytes never makes the reader allocate memory for more items
+//! than the remaining bytes can hold.
 
 use super::BytesError;
 
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
         Ok(if self.flag(what)? { Some(item(self)?) } else { None })
     }
 
-    /// Reads a byte that stands for something. `meaning` returns `None` for a byte without a meaning.
+    /// Reads a byte and returns what it stands for. `meaning` returns `None` for a byte without a meaning.
     pub(super) fn tag<T>(&mut self, what: &'static str, meaning: impl FnOnce(u8) -> Option<T>) -> Read<T> {
         let at = self.at;
         let tag = self.u8(what)?;
@@ -116,7 +117,8 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// Reads the fields of one record. If bytes follow the known fields, they were written by a later version.
+    /// Reads one record: its length, and the fields that `body` reads. Bytes after these fields are an error, unless a
+    /// later version wrote them.
     pub(super) fn record<T>(&mut self, what: &'static str, body: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let size = self.u32(what)? as usize;
         let start = self.at;

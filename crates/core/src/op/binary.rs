@@ -53,8 +53,8 @@ impl OpFacts for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {
-            // Codes of one grid are ordered like the real numbers that they stand for, so minimum and maximum can take
-            // them.
+            // Codes on one grid have the same order as the real numbers that they stand for, so minimum and maximum
+            // accept codes.
             BinaryFunction::Minimum | BinaryFunction::Maximum => {
                 elem.is_float() || elem == Elem::I64 || matches!(elem, Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16)
             }

@@ -87,12 +87,13 @@ impl OpFacts for Conv {
 }
 
 impl Conv {
-    /// True if each input channel has filters of its own: the number of groups is C, and is more than one.
+    /// True if the convolution is depthwise: each input channel is a group of its own, and there is more than one
+    /// group.
     pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
         self.groups > 1 && weight_shape.get(1) == Some(&1)
     }
 
-    /// A convolution over `spatial` axes with stride and dilation 1, no padding, and one group.
+    /// Returns a convolution over `spatial` axes with stride and dilation 1, no padding, and one group.
     pub fn plain(spatial: usize) -> Conv {
         Conv {
             stride: SmallVec::from_elem(1, spatial),

@@ -13,7 +13,8 @@ op! {
     ConvTranspose = "conv_transpose" v 1: Real, 2 to 3 {
         /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// How much of the result is cut off: first at the begin of each axis, then at the end of each axis.
+        /// How many elements are cut off from the result: first at the begin of each axis, then at the end of each
+        /// axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,

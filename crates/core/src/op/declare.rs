@@ -20,7 +20,7 @@ macro_rules! ops {
         }
 
         impl Op {
-            /// The term that tables, rules and reports use for this op.
+            /// Returns the term that tables, rules and reports use for this op.
             pub fn term(&self) -> Term {
                 match self {
                     $(Op::$op(_) => Term::$op,)*
@@ -32,14 +32,14 @@ macro_rules! ops {
         }
 
         impl $function_type {
-            /// The term that belongs to this function.
+            /// Returns the term of a `unary` op with this function.
             pub fn term(self) -> Term {
                 match self { $($function_type::$function => Term::$function),* }
             }
         }
 
         $(impl $member_type {
-            /// The term that belongs to this member.
+            /// Returns the term of an op with this member of its family.
             pub fn term(self) -> Term {
                 match self { $($member_type::$member => Term::$member_term),* }
             }
@@ -107,9 +107,9 @@ macro_rules! ops {
             $variant(Box<$variant>)
         ),* }
 
-        /// Evaluates an expression on the struct inside of an `Op`: `for_op!(op, name => name.method())`. A crate that
-        /// has a trait of its own for ops uses this macro to call the trait's methods. The crate only compiles once
-        /// every op implements the trait.
+        /// Evaluates an expression on the struct inside of an `Op`: `for_op!(op, name => name.method())`. With this
+        /// macro, a crate can call a method of its own trait on any op. The crate only compiles if every op implements
+        /// the trait.
         #[macro_export]
         macro_rules! for_op {
             ($d of:expr, $d op:ident => $d value:expr) => {
@@ -154,7 +154,7 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.write(put)),* }
             }
 
-            /// Makes the op called `name` from its attributes; `None` if there is no such op.
+            /// Makes the op called `name` from its attributes. Returns `None` if there is no such op.
             pub fn read(
                 name: &str,
                 get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
@@ -195,9 +195,9 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.real()),* }
             }
 
-            /// Infers the types of the results; see [`OpFacts::infer`]. This function checks the number of operands,
-            /// and that no required operand is absent. So the `infer` of an op may index all operands that the op
-            /// requires.
+            /// Infers the types of the results; see [`OpFacts::infer`]. This function first checks the number of
+            /// operands, and that no required operand is absent. So each op's own `infer` may index its required
+            /// operands.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

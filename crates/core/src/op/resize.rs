@@ -16,8 +16,8 @@ words! {
 
 words! {
     /// How a coordinate x of the result is mapped to a coordinate of the operand. In the formulas, `input` is the
-    /// extent of the operand, `output` is the extent of the result, and s = output / input. If the scale s is given as
-    /// an attribute, `output` is input · s instead, which does not have to be an integer:
+    /// extent of the operand, `output` is the extent of the result, and s = output / input. But if the attribute
+    /// `scales` gives the scale s, `output` is input · s, which may be a fraction:
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
@@ -27,7 +27,7 @@ words! {
         AlignCorners = "align_corners",
         /// x/s.
         Asymmetric = "asymmetric",
-        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output). The centre of the image stays where it is.
+        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output). The centre of the image keeps its place.
         HalfPixelSymmetric = "half_pixel_symmetric",
         /// (input − 1)·(begin + x·(end − begin)/(output − 1)), where begin and end are the ends of the attribute
         /// `region` along the axis.
@@ -51,10 +51,9 @@ words! {
 
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
-    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Then
-    /// only one of the attributes `scales` and `sizes` is present: the one that this operand replaces. It has the
-    /// numbers that are already known; 0 stands for a scale that is not known yet, and −1 for a size that is not known
-    /// yet.
+    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. It
+    /// replaces `scales` or `sizes`, and the other of these two attributes is empty. The replaced attribute has the
+    /// numbers that are already known; 0 stands for an unknown scale, and −1 for an unknown size.
     Resize = "resize" v 2: Extends, 1 to 2 {
         /// How an element of the result is computed from its neighbours.
         mode: ResizeMode,
@@ -99,7 +98,8 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, which replaces `scales` or `sizes`; `None` if there is no second operand.
+    /// Returns the type of the second operand, which replaces `scales` or `sizes`. Returns `None` if there is no second
+    /// operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);

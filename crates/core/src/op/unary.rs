@@ -3,9 +3,10 @@
 use super::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// All functions, one in each row. A row has, in this order: the name of the function; the function of real numbers
-/// from which tables are made (`None` if no enclosures of it are proved); the function on f64; and the function on f32,
-/// which is left out if it is the function on f64, rounded. `execute` has kernels for the frequent functions.
+/// All functions, one in each row. A row has, in this order: the name of the function; the function of real numbers for
+/// making tables (`None` if no proved enclosures exist); the function on f64; and the function on f32. The last entry
+/// can be left out; then the f64 function is computed and rounded. The crate `execute` has kernels for the frequent
+/// functions.
 macro_rules! functions {
     ($then:ident! { $($given:tt)* }) => {
         $then! {
