@@ -34,10 +34,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The origins of the new node: the existing nodes whose work it does; at least one. The new node gets the source
-    /// names of all origins, and runs on the host if one of them does. If the patch also removes the first origin, the
-    /// new node takes over the name of that origin. If several new nodes have the same first origin, only one of them
-    /// takes over the name: the first new node that computes, or, if none computes, the first one that moves elements.
+    /// The existing nodes whose work the new node does; at least one. The new node gets the source names of all these
+    /// origins, and runs on the host if one of them does. If the patch also removes the first origin, the new node
+    /// takes over its name. If several new nodes have the same first origin, only one of them takes over the name: the
+    /// first new node that computes, or, if none computes, the first that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -61,10 +61,10 @@ impl NewNode {
 /// A change to a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
-    /// Constants to add to the pool. Each has a base from which its name is made.
+    /// Constants to add to the pool. The name of each constant is made from the string.
     pub data: Vec<(String, TensorData)>,
-    /// For each constant of `data` that a rule has rounded: the constant's position in `data`, in ascending order, and
-    /// the exact numbers before rounding; see [`Module::unrounded`].
+    /// For each constant of `data` that a rule has computed and rounded: its position in `data`, in ascending order,
+    /// and the exact numbers before rounding; see [`Module::unrounded`].
     pub unrounded: Vec<(u16, Vec<f64>)>,
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
@@ -90,8 +90,7 @@ pub struct Applied {
     pub touched: Vec<NodeId>,
 }
 
-/// Why a patch does not fit the graph. The fault is in the rule that made the patch. This may be a rule of Strait or of
-/// a plugin.
+/// Why a patch cannot be applied to the graph. The rule that made the patch, in Strait or in a plugin, is wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
     /// The patch refers to something that does not exist.
@@ -120,14 +119,14 @@ pub enum PatchError {
     /// A node is to be removed, but its results are still used.
     #[error("{0} would be removed but is still used")]
     StillUsed(NodeId),
-    /// A new node states no node that it replaces.
+    /// A new node has no origins ([`NewNode::origins`]).
     #[error("new node {0} names no origin")]
     NoOrigin(usize),
 }
 
 impl Module {
-    /// Applies a patch. If this fails, nothing is changed. The time depends on the size of the patch, including all
-    /// uses of the replaced values.
+    /// Applies a patch. If this fails, nothing is changed. The time depends only on the size of the patch and the
+    /// number of uses of the replaced values.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
         let mut types = self.check(graph, &patch)?;
         let mut names: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -166,8 +165,8 @@ impl Module {
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
                 // Two nodes never have the same name. A new node that does not take over the name of its origin gets
-                // the origin's name with the op appended. Such a name cannot be mistaken for the name of an operator of
-                // the model.
+                // this name with the name of the op appended, so that it cannot be mistaken for an operator of the
+                // model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)
@@ -189,8 +188,8 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // The producers of removed nodes have lost a user, so they may now be unused, or a rule may be able to fold
-            // them.
+            // The producers of removed nodes have lost a user. So rules look at them again: they may now be unused, or
+            // be merged into their only user.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -222,7 +221,7 @@ impl Module {
         Ok(applied)
     }
 
-    /// Checks that the patch fits, and returns the result types of the new nodes.
+    /// Checks that the patch can be applied, and returns the result types of the new nodes.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
         let missing = |what: &dyn fmt::Display| PatchError::Missing(what.to_string());
         let g = self.graph(graph).ok_or_else(|| missing(&graph))?;
@@ -349,7 +348,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The placeholder names among the extents of a type, each with its axis.
+/// Returns the placeholders among the names of a type's extents, each with its axis.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -358,8 +357,8 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// True if a value of type `from` may be replaced by a value of type `to`. In that case, `known` also gets, for each
-/// placeholder among the extents of `to`, the name that `from` has at the same axis.
+/// Returns true if a value of type `from` may be replaced by a value of type `to`. Then each placeholder among the
+/// extents of `to` stands for the name of the same extent of `from`, and `known` gets this pair.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()
@@ -426,8 +425,8 @@ impl Graph {
     /// operands changed.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
-        // The list of uses starts with the latest one. Uses are moved in reverse, so that they have the same order in
-        // the list of `new`.
+        // New uses are added at the front of a list of uses. So the uses are moved in reverse, and have the same order
+        // in the list of `new`.
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
@@ -441,7 +440,7 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.value_mut(new) {
-            // Inputs, constants and outputs keep their names, because programs outside of the graph know these names.
+            // Inputs, constants and outputs keep their names, because programs outside of the graph use these names.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {
@@ -452,7 +451,7 @@ impl Graph {
                 value.quant = quant;
             }
         }
-        // Two values must never have the same name, so the replaced value gives up its name even if it stays.
+        // Two values must never have the same name, so the replaced value gives up its name even if it is not removed.
         if let Some(value) = self.value_mut(old) {
             value.name = given_up;
         }

@@ -1,4 +1,4 @@
-//! Reasons why something did not happen.
+//! Reasons for refusals, and for nodes that stay on the host.
 
 use crate::reason_code::ReasonCode;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ impl Reason {
     }
 }
 
-/// The error of a function that refuses because of a reason with this code and sentence.
+/// Returns an error with a reason that has this code and sentence.
 pub fn refused<T, E: From<Reason>>(code: ReasonCode, text: impl Into<String>) -> Result<T, E> {
     Err(Reason::new(code, text).into())
 }

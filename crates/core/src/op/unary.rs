@@ -85,17 +85,17 @@ macro_rules! declare {
         }
 
         impl Function {
-            /// The function of real numbers that tables are made from.
+            /// Returns the function of real numbers from which tables are made; `None` if tables cannot be made.
             pub const fn real(self) -> Option<Real> {
                 match self { $(Function::$function => $real),* }
             }
 
-            /// The function on f64. It uses only operations that give the same result on every machine.
+            /// Returns the function on f64. It uses only operations that give the same result on every machine.
             pub fn wide(self) -> fn(f64) -> f64 {
                 match self { $(Function::$function => $wide),* }
             }
 
-            /// The function on f32; `None` if it is the result of the f64 function, rounded.
+            /// Returns the function on f32. Returns `None` if the f64 function has to be computed and rounded instead.
             pub fn narrow(self) -> Option<fn(f32) -> f32> {
                 match self { $(Function::$function => narrow!($($narrow)?)),* }
             }
@@ -139,8 +139,8 @@ fn gelu_tanh(x: f64) -> f64 {
 }
 
 op! {
-    /// A function of one variable, applied to each element. The operand is a float. For neg, abs and sign, whose
-    /// results are integers for integers, it can also be i64.
+    /// A function of one variable, applied to each element. The operand is a float. For neg, abs and sign, the operand
+    /// can also be i64.
     Unary = "unary" v 1: 1 {
         /// Which function to compute.
         function: Function,

@@ -26,7 +26,7 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why no scheme can be made from these fields. The fault is in the file or the pass that stated them.
+/// Why no scheme can be made from these fields. They come from a file or a pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.
@@ -90,7 +90,8 @@ impl Scheme {
         self.codes.map(|codes| codes.elem)
     }
 
-    /// The type of the codes in arithmetic; `None` for small floats and for types that no arithmetic has.
+    /// Returns the type of the codes for integer arithmetic; `None` for small floats, and for types that have no such
+    /// arithmetic.
     pub fn int_type(self) -> Option<IntType> {
         self.elem()?.int_type()
     }
@@ -100,8 +101,8 @@ impl Scheme {
         self.codes.map(|codes| codes.range)
     }
 
-    /// True if real numbers become integers on a fixed grid. False for small floats, and for grids whose range is
-    /// measured in each run.
+    /// True if real numbers become integers on a fixed grid. False for small floats, and if each run measures the
+    /// range.
     pub fn has_codes(&self) -> bool {
         self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
     }
@@ -116,8 +117,8 @@ impl Scheme {
         self.rounding
     }
 
-    /// If these parameters are not a valid grid for a value with this shape, returns the reason, as the end of a
-    /// sentence whose subject is the grid. Returns `None` if they are valid. A grid may be coarser than its scheme
+    /// Checks whether these parameters are a valid grid for a value with this shape. Returns `None` if they are, and
+    /// otherwise the reason, as the end of a sentence whose subject is the grid. A grid may be coarser than its scheme
     /// allows (one scale for the whole tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
@@ -167,7 +168,7 @@ impl Scheme {
     }
 }
 
-/// True for a positive power of two: the mantissa is 0, or the number is subnormal with a single bit.
+/// True for a positive power of two. The bits of its mantissa are all 0, or it is subnormal with a single bit set.
 fn is_power_of_two(scale: f32) -> bool {
     let mantissa = scale.to_bits() & 0x007f_ffff;
     mantissa.count_ones() == u32::from(!scale.is_normal())
