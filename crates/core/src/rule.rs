@@ -283,7 +283,7 @@ impl Marks {
     }
 }
 
-/// The state of a run, in which a rule set is applied to a graph.
+/// One run, in which the rules of a set are applied to a graph.
 struct Run<'a> {
     set: &'a RuleSet,
     graph: GraphId,
@@ -304,7 +304,7 @@ impl Run<'_> {
         }
     }
 
-    /// Asks the rules about a node, and applies the first patch that a rule returns.
+    /// Tries the rules at a node, and applies the first patch that a rule returns.
     fn ask(&mut self, module: &mut Module, at: NodeId) -> Result<(), PassError> {
         let Some(node) = module.graph(self.graph).and_then(|g| g.node(at)) else {
             return Ok(());
@@ -342,7 +342,8 @@ impl Run<'_> {
                 .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
             self.changed.extend(&applied.touched);
             applied.touched.into_iter().for_each(|node| self.put(node));
-            // The patch may have removed or changed the node. If the patch touched it, the node is in the queue again.
+            // The node goes back into the queue, because a rule has changed something. If the patch removed the node,
+            // it is skipped later.
             self.put(at);
             return Ok(());
         }

@@ -5,13 +5,13 @@ use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some of the code that
-/// handles shapes takes quadratic time in the rank. With this limit, a malicious file cannot make it slow.
+/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some code takes time
+/// proportional to the square of the rank; with this limit, a malicious file cannot make it slow.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
-/// allocated. A tensor with an extent of 0 has no elements, but code may loop over its other axes. So the product of
-/// all extents that are not 0 is compared with this limit.
+/// allocated. Extents of 0 are left out of the product that is compared with this limit: such a tensor has no elements,
+/// but code may loop over its other axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
@@ -46,11 +46,11 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// The extent that inference returns if an extent depends on data. The code that adds the node has to give the
+    /// The extent that inference returns if the extent depends on data. The code that adds the node then gives the
     /// extent a name ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
-    /// False if both dimensions are numbers that differ. Otherwise they may turn out to be equal.
+    /// False if both dimensions are known and differ.
     pub fn may_equal(self, other: Dim) -> bool {
         self == other || self.fixed().is_none() || other.fixed().is_none()
     }
@@ -98,8 +98,8 @@ impl TensorType {
         fixed_dims(&self.shape)
     }
 
-    /// True if `stated` may be the type of a value whose inferred type is this one. The two types must be the same,
-    /// except that `stated` has named extents where this type has [`Dim::OPEN`].
+    /// True if a model may state the type `stated` for a value whose inferred type is this one. The two types must be
+    /// the same, except that `stated` has named extents where this type has [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem
@@ -127,7 +127,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements in a window; the largest u64 if their number does not fit in a u64.
+/// Returns the number of elements in a window; the largest u64 if the number does not fit in a u64.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

@@ -5,7 +5,7 @@ use crate::op::{Op, Term};
 use std::fmt;
 
 impl Term {
-    /// The term with this word.
+    /// Returns the term that is written as `word`.
     pub fn parse(word: &str) -> Option<Term> {
         Term::ALL.iter().copied().find(|term| term.name() == word)
     }
@@ -15,7 +15,7 @@ impl Term {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// True if the op only moves elements, so that the results consist of codes of the operands, on the same grid.
+    /// True if the op only moves elements, so that on codes, its results are codes of the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
@@ -29,7 +29,7 @@ impl Term {
         )
     }
 
-    /// True if the op computes nothing, and only gives its operand the shape or layout that another op needs. False for
+    /// True if the op computes nothing, and only gives its operand another shape or layout for other ops. False for
     /// `resize`, which is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);

@@ -27,7 +27,7 @@ impl Graph {
         self.node_mut(at.node)?.links.get_mut(usize::from(at.operand))
     }
 
-    /// Adds `at` to the front of the use list of `value`.
+    /// Adds an operand to the front of the use list of `value`.
     pub(crate) fn link(&mut self, value: ValueId, at: Use) {
         let Some(entry) = self.value_mut(value) else { return };
         let next = entry.first_use.replace(at);
@@ -39,7 +39,7 @@ impl Graph {
         }
     }
 
-    /// Removes `at` from the use list of `value`.
+    /// Removes an operand from the use list of `value`.
     pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
         let Some(link) = self.link_mut(at).map(std::mem::take) else {
             return;
@@ -56,7 +56,7 @@ impl Graph {
         }
     }
 
-    /// Makes one operand use another value.
+    /// Makes an operand use another value.
     pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
         let operand = usize::from(at.operand);
         let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);

@@ -21,7 +21,7 @@ use strait_requantize::half_float::{BF16, F16};
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator that starts with this state.
+    /// Returns a generator with this seed, which is its first state.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }

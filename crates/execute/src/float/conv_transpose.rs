@@ -1,6 +1,6 @@
 //! Transposed convolution. For each image and group, the transposed weights are multiplied by the image, as a product
-//! of two matrices. The product contains a kernel for each position of the image: the weights, multiplied by the
-//! elements at this position. The kernels overlap in the result and are added up there.
+//! of two matrices. For each position of the image, the product has a kernel: the weights, multiplied by the elements
+//! at this position. The kernels overlap in the result and are added up there.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
