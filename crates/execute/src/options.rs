@@ -1,4 +1,4 @@
-//! Options of everything that runs a graph.
+//! Options for running a graph.
 
 use crate::loops_for::{LoopsFor, Standard};
 use strait_kernels::Context;
@@ -11,7 +11,7 @@ pub struct PlanOptions<'a> {
     /// Provides the loops for requantizations.
     pub loops: &'a dyn LoopsFor,
     /// True if integer primitives are joined into fast loops. Joins do not change any result, but an observer does not
-    /// see the values inside of a join.
+    /// see the values that exist only inside of a join.
     pub join: bool,
 }
 

@@ -1,6 +1,6 @@
-//! Rounds floats to the values of a grid without making codes. The result is the same as after quantizing and
-//! dequantizing, because the quotient of number and scale is rounded to f32 here, too. If the values of the grid are
-//! small floats, the quotient is exact.
+//! Rounds floats to the values of a grid without making codes. The result is the same as after `quantize` and
+//! `dequantize`, because the quotient of number and scale is rounded to f32 in both cases. If the values of the grid
+//! are small floats, the quotient is exact.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ struct RoundTo {
     how: How,
     rounding: Rounding,
     parts: Parts,
-    /// The grid of each part of the operand. `None` if each run computes the grids from its own values.
+    /// The grid of each part of the operand; `None` if each run computes the grids.
     grids: Option<Vec<(f32, i32)>>,
     symmetric: bool,
     powers: bool,

@@ -50,7 +50,7 @@ impl Executable for op::Scatter {
     }
 }
 
-/// Arithmetic of one type of numbers. Integers wrap.
+/// Arithmetic on one type of numbers. Integers wrap around.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;

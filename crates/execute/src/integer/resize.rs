@@ -12,8 +12,8 @@ use strait_requantize::function::{Neighbours, resampled};
 struct Resize {
     x: Shape,
     out: Elem,
-    /// The resized axes. For each of them, there are the extents `[outer, axis, inner]` when this axis is resized, and
-    /// the neighbours of each position along it.
+    /// For each resized axis, the extents `[outer, axis, inner]` when this axis is resized, and the neighbours of each
+    /// position.
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,
@@ -25,7 +25,7 @@ impl Executable for op::IntegerResize {
     }
 
     fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
-        // The same memory as for a resize of floats, and a copy of each element of the operand.
+        // As for a resize of floats, plus a copy of each element of the operand.
         Scratch {
             held: times(sum_from(y, 0), TAPS),
             run: times(between(x, y), 2 * WORD),

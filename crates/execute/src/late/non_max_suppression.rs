@@ -1,4 +1,4 @@
-//! Non-maximum suppression: keeps the boxes with the best scores, except boxes that overlap a better one.
+//! Non-maximum suppression: keeps the boxes with the best scores, except boxes that overlap a better box.
 
 use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};

@@ -1,7 +1,7 @@
-//! A plan contains the steps in order, the constants, and a place in the arena for every value.
+//! A plan has the steps in order, the constants, and a place in the arena for every value.
 //!
-//! This file, `build`, `late` and `late/control` use each other, because a node that contains graphs runs each of these
-//! graphs by a plan of its own.
+//! This file, `build`, `late` and `late/control` use each other, because a node that runs other graphs has a plan for
+//! each of them.
 
 mod build;
 
@@ -36,8 +36,8 @@ pub struct Port {
     pub open: Vec<usize>,
 }
 
-/// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the documentation of the
-/// crate.
+/// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the crate's
+/// documentation.
 pub struct Plan {
     graph: GraphId,
     context: Context,
@@ -46,11 +46,11 @@ pub struct Plan {
     inputs: Vec<(Port, Storage)>,
     outputs: Vec<(Port, Storage)>,
     arena_bytes: usize,
-    /// The number of owned tensors: values outside of the arena.
+    /// The number of owned tensors, which are values outside of the arena.
     owned: usize,
 }
 
-/// A callback that gets each value of a graph as soon as it is made, and may return a tensor that replaces the value.
+/// A callback that gets each value of a graph as soon as it is computed, and may return a tensor to replace the value.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
 /// Where a value is stored.
@@ -61,11 +61,11 @@ enum Storage {
         bytes: usize,
     },
     Constant(usize),
-    /// In an owned tensor outside of the arena. The tensor is made during the run.
+    /// In an owned tensor, which is made outside of the arena during the run.
     Owned(usize),
 }
 
-/// A constant. If its bytes are aligned for its type they are used as they are, and otherwise copied.
+/// A constant. Its bytes are used as they are if they are aligned for its type, and otherwise copied.
 enum Constant {
     Shared(Bytes),
     Copied(AlignedBytes),
@@ -80,13 +80,13 @@ impl Constant {
     }
 }
 
-/// A step, and where its operands and results are.
+/// A step, with the places of its operands and results.
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
     work: Work,
     operands: SmallVec<[Source; 3]>,
-    /// The ranges of the arena that the step touches, ascending and disjoint.
+    /// The ranges of the arena that the step uses, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
     results: SmallVec<[Shown; 1]>,
 }
@@ -96,21 +96,21 @@ enum Work {
     /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
-    /// A node on owned tensors, and for each operand where it is stored.
+    /// A node that runs on owned tensors, and where each operand is stored.
     Late(Box<Late>, Vec<Option<Shown>>),
 }
 
-/// Where the bytes of an operand come from.
+/// Where a step finds the bytes of an operand.
 #[derive(Clone, Copy)]
 enum Source {
     Absent,
     InPlace,
     Constant(usize),
-    /// In the piece with this index in `pieces`.
+    /// In the arena, at the piece with this index in `pieces`.
     Piece(usize),
 }
 
-/// A range of the arena that a step touches, and how the step uses it.
+/// A range of the arena that a step reads or writes.
 #[derive(Clone, Copy)]
 struct Piece {
     offset: usize,
@@ -119,7 +119,7 @@ struct Piece {
     result: Option<usize>,
 }
 
-/// A value as an observer sees it. If the value is an owned tensor, its extents are those of the tensor.
+/// A value as observers see it. If the value is an owned tensor, its extents are those of the tensor.
 #[derive(Clone)]
 struct Shown {
     value: ValueId,
@@ -129,7 +129,7 @@ struct Shown {
 }
 
 impl Workspace {
-    /// Allocates memory in which one run of `plan` at a time can work.
+    /// Allocates memory for one run of `plan` at a time.
     pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
         Workspace::with_arena(plan.arena_bytes, threads)
     }
