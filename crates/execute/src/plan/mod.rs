@@ -145,8 +145,8 @@ impl Plan {
         build::build(module, graph, options, None)
     }
 
-    /// Plans a graph that a node runs. `depth` is the number of graphs around it. The inputs of such a graph may have
-    /// extents that are only known at run time.
+    /// Plans a graph that a node of another graph runs. `depth` is the number of graphs around it. The inputs of such a
+    /// graph may have extents that are only known at run time.
     pub(crate) fn body(
         module: &Module,
         graph: GraphId,
@@ -171,8 +171,8 @@ impl Plan {
         self.arena_bytes
     }
 
-    /// The values that a run shows to an observer, in the order in which they are made. A run also shows the inputs of
-    /// the graph, but they are not included here.
+    /// Returns the values that a run shows to an observer, in the order in which they are computed. The inputs of the
+    /// graph are not included here, but a run also shows them.
     pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.steps
             .iter()
@@ -194,7 +194,7 @@ impl Plan {
     }
 
     /// Like [`Plan::run`], but calls `observe` with each of the graph's inputs, and then with each value as soon as it
-    /// is made. Constants and values inside a join are not shown.
+    /// is computed. Constants and values inside of a join are not shown.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -210,13 +210,13 @@ impl Plan {
         })
     }
 
-    /// Like [`Plan::run`], but `replace` may return a tensor instead of the value that a step has made. All later steps
-    /// read that tensor instead. If the value is an output of the graph, the tensor is returned as that output. Inputs
-    /// are not replaced.
+    /// Like [`Plan::run`], but `replace` may return a tensor that replaces a value as soon as a step has computed it.
+    /// All later steps read that tensor. If the value is an output of the graph, the tensor is returned as that output.
+    /// Inputs are not replaced.
     ///
     /// # Errors
-    /// As for [`Plan::run`]. If a tensor does not have the type and shape of the value that it replaces, this is an
-    /// error, too, and the caller's fault.
+    /// As for [`Plan::run`]. The call also fails if a tensor does not have the type and shape of the value that it
+    /// replaces; this is a mistake of the caller.
     pub fn run_replacing(
         &self,
         workspace: &mut Workspace,
@@ -232,8 +232,8 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut own))
     }
 
-    /// Like [`Plan::run_observed`], but if nodes run other graphs, also calls `observe` with the values of these
-    /// graphs, each time they run.
+    /// Like [`Plan::run_observed`]. If nodes run other graphs, also calls `observe` with the values of these graphs,
+    /// each time they run.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -252,7 +252,7 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut all))
     }
 
-    /// Runs the graph once as part of another run, on the same threads.
+    /// Runs the graph once as part of the run of another graph, on the same threads.
     pub(crate) fn run_inside(
         &self,
         inputs: &[TensorView<'_>],
@@ -304,7 +304,7 @@ impl Plan {
         self.outputs.iter().map(output).collect()
     }
 
-    /// The current content of a value.
+    /// Returns the current content of a value.
     fn view<'a>(
         &'a self,
         shown: &'a Shown,
@@ -338,7 +338,7 @@ impl Plan {
             Work::Step(step) => step,
         };
         // Each piece has to be borrowed separately. The pieces are ascending and disjoint, so they are split off the
-        // front of the arena one after the other.
+        // front of the arena one by one.
         let mut rest = arena;
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
@@ -411,7 +411,7 @@ impl Plan {
     }
 }
 
-/// Stores a tensor in place of a result.
+/// Stores a tensor in the place of a result.
 fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {
