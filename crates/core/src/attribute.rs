@@ -249,9 +249,9 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Implements attributes for enums whose members have names. The first argument is the text that says what is allowed.
-/// It may be followed by the words that limits may name, and by the value that the field has if the attribute is
-/// absent.
+/// Implements attributes for enums whose members have names. The first argument describes the allowed values in error
+/// messages. Optional further arguments are the words that limits in a target's table may use, and the value of the
+/// field if the attribute is absent.
 macro_rules! named_fields {
     ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -352,7 +352,8 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
-/// The value that an absent attribute stands for: the one that `op!` states for the field, or else that of its type.
+/// The value of a field whose attribute is absent: the value that `op!` states for the field, or else the default of
+/// its type.
 macro_rules! implied {
     () => {
         $crate::attribute::Field::implied()
@@ -363,12 +364,13 @@ macro_rules! implied {
 }
 pub(crate) use implied;
 
-/// The attribute of a field; `None` if the field has the value that is implied when its attribute is absent.
+/// Returns the attribute that is written for a field; `None` if the field has the value that an absent attribute
+/// implies.
 pub(crate) fn written<T: Field + PartialEq>(value: &T, implied: Option<T>) -> Option<Attribute> {
     (implied.as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
-/// Reads one field. The expansion of `op!` calls it.
+/// Reads one field of an op. The code that `op!` generates calls this.
 pub(crate) fn field<T: Field>(
     op: &'static str,
     key: &'static str,

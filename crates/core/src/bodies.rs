@@ -1,10 +1,10 @@
 //! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
-//! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all its extents are fixed, it
-//! is inlined and becomes a part of the single graph: its inputs and outputs are added after the graph's own. Parts
-//! share nothing but constants, so a pass treats each part like a separate model. A node belongs to the part whose
-//! outputs depend on the node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`]
-//! makes new bodies from the parts.
+//! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all extents of a body are
+//! fixed, the body is inlined: its nodes are copied into the main graph, and its inputs and outputs are added after the
+//! main graph's own. The inlined bodies share only constants with each other and with the main graph, so a pass treats
+//! each of them like a separate model. A node belongs to the body whose outputs depend on the node. The control-flow
+//! node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from the inlined ones.
 
 use crate::failure::Failure;
 use crate::graph::{Def, Graph, Node, Value};
@@ -23,10 +23,10 @@ use std::sync::Arc;
 /// graphs: if each body runs the next one twice, the number of nodes grows exponentially with the depth.
 const MOST_NODES: usize = 1 << 20;
 
-/// The parts of a graph into which bodies were inlined.
+/// The bodies that were inlined into a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bodies {
-    /// The number of inputs and the number of outputs that the graph itself has, without those of the bodies.
+    /// The number of inputs and the number of outputs of the graph without its inlined bodies.
     own: [usize; 2],
     bodies: Vec<Body>,
 }
@@ -50,8 +50,8 @@ struct Body {
 
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
-    /// all its extents are fixed and its stage is that of the graph. If a name in the body is already taken in the
-    /// graph, a number is appended to the name.
+    /// all its extents are fixed and its stage is that of the graph. If the graph already has a name that the body
+    /// uses, a number is appended to the name.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();

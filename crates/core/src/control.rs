@@ -169,8 +169,8 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// The type of a result, as other graphs see it. The names of extents in the graph that computes the result have no
-/// meaning elsewhere, so every extent that is not fixed becomes [`Dim::OPEN`].
+/// Returns the type of a result as other graphs see it. Names of extents have a meaning only inside of one graph, so
+/// every extent that is not fixed becomes [`Dim::OPEN`].
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {

@@ -158,7 +158,7 @@ impl Elem {
         }
     }
 
-    /// The integer type of crate `requantize` that corresponds to this type; `None` if there is none.
+    /// The integer type in the crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

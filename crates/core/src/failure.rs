@@ -10,8 +10,8 @@ pub enum Failure {
     /// The target, the model or the data do not allow the step, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// The scale of the node's first result is too small. The step would succeed with a scale that is 2^`doublings`
-    /// times as large.
+    /// The scale of the node's first result is too small. The step would succeed if the scale were multiplied by
+    /// 2^`doublings`.
     #[error("{reason}")]
     TooFine {
         /// Why the node goes to the host if the scale of its result must not change.

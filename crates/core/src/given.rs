@@ -28,8 +28,8 @@ const WIDEST: u32 = 16;
 
 impl QuantParams {
     /// Returns the scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded
-    /// to even, and all codes of the type are used. Returns `None` if the grid has no code type, or is the grid of
-    /// accumulators.
+    /// to even, and all codes of the type are used. Returns `None` if the grid states no type of codes, or is the grid
+    /// of accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;

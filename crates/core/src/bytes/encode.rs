@@ -105,8 +105,8 @@ impl<'a> Encoder<'a> {
         count(self.strings.intern(text).index())
     }
 
-    /// Returns the position of a constant in the list of constants. If the constant is used for the first time, it is
-    /// appended to the list, unless an equal one is already there.
+    /// Returns the position of a constant in the list of constants. A constant that is not in the list yet is appended,
+    /// unless the list has an equal one.
     pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);

@@ -8,7 +8,7 @@ use super::BytesError;
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
-    /// True if the bytes have a later minor version, so that anything after the known fields of a record is skipped.
+    /// True if the bytes have a later minor version. Then bytes after the known fields of a record are skipped.
     pub(super) newer: bool,
 }
 
