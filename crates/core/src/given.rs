@@ -42,7 +42,7 @@ impl QuantParams {
     }
 
     /// Returns true if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. The type
-    /// may have the opposite signedness; then the zero points must differ by the same amount as the codes.
+    /// may have the opposite signedness, for example u8 and zero point 128 instead of i8 and zero point 0.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {

@@ -148,7 +148,7 @@ enum Access {
     Same,
     /// The result keeps the stored order of the operand's elements, if the result's axes allow this.
     Stays,
-    /// Axes are dropped from the result. The list has the dropped axes.
+    /// The result lacks these axes of the operand.
     Drops(Vec<usize>),
     /// Operands and results have the order of the IR.
     Plain,

@@ -164,9 +164,9 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // Two nodes never have the same name. A new node that does not take over the name of its origin gets
-                // this name with the name of the op appended, so that it cannot be mistaken for an operator of the
-                // model.
+                // Two nodes never have the same name. If a new node does not take over the name of its origin, its name
+                // is the origin's name followed by the name of the op, so that it cannot be mistaken for an operator of
+                // the model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)

@@ -293,7 +293,7 @@ impl Named {
             // The inputs and outputs of the graph that the node runs need memory in addition to the graph's values.
             let peak = cost.peak.amount.saturating_add(cost.ports);
             inside.peak = inside.peak.max(peak);
-            // A run counts as at least one operation, even if it computes nothing.
+            // Each run counts as at least one operation, even if it computes nothing.
             let operations = cost.operations.max(1).saturating_mul(runs);
             inside.operations = inside.operations.max(operations);
         }

@@ -110,10 +110,10 @@ pub struct QuantConfig {
     pub scheme: Scheme,
     /// The config's own grid. If the config is the root of a set, all configs of the set read this grid.
     pub(super) own: Option<Grid>,
-    /// How the grid is derived, in the states passive and passive baked.
+    /// How the grid is derived, if the state is passive or passive baked.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
-    /// In the state float: the state before, to which `Restore` returns.
+    /// The state before the config was excluded from quantization. `Restore` returns to it.
     pub(super) stored: State,
     /// The codes of a parameter, in the states baked and passive baked. If the model or a record gives the codes, they
     /// are here in earlier states, too.

@@ -26,7 +26,7 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why no scheme can be made from these fields. They come from a file or a pass.
+/// Why no scheme can be made from the fields that a file or a pass states.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.

@@ -167,7 +167,7 @@ impl Builder<'_> {
                     .and_then(|i| (self.blobs)(i, digest.as_deref()));
                 found.ok_or_else(|| name.at.fault(TextFault::Blob(*index)))?
             }
-            // `constant` has already looked up the tensor of the other constant.
+            // A constant with `same` shares the tensor of another constant, so it needs no bytes here.
             Content::Same(_) => Bytes::new(),
         })
     }

@@ -31,7 +31,8 @@ impl NodeSlots<'_> {
         let picks = slot.constant.map(TensorData::values::<i32>);
         let Some(Ok(picks)) = picks else { return Err(()) };
         let result = &self.output().map_err(|_| ())?.dims;
-        // The last axes correspond to each other. The channels do not differ along an axis that the operand lacks.
+        // The two shapes are aligned at their last axes. The channels do not differ along an axis that the operand
+        // lacks.
         let missing = result.len().checked_sub(slot.dims.len()).ok_or(())?;
         let told_apart = slot.dims.iter().position(|&extent| extent > 1);
         let from = told_apart

@@ -25,7 +25,7 @@ impl Executable for op::IntegerResize {
     }
 
     fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
-        // As for a resize of floats, plus a copy of each element of the operand.
+        // The same memory as for a resize of floats, plus a copy of each element of the operand.
         Scratch {
             held: times(sum_from(y, 0), TAPS),
             run: times(between(x, y), 2 * WORD),

@@ -20,8 +20,8 @@ pub(super) struct ShiftedOperand {
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// Follows a 32-bit operand back through its requantization and shift to the codes from which it is computed. Returns
-/// `None` if the operand is not computed in this way, or if another node uses a result in between.
+/// Follows a 32-bit operand back to the codes from which it is computed, through its requantization and shift. Returns
+/// `None` if the operand is computed in another way, or if another node uses a value in between.
 pub(super) fn behind(
     scope: &Scope<'_>,
     joins: &Joins,
