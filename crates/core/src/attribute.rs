@@ -35,7 +35,7 @@ impl Attribute {
     /// its name.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
-    /// The tag of the attribute's kind in IR bytes.
+    /// Returns the tag of the attribute's kind in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {
             Attribute::Int(_) => 0,
@@ -48,7 +48,7 @@ impl Attribute {
         }
     }
 
-    /// The text, if the attribute is one.
+    /// Returns the text, if the attribute is a text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Attribute::Text(text) => Some(text),
@@ -86,11 +86,11 @@ pub enum AttributeError {
 pub trait Field: Sized {
     /// This value as an attribute.
     fn to_attribute(&self) -> Attribute;
-    /// The value that an attribute stands for; `None` if the field cannot have that value.
+    /// Returns the value that an attribute stands for; `None` if the field cannot have that value.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
-    /// The values that the field can have, described for error messages.
+    /// Returns the values that the field can have, described for error messages.
     fn allowed() -> String;
-    /// The words that the field can have, if its type is a closed set of words; otherwise empty.
+    /// Returns the words that the field can have, if its type is a closed set of words; otherwise empty.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
@@ -116,7 +116,7 @@ pub trait Attributes: Sized {
     const ARITY: (usize, usize);
     /// The attribute keys, in order.
     const KEYS: &'static [&'static str];
-    /// The words that the attribute `key` can have, if its type is a closed set of words; otherwise empty.
+    /// Returns the words that the attribute `key` can have, if its type is a closed set of words; otherwise empty.
     fn words(key: &str) -> Vec<&'static str>;
     /// True if the attribute `key` is a list.
     fn is_list(key: &str) -> bool;

@@ -38,7 +38,7 @@ impl Op {
         Op::ALL.iter().copied().find(|(known, ..)| *known == name)
     }
 
-    /// The attribute with this key.
+    /// Returns the attribute with the key `wanted`.
     pub fn attribute(&self, wanted: &str) -> Option<Attribute> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -49,7 +49,7 @@ impl Op {
         found
     }
 
-    /// The key of the first attribute whose value is NaN, or a list that contains NaN.
+    /// Returns the key of the first attribute whose value is NaN, or a list that contains NaN.
     pub fn nan_attribute(&self) -> Option<&'static str> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -63,8 +63,8 @@ impl Op {
         found
     }
 
-    /// Every attribute, in order. For a `foreign` op, its two fixed attributes come first, and then the attributes of
-    /// the foreign operator, each with the prefix [`FOREIGN_PREFIX`].
+    /// Returns every attribute, in order. For a `foreign` op, its two fixed attributes come first, and then the
+    /// attributes of the foreign operator, each with the prefix [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();
         self.attributes(&mut |key, value| list.push((Cow::Borrowed(key), value)));

@@ -162,12 +162,12 @@ impl Bodies {
         self.bodies.is_empty()
     }
 
-    /// The inputs that belong to the graph itself and not to a body.
+    /// Returns the inputs that belong to the graph itself and not to a body.
     pub fn own_inputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.inputs(), self.own[0])
     }
 
-    /// The outputs that belong to the graph itself and not to a body.
+    /// Returns the outputs that belong to the graph itself and not to a body.
     pub fn own_outputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.outputs(), self.own[1])
     }
@@ -219,7 +219,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// The main graph of a module, and the graphs that were made from its inlined bodies.
+    /// Returns the main graph of a module, and the graphs that were made from its inlined bodies.
     pub fn graphs(&self, module: &Module) -> Vec<GraphId> {
         let mut found = vec![module.main];
         let mut next = 0;

@@ -40,7 +40,7 @@ impl Module {
         own
     }
 
-    /// The graphs in `from`, and all graphs that they call, directly or indirectly.
+    /// Returns the graphs in `from`, and all graphs that they call, directly or indirectly.
     pub(crate) fn reached(&self, from: impl IntoIterator<Item = GraphId>) -> BTreeSet<GraphId> {
         let mut open: Vec<GraphId> = from.into_iter().collect();
         let mut seen = BTreeSet::new();

@@ -15,7 +15,7 @@ words! {
 }
 
 impl Carrier {
-    /// The element type of accumulators of this type.
+    /// Returns the element type of accumulators of this type.
     pub fn elem(self) -> Elem {
         match self {
             Carrier::I32 => Elem::I32,

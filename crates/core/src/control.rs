@@ -25,7 +25,7 @@ impl Op {
         }
     }
 
-    /// The number of graphs that the op called `name` runs.
+    /// Returns the number of graphs that the op called `name` runs.
     pub(crate) fn graph_count(name: &str) -> usize {
         match name {
             "call" | "loop" => 1,
@@ -179,7 +179,7 @@ fn opened(ty: &TensorType) -> TensorType {
     }
 }
 
-/// The extent of a result that is computed by one of two graphs.
+/// Returns the extent of a result that either of two graphs computes.
 fn joined(a: Dim, b: Dim) -> Dim {
     match (a, b) {
         (Dim::Fixed(a), Dim::Fixed(b)) if a == b => Dim::Fixed(a),

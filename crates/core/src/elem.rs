@@ -50,7 +50,7 @@ named! {
 }
 
 impl Elem {
-    /// The tag of the type in IR bytes.
+    /// Returns the tag of the type in IR bytes.
     pub fn tag(self) -> u8 {
         self as u8
     }
@@ -77,7 +77,8 @@ impl Elem {
         }
     }
 
-    /// The integer type of the same width with the opposite signedness; `None` unless the width is 8 or 16 bits.
+    /// Returns the integer type of the same width with the opposite signedness; `None` unless the width is 8 or 16
+    /// bits.
     pub fn other_sign(self) -> Option<Elem> {
         Some(match self {
             Elem::I8 => Elem::U8,
@@ -101,7 +102,7 @@ impl Elem {
         self.storage() != self
     }
 
-    /// The number of bytes of a constant with `count` elements; `None` if that number does not fit in 64 bits.
+    /// Returns the number of bytes of a constant with `count` elements; `None` if that number does not fit in 64 bits.
     pub fn packed_bytes(self, count: u64) -> Option<u64> {
         if self.is_packed() {
             return Some(count.div_ceil(2));
@@ -109,7 +110,7 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
-    /// The width of an element in bits. A boolean counts as the eight bits of its byte.
+    /// Returns the width of an element in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
         // The width in bits is at most 64, so it fits in a u8.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
@@ -125,7 +126,7 @@ impl Elem {
         }
     }
 
-    /// The format of a 16-bit float; `None` for any other type.
+    /// Returns the format of a 16-bit float; `None` for any other type.
     pub fn half_float(self) -> Option<HalfFloat> {
         match self {
             Elem::F16 => Some(F16),
@@ -144,7 +145,7 @@ impl Elem {
         self.int_type().is_some() || self == Elem::I64
     }
 
-    /// The smallest and the largest integer of the type; `None` if it is not an integer type.
+    /// Returns the smallest and the largest integer of the type; `None` if it is not an integer type.
     pub fn integers(self) -> Option<(i64, i64)> {
         match self.int_type() {
             Some(codes) => Some((codes.min().into(), codes.max().into())),
@@ -158,7 +159,7 @@ impl Elem {
         }
     }
 
-    /// The integer type in the crate `requantize` that corresponds to this type; `None` if there is none.
+    /// Returns the integer type in the crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

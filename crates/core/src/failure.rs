@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// A failure that is a bug in Strait, described in one sentence.
+    /// Makes a failure that is a bug in Strait, described in one sentence.
     pub fn defect(text: impl Into<String>) -> Failure {
         Failure::Defect(text.into())
     }

@@ -147,15 +147,15 @@ macro_rules! of_each {
     ($($form:ident [$($fields:tt)*])*) => {
         $(spelled! { $form $($fields)* })*
 
-        /// The keys in the list of a form of this kind, in order. A key whose field has its default value may be
-        /// absent.
+        /// Returns the keys of a form of this kind, in order. A key may be absent in a list if its field has the
+        /// default value.
         pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
             match kind {
                 $(FormKind::$form => <form::$form as Spelled>::KEYS,)*
             }
         }
 
-        /// The fields of a form, in the order of [`form_keys`]. No field is itself a form.
+        /// Returns the fields of a form, in the order of [`form_keys`]. No field is itself a form.
         pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
             let values = match form {
                 $(Requantization::$form(form) => form.values(),)*

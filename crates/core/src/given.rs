@@ -124,7 +124,7 @@ impl Graph {
         self.readings.insert(at, reading);
     }
 
-    /// How an operand reads a value; `None` if it reads the value on the grid that the model gives.
+    /// Returns how an operand reads a value. Returns `None` if it reads the value on the grid that the model gives.
     pub fn reading(&self, at: Use) -> Option<&Reading> {
         self.readings.get(&at)
     }

@@ -118,7 +118,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph.
+    /// Makes an empty graph.
     pub fn new(name: Symbol, stage: Stage) -> Graph {
         Graph {
             name,
@@ -132,7 +132,7 @@ impl Graph {
         }
     }
 
-    /// The stage of the graph. It says which invariants hold.
+    /// Returns the stage of the graph, which says which invariants hold.
     pub fn stage(&self) -> Stage {
         self.stage
     }
@@ -142,12 +142,12 @@ impl Graph {
         self.stage = stage;
     }
 
-    /// The node with this id, unless it was removed.
+    /// Returns the node with this id, unless it was removed.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.index())?.as_ref()
     }
 
-    /// The value with this id, unless it was removed.
+    /// Returns the value with this id, unless it was removed.
     pub fn value(&self, id: ValueId) -> Option<&Value> {
         self.values.get(id.index())?.as_ref()
     }
@@ -160,34 +160,34 @@ impl Graph {
         self.values.get_mut(id.index())?.as_mut()
     }
 
-    /// All nodes with their ids, in the order of ids.
+    /// Returns all nodes with their ids, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter_map(|(index, node)| Some((NodeId::new(index), node.as_ref()?)))
     }
 
-    /// All values with their ids, in the order of ids.
+    /// Returns all values with their ids, in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
         let values = self.values.iter().enumerate();
         values.filter_map(|(index, value)| Some((ValueId::new(index), value.as_ref()?)))
     }
 
-    /// One more than the largest index of a node so far. A table indexed by node needs this length.
+    /// Returns one more than the largest index of a node so far. This is the length of a table indexed by node.
     pub fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
-    /// One more than the largest index of a value so far. A table indexed by value needs this length.
+    /// Returns one more than the largest index of a value so far. This is the length of a table indexed by value.
     pub fn value_bound(&self) -> usize {
         self.values.len()
     }
 
-    /// The graph's inputs in order.
+    /// Returns the graph's inputs in order.
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs
     }
 
-    /// The graph's outputs in order.
+    /// Returns the graph's outputs in order.
     pub fn outputs(&self) -> &[ValueId] {
         &self.outputs
     }
@@ -222,7 +222,7 @@ impl Graph {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }
 
-    /// The node that produces a value, with its id.
+    /// Returns the node that produces a value, with its id.
     pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
         match self.value(id)?.def {
             Def::Node(node, _) => Some((node, self.node(node)?)),
@@ -230,7 +230,7 @@ impl Graph {
         }
     }
 
-    /// The id of the constant that a value stands for; `None` if the value is not a constant.
+    /// Returns the id of the constant that a value stands for; `None` if the value is not a constant.
     pub fn data_of(&self, id: ValueId) -> Option<DataId> {
         match self.value(id)?.def {
             Def::Data(data) => Some(data),

@@ -20,7 +20,7 @@ macro_rules! ids {
                 Self(index as u32)
             }
 
-            /// The index of the entry in its arena.
+            /// Returns the index of the entry in its arena.
             pub fn index(self) -> usize {
                 self.0 as usize
             }

@@ -12,7 +12,7 @@ pub enum LateList {
 }
 
 impl Op {
-    /// The position of the first operand that replaces an attribute; `None` if the op has no such operands.
+    /// Returns the position of the first operand that replaces an attribute; `None` if the op has no such operands.
     pub fn first_late(&self) -> Option<usize> {
         matches!(
             self,

@@ -17,17 +17,18 @@ use smallvec::SmallVec;
 pub struct Order(SmallVec<[u8; 6]>);
 
 impl Order {
-    /// The order in which axis i of the stored tensor is axis `axes[i]` of the value. `axes` has each axis once.
+    /// Returns the order in which axis i of the stored tensor is axis `axes[i]` of the value. `axes` has each axis
+    /// once.
     pub fn of(axes: &[u8]) -> Order {
         Order(axes.into())
     }
 
-    /// The same order as in the IR.
+    /// Returns the order of the IR.
     pub fn plain(rank: usize) -> Order {
         Order((0..rank as u8).collect())
     }
 
-    /// The order [N, spatial…, C] of an image [N, C, spatial…].
+    /// Returns the order [N, spatial…, C] of an image [N, C, spatial…].
     pub fn channels_last(rank: usize) -> Order {
         let spatial = 2..rank as u8;
         match rank {
@@ -46,7 +47,7 @@ impl Order {
         self.axes().enumerate().all(|(at, axis)| at == axis)
     }
 
-    /// The position of a value's axis in the stored tensor.
+    /// Returns the position of a value's axis in the stored tensor.
     pub fn position(&self, axis: usize) -> Option<usize> {
         self.axes().position(|own| own == axis)
     }
@@ -201,13 +202,13 @@ impl Layouts {
         layouts
     }
 
-    /// The order in which a value is stored.
+    /// Returns the order in which the axes of a value are stored.
     pub fn of(&self, graph: &Graph, value: ValueId) -> Order {
         let own = self.0.get(value.index()).cloned().flatten();
         own.unwrap_or_else(|| Order::plain(rank(graph, value)))
     }
 
-    /// The order in which a node reads an operand.
+    /// Returns the order in which a node reads the axes of an operand.
     pub fn read(&self, graph: &Graph, node: &Node, operand: usize) -> Order {
         let Some(value) = node.inputs.get(operand).copied().flatten() else {
             return Order::plain(0);
@@ -238,7 +239,8 @@ impl Layouts {
         }
     }
 
-    /// The order of the result of a `transpose`, a reshape or a reduction, if the stored operand is read as it is.
+    /// Returns the order of the result of a `transpose`, a reshape or a reduction, if the stored operand is read as it
+    /// is.
     fn kept(&self, graph: &Graph, node: &Node, operand: ValueId) -> Option<Order> {
         let stored = self.of(graph, operand);
         match (&node.op, access(node, rank(graph, operand))) {

@@ -25,7 +25,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module with `main` as its only graph. The names in `main` have to be in `names` already.
+    /// Makes a module with `main` as its only graph. The names in `main` have to be in `names` already.
     pub fn new(main: Graph, names: Names) -> Module {
         Module {
             graphs: vec![main],
@@ -36,24 +36,24 @@ impl Module {
         }
     }
 
-    /// The main graph.
+    /// Returns the main graph.
     ///
     /// The main graph always exists: `main` is set when the module is made, and the main graph is never removed.
     pub fn main(&self) -> &Graph {
         &self.graphs[self.main.index()]
     }
 
-    /// The main graph, for passes to change.
+    /// Returns the main graph, for passes to change.
     pub fn main_mut(&mut self) -> &mut Graph {
         &mut self.graphs[self.main.index()]
     }
 
-    /// A graph of this module.
+    /// Returns a graph of this module.
     pub fn graph(&self, id: GraphId) -> Option<&Graph> {
         self.graphs.get(id.index())
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.text(symbol)
     }
@@ -72,7 +72,7 @@ impl Module {
         DataId::new(self.data.len() - 1)
     }
 
-    /// A constant of the pool.
+    /// Returns a constant of the pool.
     pub fn data(&self, id: DataId) -> Option<&TensorData> {
         self.data.get(id.index())
     }
@@ -87,7 +87,7 @@ impl Module {
         }
     }
 
-    /// The whole pool, in the order of ids.
+    /// Returns the whole pool, in the order of ids.
     pub fn pool(&self) -> &[TensorData] {
         &self.data
     }
@@ -149,7 +149,7 @@ impl Module {
         }
     }
 
-    /// The constant that a value of `graph` stands for; `None` if the value is not a constant.
+    /// Returns the constant that a value of `graph` stands for; `None` if the value is not a constant.
     pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
         self.data(graph.data_of(value)?)
     }

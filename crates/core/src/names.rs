@@ -26,12 +26,12 @@ pub struct Names {
 }
 
 impl Names {
-    /// The symbol for `text`. If `text` is not in the table yet, it is added.
+    /// Returns the symbol for `text`. If `text` is not in the table yet, it is added.
     pub fn intern(&mut self, text: &str) -> Symbol {
         self.place(text).unwrap_or_else(|free| self.add(free, text, false))
     }
 
-    /// The symbol for `text`, if it is in the table.
+    /// Returns the symbol for `text`, if it is in the table.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.place(text).ok()
     }
@@ -59,7 +59,7 @@ impl Names {
         symbol
     }
 
-    /// The text of a symbol; empty if the symbol belongs to another table.
+    /// Returns the text of a symbol; empty if the symbol belongs to another table.
     pub fn text(&self, symbol: Symbol) -> &str {
         let index = symbol.index();
         let before = index.checked_sub(1).and_then(|before| self.ends.get(before));
@@ -70,7 +70,7 @@ impl Names {
         text.unwrap_or("")
     }
 
-    /// All names, in the order of their symbols.
+    /// Returns all names, in the order of their symbols.
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|index| self.text(Symbol::new(index)))
     }

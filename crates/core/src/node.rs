@@ -19,12 +19,12 @@ pub enum Channels {
 }
 
 impl Node {
-    /// The operand `index`. `None` if it is absent.
+    /// Returns the operand at `index`. Returns `None` if it is absent.
     pub fn input(&self, index: usize) -> Option<ValueId> {
         self.inputs.get(index).copied().flatten()
     }
 
-    /// The first result. Every node of a valid graph has one.
+    /// Returns the first result. Every node of a valid graph has one.
     pub fn result(&self) -> Option<ValueId> {
         self.outputs.first().copied()
     }
@@ -39,20 +39,20 @@ impl Node {
         }
     }
 
-    /// The addend of a fused node, and the value that is added.
+    /// Returns the addend of a fused node, and the value that is added.
     pub fn addend(&self) -> Option<(&Addend, ValueId)> {
         let addend = self.fused.as_deref()?.addend.as_ref()?;
         Some((addend, self.inputs.get(Addend::OPERAND).copied().flatten()?))
     }
 
-    /// The operands that belong to the node's op: all operands except the addend.
+    /// Returns the operands that belong to the node's op: all operands except the addend.
     pub fn own_inputs(&self) -> &[Option<ValueId>] {
         let adds = self.fused.as_deref().is_some_and(|fused| fused.addend.is_some());
         let own = if adds { Addend::OPERAND } else { self.inputs.len() };
         self.inputs.get(..own).unwrap_or(&self.inputs)
     }
 
-    /// The operand that says which channel each element belongs to, if the node has one.
+    /// Returns the operand that gives the channel of each element, if the node has one.
     pub fn picked_channels(&self) -> Option<ValueId> {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }

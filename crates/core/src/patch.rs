@@ -46,7 +46,7 @@ pub struct NewNode {
 }
 
 impl NewNode {
-    /// A node without fused steps and grids.
+    /// Makes a node without fused steps and without grids.
     pub fn new(op: impl Into<Op>, inputs: &[Option<Source>], origins: &[NodeId]) -> NewNode {
         NewNode {
             op: op.into(),

@@ -15,7 +15,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A reason with this code and sentence.
+    /// Makes a reason with this code and sentence.
     pub fn new(code: ReasonCode, text: impl Into<String>) -> Reason {
         let text = text.into();
         Reason { code, text }

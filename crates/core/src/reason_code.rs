@@ -386,7 +386,7 @@ reason_codes! {
 }
 
 impl ReasonCode {
-    /// The page that lists every code, in Markdown.
+    /// Returns the page that lists every code, in Markdown.
     pub fn page() -> String {
         let mut page = String::from(
             "# Reasons\n\n\

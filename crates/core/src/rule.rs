@@ -77,7 +77,7 @@ impl Rewritten {
         self.refused.extend(other.refused);
     }
 
-    /// The counts of each rule that matched a node, by the rule's name.
+    /// Returns the counts of each rule that matched a node, by the rule's name.
     pub fn counts(&self) -> BTreeMap<&'static str, Counts> {
         let mut counts: BTreeMap<&'static str, Counts> = BTreeMap::new();
         for (rule, _) in &self.applied {
@@ -177,7 +177,7 @@ impl RuleSet {
         RuleSet { rules, by_anchor, kept }
     }
 
-    /// The set without the rules that are switched off.
+    /// Returns the set without the rules that are switched off.
     #[must_use]
     pub fn switched(self, switches: &Switches) -> RuleSet {
         let is_off = |rule: &dyn Rule| switches.off.contains(rule.name()) || switches.no_fusion && rule.is_fusion();
@@ -189,7 +189,7 @@ impl RuleSet {
         }
     }
 
-    /// The rules in order.
+    /// Returns the rules in order.
     pub fn rules(&self) -> impl Iterator<Item = &dyn Rule> {
         self.rules.iter().map(AsRef::as_ref)
     }

@@ -14,7 +14,8 @@ pub const MAX_RANK: usize = 16;
 /// but code may loop over its other axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
-/// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
+/// Returns the position of an axis from the front. A negative axis counts from the end. Returns `None` if there is no
+/// such axis.
 pub fn axis_of(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
@@ -55,7 +56,7 @@ impl Dim {
         self == other || self.fixed().is_none() || other.fixed().is_none()
     }
 
-    /// The extent, if it is known.
+    /// Returns the extent, if it is known.
     pub fn fixed(self) -> Option<u64> {
         match self {
             Dim::Fixed(n) => Some(n),
@@ -85,7 +86,7 @@ impl fmt::Display for TensorType {
 }
 
 impl TensorType {
-    /// A type with fixed dimensions.
+    /// Makes a type with fixed dimensions.
     pub fn fixed(elem: Elem, dims: &[u64]) -> TensorType {
         TensorType {
             elem,
@@ -93,7 +94,7 @@ impl TensorType {
         }
     }
 
-    /// The dimensions, if all are known.
+    /// Returns the dimensions, if all are known.
     pub fn dims(&self) -> Option<SmallVec<[u64; 4]>> {
         fixed_dims(&self.shape)
     }
@@ -108,17 +109,18 @@ impl TensorType {
     }
 }
 
-/// The dimensions, if all are known.
+/// Returns the dimensions, if all are known.
 pub fn fixed_dims(shape: &[Dim]) -> Option<SmallVec<[u64; 4]>> {
     shape.iter().map(|d| d.fixed()).collect()
 }
 
-/// The number of elements. `None` if a dimension is symbolic, or the number exceeds [`MAX_ELEMENTS`].
+/// Returns the number of elements. Returns `None` if a dimension is symbolic, or if the number exceeds
+/// [`MAX_ELEMENTS`].
 pub fn element_count(shape: &[Dim]) -> Option<u64> {
     count_of(&fixed_dims(shape)?)
 }
 
-/// The number of elements of a shape with fixed dimensions. `None` if it exceeds [`MAX_ELEMENTS`].
+/// Returns the number of elements of a shape with fixed dimensions. Returns `None` if it exceeds [`MAX_ELEMENTS`].
 pub fn count_of(dims: &[u64]) -> Option<u64> {
     let product = dims
         .iter()

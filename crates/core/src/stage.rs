@@ -22,7 +22,7 @@ named! {
 }
 
 impl Stage {
-    /// The tag of the stage in IR bytes.
+    /// Returns the tag of the stage in IR bytes.
     pub fn tag(self) -> u8 {
         self as u8
     }

@@ -185,12 +185,12 @@ impl TensorData {
         &self.shape
     }
 
-    /// The little-endian bytes. Elements of 4 bits are packed two to a byte.
+    /// Returns the little-endian bytes. Elements of 4 bits are packed two to a byte.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         // The product was checked against overflow when the tensor was made.
         self.shape.iter().product::<u64>() as usize
@@ -201,12 +201,12 @@ impl TensorData {
         self.bytes.is_empty()
     }
 
-    /// The type and shape of the tensor.
+    /// Returns the type and shape of the tensor.
     pub fn tensor_type(&self) -> TensorType {
         TensorType::fixed(self.elem, &self.shape)
     }
 
-    /// A tensor with the same bytes and another shape, which must have the same number of elements.
+    /// Makes a tensor with the same bytes and another shape, which must have the same number of elements.
     pub fn reshaped(&self, shape: &[u64]) -> Result<TensorData, TensorError> {
         TensorData::new(self.elem, shape, self.bytes.clone())
     }
@@ -246,7 +246,7 @@ impl TensorData {
         })
     }
 
-    /// The elements of a float tensor as `f32`. An f64 is rounded to the nearest f32, halves to even.
+    /// Returns the elements of a float tensor as `f32`. An f64 is rounded to the nearest f32, halves to even.
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
         if let Some(format) = self.elem.half_float() {
             let pairs = self.bytes.chunks_exact(2);
@@ -283,7 +283,7 @@ impl TensorData {
         }
     }
 
-    /// The elements of an integer or boolean tensor as `i64`.
+    /// Returns the elements of an integer or boolean tensor as `i64`.
     pub fn to_i64(&self) -> Result<Vec<i64>, TensorError> {
         fn widen<T: Element + Into<i64>>(t: &TensorData) -> Result<Vec<i64>, TensorError> {
             Ok(t.values::<T>()?.iter().map(|&v| v.into()).collect())

@@ -10,7 +10,7 @@ impl Term {
         Term::ALL.iter().copied().find(|term| term.name() == word)
     }
 
-    /// All terms of a kind, in the order of [`Term::ALL`].
+    /// Returns all terms of a kind, in the order of [`Term::ALL`].
     pub fn of_kind(kind: Kind) -> impl Iterator<Item = Term> {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
@@ -51,7 +51,7 @@ impl Term {
         matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
     }
 
-    /// The attribute keys of the op that the term stands for.
+    /// Returns the attribute keys of the op that the term stands for.
     pub fn attribute_keys(self) -> &'static [&'static str] {
         Op::find(self.op_name()).map_or(&[], |(_, _, keys)| keys)
     }

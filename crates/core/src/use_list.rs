@@ -5,7 +5,7 @@ use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
-    /// The operands that use a value. The operand that was added last comes first.
+    /// Returns the operands that use a value. The operand that was added last comes first.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
@@ -16,7 +16,8 @@ impl Graph {
         })
     }
 
-    /// The only use of a value. `None` if it has no or several uses, or is also an output of the graph.
+    /// Returns the only use of a value. Returns `None` if the value has no or several uses, or is also an output of the
+    /// graph.
     pub fn only_use(&self, id: ValueId) -> Option<Use> {
         let mut uses = self.uses(id);
         let first = uses.next()?;

@@ -22,7 +22,7 @@ impl AlignedBytes {
         AlignedBytes { storage, start, len }
     }
 
-    /// A copy of `bytes`.
+    /// Makes a copy of `bytes`.
     pub(crate) fn copy_of(bytes: &[u8]) -> AlignedBytes {
         let mut copy = AlignedBytes::zeroed(bytes.len());
         copy.as_mut_slice().copy_from_slice(bytes);

@@ -192,7 +192,7 @@ fn ours(error: strait_core::TensorError) -> ExecuteError {
     ExecuteError::Ours(error.to_string())
 }
 
-/// The single thread that does all longer work.
+/// Returns the single thread that does all longer work.
 fn one_thread() -> Result<&'static Threads, ExecuteError> {
     static ONE: OnceLock<Threads> = OnceLock::new();
     if let Some(threads) = ONE.get() {

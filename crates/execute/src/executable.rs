@@ -176,23 +176,23 @@ pub(crate) fn times(count: u64, bytes: u64) -> u64 {
     count.saturating_mul(bytes)
 }
 
-/// The extent of an axis; 1 if the extent has no number.
+/// Returns the extent of an axis; 1 if the extent has no number.
 pub(crate) fn extent(ty: &TensorType, axis: usize) -> u64 {
     ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(1)
 }
 
-/// The extent of an axis; a negative axis counts from the end.
+/// Returns the extent of an axis; a negative axis counts from the end.
 pub(crate) fn along(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     usize::try_from(axis).map_or(1, |axis| extent(ty, axis))
 }
 
-/// The product of the extents of axis `first` and all later axes.
+/// Returns the product of the extents of axis `first` and all later axes.
 pub(crate) fn product_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(1, u64::saturating_mul)
 }
 
-/// The sum of the extents of axis `first` and all later axes.
+/// Returns the sum of the extents of axis `first` and all later axes.
 pub(crate) fn sum_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(0, u64::saturating_add)
 }
@@ -201,8 +201,8 @@ fn extents_from(ty: &TensorType, first: usize) -> impl Iterator<Item = u64> {
     ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX))
 }
 
-/// The number of elements at each index of an axis: the product of the extents of all later axes. A negative axis
-/// counts from the end.
+/// Returns the number of elements at each index of an axis: the product of the extents of all later axes. A negative
+/// axis counts from the end.
 pub(crate) fn behind(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     product_from(ty, usize::try_from(axis).map_or(0, |axis| axis + 1))

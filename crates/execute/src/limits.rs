@@ -78,7 +78,7 @@ impl Excess {
         }
     }
 
-    /// The name of the node that takes the most memory or operations.
+    /// Returns the name of the node that takes the most memory or operations.
     pub fn layer(&self) -> &str {
         match self {
             Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
@@ -110,7 +110,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The memory and the work that runs of a graph with this cost need.
+    /// Returns the memory and the work that runs of a graph with this cost need.
     pub fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
@@ -188,12 +188,12 @@ impl Demand {
         }
     }
 
-    /// The number of operations of one sample.
+    /// Returns the number of operations of one sample.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// The node with the most operations.
+    /// Returns the node with the most operations.
     pub fn busiest(&self) -> &NodeCost {
         &self.busiest
     }

@@ -22,7 +22,7 @@ impl Single {
         Single(graph)
     }
 
-    /// The only node of the graph, with its operands and results as slots.
+    /// Returns the only node of the graph, with its operands and results as slots.
     pub(crate) fn site<'a>(
         &'a self,
         inputs: SmallVec<[Option<Slot<'a>>; 3]>,

@@ -35,7 +35,7 @@ impl Slot<'_> {
         }
     }
 
-    /// The code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
+    /// Returns the code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
     pub(crate) fn zero_point(&self) -> i64 {
         self.quant
             .and_then(|quant| quant.as_tensor())
@@ -52,7 +52,7 @@ impl Slot<'_> {
         TensorType::fixed(self.elem, &dims)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().product()
     }
@@ -100,12 +100,12 @@ impl<'a> NodeSlots<'a> {
             .ok_or_else(|| StepError::Model(format!("operand {index} is absent")))
     }
 
-    /// The operand at `index`, if it is present.
+    /// Returns the operand at `index`, if it is present.
     pub(crate) fn optional(&self, index: usize) -> Option<&Slot<'a>> {
         self.inputs.get(index).and_then(Option::as_ref)
     }
 
-    /// The first result of the node.
+    /// Returns the first result of the node.
     pub(crate) fn output(&self) -> Result<&Slot<'a>, StepError> {
         self.outputs
             .first()
@@ -136,7 +136,7 @@ pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result
     )))
 }
 
-/// The type, extents and grid of a value.
+/// Returns the type, extents and grid of a value.
 pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
     let value = graph
         .value(id)

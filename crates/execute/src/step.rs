@@ -13,8 +13,8 @@ pub(crate) trait Step: Send + Sync {
         true
     }
 
-    /// The operands whose buffers the first result may overwrite, the preferred operand first. For an operand that is
-    /// overwritten, [`Io::operand`] returns [`Operand::InPlace`].
+    /// Returns the operands whose buffers the first result may overwrite, the preferred operand first. For an operand
+    /// that is overwritten, [`Io::operand`] returns [`Operand::InPlace`].
     fn in_place(&self) -> &[usize] {
         &[]
     }

@@ -44,7 +44,7 @@ impl<'a> TensorView<'a> {
         self.shape
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -66,7 +66,7 @@ impl<'a> TensorView<'a> {
         })
     }
 
-    /// An owned copy.
+    /// Makes an owned copy.
     pub fn to_tensor(&self) -> Tensor {
         Tensor {
             elem: self.elem,
@@ -111,7 +111,7 @@ impl Tensor {
         Ok(TensorView::new(elem, shape, bytes)?.to_tensor())
     }
 
-    /// The tensor as a view.
+    /// Returns the tensor as a view.
     pub fn view(&self) -> TensorView<'_> {
         TensorView {
             elem: self.elem,

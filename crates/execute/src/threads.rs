@@ -72,7 +72,7 @@ impl Threads {
         NonZeroUsize::MIN.saturating_add(made)
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     pub fn count(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }

@@ -126,14 +126,14 @@ pub enum BytesError {
 }
 
 impl BytesError {
-    /// The error for a number that is not what was expected at this position.
+    /// Returns the error for a number that is not what was expected at this position.
     fn malformed(what: &'static str, at: usize, found: impl Into<u64>) -> BytesError {
         let found = found.into();
         BytesError::Malformed { what, at, found }
     }
 }
 
-/// The advice in the error message for bytes of another major version.
+/// Returns the advice in the error message for bytes of another major version.
 fn remedy(major: u16) -> &'static str {
     if major < MAJOR {
         "compile the model again"

@@ -73,7 +73,7 @@ impl OpFacts for ConvTranspose {
 }
 
 impl ConvTranspose {
-    /// The extent of the result along a spatial axis.
+    /// Returns the extent of the result along a spatial axis.
     fn extent(&self, axis: usize, x: Dim, kernel: u64) -> Result<Dim, Reason> {
         let (stride, dilation) = (u64::from(self.stride[axis]), u64::from(self.dilation[axis]));
         let pads = u64::from(self.pad[axis]) + u64::from(self.pad[axis + self.stride.len()]);

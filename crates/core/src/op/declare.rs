@@ -67,7 +67,7 @@ macro_rules! ops {
                 $(Term::$op,)* $(Term::$function,)* $($(Term::$member_term,)*)* $(Term::$last,)*
             ];
 
-            /// The word of the term.
+            /// Returns the word of the term.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Term::$op => <$op as Attributes>::NAME,)*
@@ -77,7 +77,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The kind of computation that the op with this term does.
+            /// Returns the kind of computation that the op with this term does.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(Term::$op => $op::KIND,)*
@@ -87,7 +87,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The name of the op that this term belongs to ([`Op::name`]).
+            /// Returns the name of the op that this term belongs to ([`Op::name`]).
             pub const fn op_name(self) -> &'static str {
                 match self {
                     $(Term::$function => <$unary as Attributes>::NAME,)*
@@ -122,7 +122,7 @@ macro_rules! ops {
             pub const ALL: &'static [(&'static str, u16, &'static [&'static str])] =
                 &[$((<$variant as Attributes>::NAME, <$variant as Attributes>::VERSION, <$variant as Attributes>::KEYS)),*];
 
-            /// The name of the op in the text form, IR bytes and tables.
+            /// Returns the name of the op in the text form, IR bytes and tables.
             pub fn name(&self) -> &'static str {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
@@ -144,7 +144,7 @@ macro_rules! ops {
                 false
             }
 
-            /// The version of the op's attributes.
+            /// Returns the version of the op's attributes.
             pub fn version(&self) -> u16 {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
             }
@@ -165,7 +165,7 @@ macro_rules! ops {
                 None
             }
 
-            /// The smallest and the largest number of operands.
+            /// Returns the smallest and the largest number of operands.
             pub fn arity(&self) -> (usize, usize) {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::ARITY),* }
             }

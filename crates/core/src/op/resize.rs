@@ -83,7 +83,7 @@ impl Resize {
     /// The coefficient of cubic convolution if none is given.
     pub const CUBIC: f32 = -0.75;
 
-    /// A resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
+    /// Makes a resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
     pub fn to_sizes(mode: ResizeMode, coordinate: Coordinate, sizes: &[i64]) -> Resize {
         Resize {
             mode,

@@ -34,7 +34,7 @@ pub trait OpFacts: Attributes {
         None
     }
 
-    /// The zero points of constant weights, for ops with such an attribute.
+    /// Returns the zero points of constant weights, for ops with such an attribute.
     fn weight_zero(&self) -> Option<&WeightZero> {
         None
     }
@@ -44,7 +44,8 @@ pub trait OpFacts: Attributes {
         SmallVec::new()
     }
 
-    /// The function of real numbers that the op computes, if it is of [`Kind::Function`](crate::Kind::Function).
+    /// Returns the function of real numbers that the op computes, if it is of
+    /// [`Kind::Function`](crate::Kind::Function).
     fn real(&self) -> Option<Real> {
         None
     }
@@ -307,18 +308,18 @@ impl Lists<'_> {
 /// The largest number of window positions for which `all_inside` makes a list.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
-/// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
+/// Returns the position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let text = || format!("axis {axis} is outside rank {rank}");
     axis_of(axis, rank).ok_or_else(|| Reason::new(ReasonCode::Axis, text()))
 }
 
-/// The positions of several axes, in the same order; see [`axis`].
+/// Returns the positions of several axes, in the same order; see [`axis`].
 pub(super) fn axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
     axes.iter().map(|&own| axis(own, rank)).collect()
 }
 
-/// The positions of several axes in ascending order. No axis may be named twice.
+/// Returns the positions of several axes in ascending order. No axis may be named twice.
 pub(super) fn ascending_axes(own: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
     let mut sorted = axes(own, rank)?;
     sorted.sort_unstable();

@@ -115,8 +115,8 @@ macro_rules! narrow {
 functions! { declare! {} }
 
 impl Function {
-    /// The kind of computation. If there is no real function for tables ([`Function::real`]), the function cannot be
-    /// applied to codes.
+    /// Returns the kind of computation. If there is no real function for tables ([`Function::real`]), the function
+    /// cannot be applied to codes.
     pub const fn kind(self) -> Kind {
         match self.real() {
             Some(_) => Kind::Function,

@@ -55,7 +55,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid, and who chose it.
+    /// Makes a grid, with the information who chose it.
     pub fn new(params: impl Into<Arc<QuantParams>>, origin: Origin) -> Grid {
         Grid {
             params: params.into(),

@@ -203,14 +203,14 @@ impl Parts {
         })
     }
 
-    /// The parts of a tensor with this shape whose elements share a scale of `grid`.
+    /// Returns the parts of a tensor with this shape whose elements share a scale of `grid`.
     pub fn of_grid(grid: &QuantParams, shape: &[usize]) -> Option<Parts> {
         let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
         let axis = grid.axis.map(usize::from).filter(|_| several);
         Parts::new(shape, axis, grid.block.map(|block| block.get() as usize))
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -50,7 +50,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// A linear policy with a fixed range and any scale.
+    /// Makes a linear policy with a fixed range and any scale.
     pub fn linear(symmetric: bool, per: Granularity) -> Policy {
         Policy::Linear {
             symmetric,
@@ -60,7 +60,7 @@ impl Policy {
         }
     }
 
-    /// The granularity of the scale: which elements share a scale.
+    /// Returns the granularity of the scale: which elements share a scale.
     pub fn per(self) -> Granularity {
         match self {
             Policy::Linear { per, .. } | Policy::Floating { per, .. } => per,
@@ -118,7 +118,7 @@ impl FloatFormat {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The format with this name, such as `e4m3`; the inverse of the format's `Display`.
+    /// Returns the format with this name, such as `e4m3`; the inverse of the format's `Display`.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;

@@ -48,7 +48,7 @@ pub enum SchemeError {
 }
 
 impl Scheme {
-    /// A scheme with a linear policy and integer codes.
+    /// Makes a scheme with a linear policy and integer codes.
     ///
     /// # Errors
     /// The type has no integer codes, or `range` is not within the type.
@@ -71,7 +71,7 @@ impl Scheme {
         })
     }
 
-    /// A scheme of small floats.
+    /// Makes a scheme of small floats.
     pub fn floats(format: FloatFormat, per: Granularity, rounding: Rounding) -> Scheme {
         Scheme {
             policy: Policy::Floating { format, per },
@@ -80,12 +80,12 @@ impl Scheme {
         }
     }
 
-    /// The policy, which says what kind of grid the codes are on.
+    /// Returns the policy, which says what kind of grid the codes are on.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The type of the codes; `None` for small floats.
+    /// Returns the type of the codes; `None` for small floats.
     pub fn elem(&self) -> Option<Elem> {
         self.codes.map(|codes| codes.elem)
     }
@@ -96,7 +96,7 @@ impl Scheme {
         self.elem()?.int_type()
     }
 
-    /// The smallest and the largest code; `None` for small floats.
+    /// Returns the smallest and the largest code; `None` for small floats.
     pub fn range(&self) -> Option<[i64; 2]> {
         self.codes.map(|codes| codes.range)
     }
@@ -112,7 +112,7 @@ impl Scheme {
         matches!(self.elem(), Some(Elem::I32 | Elem::I64))
     }
 
-    /// How real numbers are rounded to codes.
+    /// Returns how real numbers are rounded to codes.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }

@@ -59,7 +59,7 @@ impl Sets {
         top
     }
 
-    /// The root of the set that the config `id` is in: the config whose grid all configs of the set read.
+    /// Returns the root of the set that the config `id` is in: the config whose grid all configs of the set read.
     pub(super) fn root(&self, id: ConfigId) -> ConfigId {
         let member = self.of.get(id.index()).map(|&member| self.top(member));
         member

@@ -123,7 +123,7 @@ impl QuantTable {
         id
     }
 
-    /// The config of an operand or result of a node, or of an input or output of the graph.
+    /// Returns the config of an operand or result of a node, or of an input or output of the graph.
     pub fn id(&self, node: NodeId, port: Port) -> Option<ConfigId> {
         match port.is_border() {
             true => self.border.get(port),
@@ -160,17 +160,17 @@ impl QuantTable {
         }
     }
 
-    /// The config with this id, unless it was removed. The id has to belong to this table.
+    /// Returns the config with this id, unless it was removed. The id has to belong to this table.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
         self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
 
-    /// The number of configs.
+    /// Returns the number of configs.
     pub fn len(&self) -> usize {
         self.configs.len() - self.withdrawn
     }
 
-    /// One more than the largest index of an id so far. A table indexed by config needs this length.
+    /// Returns one more than the largest index of an id so far. This is the length of a table indexed by config.
     pub fn bound(&self) -> usize {
         self.configs.len()
     }
@@ -180,13 +180,14 @@ impl QuantTable {
         self.len() == 0
     }
 
-    /// All configs, in the order in which they were added.
+    /// Returns all configs, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (ConfigId, &QuantConfig)> {
         let configs = self.configs.iter().enumerate().filter(|(_, config)| !config.withdrawn);
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
-    /// The config whose grid the config `id` reads: the root of its set, which may be `id` itself.
+    /// Returns the root of the set that the config `id` is in. The config `id` reads the root's grid. A config that is
+    /// in no other set is its own root.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
@@ -202,7 +203,7 @@ impl QuantTable {
         })
     }
 
-    /// The grid that a config has or reads; `None` while the config is in the state float.
+    /// Returns the grid that a config has or reads; `None` while the config is in the state float.
     pub fn grid(&self, id: ConfigId) -> Option<Grid> {
         if self.config(id)?.state == State::Float {
             return None;
@@ -216,22 +217,22 @@ impl QuantTable {
         self.read(id, &mut 0)
     }
 
-    /// The scale and zero point of the grid that a config has or reads; see [`QuantTable::grid`].
+    /// Returns the scale and zero point of the grid that a config has or reads; see [`QuantTable::grid`].
     pub fn params(&self, id: ConfigId) -> Option<Arc<QuantParams>> {
         self.grid(id).map(|grid| grid.params)
     }
 
-    /// The scale and zero point of an operand or a result.
+    /// Returns the scale and zero point of an operand or a result.
     pub fn params_of(&self, node: NodeId, port: Port) -> Option<Arc<QuantParams>> {
         self.params(self.id(node, port)?)
     }
 
-    /// The scheme of an operand or a result.
+    /// Returns the scheme of an operand or a result.
     pub fn scheme_of(&self, node: NodeId, port: Port) -> Option<Scheme> {
         Some(self.config(self.id(node, port)?)?.scheme)
     }
 
-    /// How the grid of a passive config is derived.
+    /// Returns how the grid of a passive config is derived.
     pub fn derivation(&self, id: ConfigId) -> Option<Derivation> {
         self.config(id)?.derivation
     }

@@ -15,7 +15,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A parser at the first token of a text.
+    /// Makes a parser at the first token of a text.
     pub(super) fn new(text: &'a str) -> Parsed<Parser<'a>> {
         let mut lexer = Lexer::new(text);
         let (at, token) = lexer.next()?;

@@ -92,7 +92,7 @@ impl Drawing<'_> {
         self.line(out, &format!("{port} -> {to} [label={label}]"));
     }
 
-    /// The text in the box of a node: its name, the op with its constants, and one attribute per line.
+    /// Returns the text in the box of a node: its name, the op with its constants, and one attribute per line.
     fn box_text(&self, node: &Node) -> String {
         let constants: Vec<&str> = node
             .inputs

@@ -83,7 +83,7 @@ impl<'m> NodePrinter<'m> {
         NodePrinter { module, labels }
     }
 
-    /// The line that a node has in the text.
+    /// Returns the line that a node has in the text.
     pub(crate) fn node(&self, graph: &Graph, id: NodeId) -> Option<String> {
         let position = self.module.graphs.iter().position(|other| std::ptr::eq(other, graph))?;
         let printer = Printer {
@@ -126,7 +126,7 @@ fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> Str
     }
 }
 
-/// A type as in the text form: `i8[N,3]`.
+/// Returns a type as in the text form: `i8[N,3]`.
 pub fn type_text(module: &Module, ty: &TensorType) -> String {
     format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
 }

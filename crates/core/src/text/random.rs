@@ -26,7 +26,7 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The next number of the generator.
+    /// Returns the next number of the generator.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -35,7 +35,7 @@ impl SplitMix64 {
     }
 }
 
-/// The little-endian bytes of `count` random elements, as they are stored at run time.
+/// Returns the little-endian bytes of `count` random elements, as they are stored at run time.
 pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
     let mut generator = SplitMix64::new(seed);
     let mut bytes = Vec::with_capacity(count.saturating_mul(elem.size()));

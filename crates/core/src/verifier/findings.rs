@@ -133,17 +133,17 @@ impl<'a> View<'a> {
         )
     }
 
-    /// The operand at `index`, if it is present.
+    /// Returns the operand at `index`, if it is present.
     pub(super) fn operand(self, node: &Node, index: usize) -> Option<&'a crate::Value> {
         self.graph.value(node.inputs.get(index).copied().flatten()?)
     }
 
-    /// The operands that are present.
+    /// Returns the operands that are present.
     pub(super) fn operands(self, node: &Node) -> impl Iterator<Item = &'a crate::Value> {
         node.inputs.iter().flatten().filter_map(move |&id| self.graph.value(id))
     }
 
-    /// The results of the node.
+    /// Returns the results of the node.
     pub(super) fn results(self, node: &Node) -> impl Iterator<Item = &'a crate::Value> {
         node.outputs.iter().filter_map(move |&id| self.graph.value(id))
     }

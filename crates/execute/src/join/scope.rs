@@ -76,7 +76,7 @@ impl<'a> Scope<'a> {
         self.graph.node(id)
     }
 
-    /// The first result of a node.
+    /// Returns the first result of a node.
     pub(super) fn result(&self, id: NodeId) -> Option<ValueId> {
         self.node(id)?.outputs.first().copied()
     }

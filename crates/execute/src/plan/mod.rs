@@ -156,17 +156,17 @@ impl Plan {
         build::build(module, graph, options, Some(depth))
     }
 
-    /// The inputs, in the order of the graph.
+    /// Returns the inputs, in the order of the graph.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.inputs.iter().map(|(port, _)| port)
     }
 
-    /// The outputs, in the order of the graph.
+    /// Returns the outputs, in the order of the graph.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.outputs.iter().map(|(port, _)| port)
     }
 
-    /// The size of the arena in bytes.
+    /// Returns the size of the arena in bytes.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes
     }
@@ -180,7 +180,7 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// The number of steps. If nodes were joined, there are fewer steps than nodes.
+    /// Returns the number of steps. If nodes were joined, there are fewer steps than nodes.
     pub fn step_count(&self) -> usize {
         self.steps.len()
     }

@@ -39,7 +39,7 @@ impl Array {
         })
     }
 
-    /// The element at this position.
+    /// Returns the element at this position.
     pub(crate) fn at(&self, position: &[usize]) -> i64 {
         let index = self
             .dims
