@@ -11,7 +11,7 @@ use strait_requantize::function::Definition;
 use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{IntType, Requantization, Rounding, Roundings};
 
-/// The value of one attribute. The tags of the variants are part of the IR bytes.
+/// The value of one attribute. IR bytes store a tag for each variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
     /// An integer; booleans are 0 and 1.
@@ -31,8 +31,8 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. A kind's tag is the index of
-    /// its name.
+    /// The names of the kinds of attributes, as in the documentation of IR bytes. A kind's tag is the index of its
+    /// name.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
     /// Returns the tag of the attribute's kind in IR bytes.
@@ -98,7 +98,7 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// Returns the value that the field has if the attribute is absent. A field with this value is not written either.
+    /// Returns the value that the field has if its attribute is absent. An attribute with this value is not written.
     /// Returns `None` if the attribute is required.
     fn implied() -> Option<Self> {
         None
@@ -107,10 +107,10 @@ pub trait Field: Sized {
 
 /// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables. It is the usual name for this op among compilers, in snake
+    /// The op's name in the text form, IR bytes and tables. It is the usual name of compilers for this op, in snake
     /// case.
     const NAME: &'static str;
-    /// The version of the attributes. It is raised when a field is added or its meaning changes.
+    /// The version of the attributes. It is raised when an attribute is added or changes its meaning.
     const VERSION: u16;
     /// The smallest and the largest number of operands.
     const ARITY: (usize, usize);
@@ -286,9 +286,9 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
-/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own.
-/// `= value` after a field is the value that the field has if the attribute is absent ([`Field::implied`] has this value
-/// for all fields of a type).
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. `=
+/// value` after a field is the value of the field if its attribute is absent. Without it, [`Field::implied`] of the
+/// field's type decides.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*

@@ -5,7 +5,7 @@ use crate::op::Op;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prefix of the attribute keys of a `foreign` op, so that they never collide with the keys that Strait itself uses.
+/// The prefix of the attribute keys of a `foreign` op. It keeps these keys apart from the keys that Strait itself uses.
 pub const FOREIGN_PREFIX: &str = "x.";
 
 /// Why no op can be made from a name and a list of attributes. The cause is the text or the IR bytes that were read.

@@ -246,7 +246,7 @@ impl Bodies {
             rank[id.index()] = position;
         }
         // A pass may have removed a control-flow node, for example an `if` that always takes the same branch. The
-        // bodies of removed nodes are skipped.
+        // bodies of removed nodes are left out.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();
@@ -275,8 +275,8 @@ impl Bodies {
         Ok(())
     }
 
-    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` gives the position of each node in
-    /// topological order.
+    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` has the position of each node in topological
+    /// order.
     fn part(
         &self,
         module: &Module,

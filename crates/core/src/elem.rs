@@ -55,8 +55,8 @@ impl Elem {
         self as u8
     }
 
-    /// Returns the type in which elements are stored at run time. Elements of 4 bits are stored in a type of 8 bits,
-    /// each in a byte of its own. Elements of every other type are stored as they are.
+    /// Returns the type in which elements are stored at run time: a type of 8 bits for elements of 4 bits, and the type
+    /// itself otherwise.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,

@@ -164,7 +164,7 @@ macro_rules! of_each {
             keys.zip(values).filter_map(|(key, value)| Some((*key, value?))).collect()
         }
 
-        /// Makes the form with this kind and these fields. [`Requantization::check`] says whether its parameters are
+        /// Makes the form with this kind and these fields. [`Requantization::check`] tells whether the parameters are
         /// legal.
         pub fn form_from_list(
             kind: FormKind,

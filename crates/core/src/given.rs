@@ -129,7 +129,8 @@ impl Graph {
         self.readings.get(&at)
     }
 
-    /// True if a node only moves elements of its operands, and all operands are on `grid` or are codes of `grid`.
+    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or is codes of
+    /// it.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
@@ -143,8 +144,7 @@ impl Graph {
 }
 
 impl Module {
-    /// Adds a rounding node after each value in the float graphs that has to be rounded to the grid that the model
-    /// gives.
+    /// Adds a rounding node after each float value that has to be rounded to the grid that the model gives for it.
     ///
     /// # Errors
     /// A bug in Strait.

@@ -1,5 +1,5 @@
-//! Graphs. Nodes and values are stored in arenas. Each value has a linked list of its uses, which is stored in the
-//! nodes themselves.
+//! Graphs. Nodes and values are stored in arenas. The operands that use the same value form a linked list, whose links
+//! are stored in the nodes.
 
 use crate::addend::Addend;
 use crate::elem::Elem;
@@ -47,13 +47,13 @@ impl Value {
     }
 }
 
-/// The steps that are fused into a node. The node computes clamp(requantize(acc)), or clamp(requantize(acc + addend)),
-/// where acc is the accumulator. If nothing is fused into a node, it has no `Fused`.
+/// The steps that are fused into a node. With acc as the accumulator, the node computes clamp(requantize(acc)), or
+/// clamp(requantize(acc + addend)). If nothing is fused into a node, it has no `Fused`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
     /// A tensor that is added to the accumulator before the requantization. It is the node's last operand.
     pub addend: Option<Addend>,
-    /// The requantization of the accumulator. [`Node::channels`] says which channel an element belongs to.
+    /// The requantization of the accumulator. [`Node::channels`] tells which channel an element belongs to.
     pub requant: Requantization,
     /// The smallest and the largest code of the result. Codes outside of this range are clamped.
     pub clamp: Option<[i32; 2]>,
@@ -137,7 +137,7 @@ impl Graph {
         self.stage
     }
 
-    /// Declares that the invariants of `stage` hold from now on. The verifier checks whether they do.
+    /// Declares that the graph is in this stage. The verifier checks whether the invariants of the stage hold.
     pub fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }
@@ -208,7 +208,7 @@ impl Graph {
         self.left_by(&self.quant, value)
     }
 
-    /// Like [`Graph::left`], but looks the config up in `table` instead of the graph's own table.
+    /// Like [`Graph::left`], but reads the config from `table` and not from the graph's own table.
     pub fn left_by(&self, table: &QuantTable, value: ValueId) -> Option<ConfigId> {
         match self.value(value)?.def {
             Def::Node(id, position) => table.id(id, Port::Result(position.into())),
@@ -252,7 +252,7 @@ impl Graph {
         self.add_value(name, ty, quant, Def::Data(data))
     }
 
-    /// Appends a node whose operands already exist. `results` has name, type and grid of each result.
+    /// Appends a node whose operands already exist. `results` are the name, type and grid of each result.
     pub fn add_node(
         &mut self,
         name: Symbol,

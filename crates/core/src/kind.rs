@@ -11,8 +11,8 @@ pub enum Kind {
     Selects,
     /// The op is a mean, which divides and rounds by itself.
     Divides,
-    /// The op compares two operands and gives booleans. Codes on one grid are ordered like the real numbers that they
-    /// stand for.
+    /// The op compares two operands and gives booleans. It works on codes of one grid, too, because they have the order
+    /// of the real numbers that they stand for.
     Compares,
     /// The op applies a function of one real number to each element.
     Function,

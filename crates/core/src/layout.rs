@@ -116,8 +116,8 @@ impl Order {
     }
 }
 
-/// Cuts two shapes with equally many elements into groups of neighbouring axes. The first group of one shape has as many
-/// elements as the first group of the other, and so on. Each group has as few axes as possible.
+/// Cuts two shapes with equally many elements into groups of neighbouring axes. The first groups of both shapes have
+/// equally many elements, and so do the second groups, and so on. Each group has as few axes as possible.
 fn groups(from: &[u64], to: &[u64]) -> Option<Vec<[std::ops::Range<usize>; 2]>> {
     if from.contains(&0) || to.contains(&0) {
         return None;

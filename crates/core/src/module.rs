@@ -77,7 +77,7 @@ impl Module {
         self.data.get(id.index())
     }
 
-    /// Frees a constant that nothing reads any more. The ids of the other constants do not change.
+    /// Frees the bytes of a constant that nothing reads any more. The ids of the other constants do not change.
     pub fn drop_data(&mut self, id: DataId) {
         if let (Some(tensor), Ok(nothing)) = (
             self.data.get_mut(id.index()),

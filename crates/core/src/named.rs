@@ -1,6 +1,6 @@
 //! Enums whose members are written as words.
 
-/// Declares an enum whose members are written as words. Its members have the order of their declaration.
+/// Declares an enum whose members are written as words. The members are ordered as they are declared.
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$meta])*

@@ -17,7 +17,7 @@ pub struct Names {
     /// under the next free number.
     // tidy: allow(hash): symbols are only looked up by a text; the order of symbols is that of their first use.
     symbols: HashMap<u64, Symbol>,
-    /// The hash function. Its keys differ in each process, so nobody can write a file whose names collide on purpose.
+    /// The hash function. Its keys differ in each process, so that nobody can make a file whose names collide.
     hasher: RandomState,
     /// For each base of generated names, the number that was used last.
     last_number: BTreeMap<Symbol, usize>,
@@ -75,8 +75,7 @@ impl Names {
         (0..self.ends.len()).map(|index| self.text(Symbol::new(index)))
     }
 
-    /// True for a name that this table generated ([`Names::make`], [`Names::fresh`]), and that does not come from a
-    /// model.
+    /// True for a name that this table generated ([`Names::make`], [`Names::fresh`]), and not for a name from a model.
     pub fn is_made(&self, symbol: Symbol) -> bool {
         self.are_made.get(symbol.index()).copied().unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! Access to a node's operands by their role, and to its requantization and channels.
+//! Functions that find a node's operands by their role, and its requantization and channels.
 
 use crate::addend::Addend;
 use crate::graph::Node;
@@ -29,8 +29,7 @@ impl Node {
         self.outputs.first().copied()
     }
 
-    /// Returns the requantization that the node computes. It is fused into the node, or the node's own op is
-    /// `requantize`.
+    /// Returns the requantization that the node computes. It is fused into the node, or it is the node's own op.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
             (_, Some(fused)) => Some(&fused.requant),

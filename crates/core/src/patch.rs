@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a patch uses as an operand of a new node, or as the replacement of a value.
+/// An operand of a node that a patch adds, or the replacement of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A value of the graph.
@@ -58,7 +58,7 @@ impl NewNode {
     }
 }
 
-/// A change to a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
+/// A change to a graph. The time to apply a patch depends on its own size, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     /// Constants to add to the pool. The name of each constant is made from the string.
@@ -69,12 +69,11 @@ pub struct Patch {
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
-    /// except in three cases: the replaced value or the replacement is an input or a constant; the replacement is an
-    /// output; or the replacement has a name from the model and the replaced value does not. If the replacement has no
-    /// grid yet, it takes over the grid of the replaced value.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name and, if it has none, the
+    /// grid of the replaced value. It keeps its own name in three cases: the replaced value or the replacement is an
+    /// input or a constant; the replacement is an output; or only the replacement has a name from the model.
     pub replace: Vec<(ValueId, Source)>,
-    /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
+    /// Pairs of a value that the patch removes and another value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. No other node may use their results any more.
@@ -283,7 +282,7 @@ impl Module {
             replaced.insert(old);
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
-        // Values that new nodes read, and values that replace others, must not be removed.
+        // A value that new nodes read, or that replaces another value, must not be removed.
         let read = patch.add.iter().flat_map(|n| n.inputs.iter().flatten());
         let needed: BTreeSet<ValueId> = read
             .chain(patch.replace.iter().map(|(_, source)| source))
@@ -305,8 +304,8 @@ impl Module {
         Ok(types)
     }
 
-    /// Returns the types of a node's results. They are inferred from the op; if the op runs graphs, they are the types
-    /// of the graphs' outputs. If a requantization is fused into the node, it determines the element type.
+    /// Returns the types of a node's results. They are inferred from the op, or, if the op runs graphs, taken from the
+    /// graphs' outputs. If a requantization is fused into the node, it determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -331,8 +330,8 @@ impl Module {
     }
 }
 
-/// Returns, for each removed node, the position of the new node that takes over its name. This is the first new node
-/// that computes, or, if none computes, the first one that moves elements.
+/// Returns, for each removed node, the position of the new node that takes over its name: the first new node that
+/// computes, or, if none computes, the first that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();
@@ -421,8 +420,8 @@ impl Graph {
         id
     }
 
-    /// Turns the uses of `old` into uses of `new`, except uses by nodes from `first_new` on. Returns the nodes whose
-    /// operands changed.
+    /// Turns the uses of `old` into uses of `new`. Uses by nodes from `first_new` on do not change. Returns the nodes
+    /// whose operands changed.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
         // New uses are added at the front of a list of uses. So the uses are moved in reverse, and have the same order

@@ -1,4 +1,5 @@
-//! Rules: local rewrites that look at a node and return a patch or a reason, and the worklist that runs them.
+//! Rules, which are local rewrites: they look at a node and return a patch or a reason. This file also has the worklist
+//! that runs them.
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
@@ -56,8 +57,8 @@ pub trait Rule: Send + Sync {
 pub struct Rewritten {
     /// For each patch that was applied, the rule, and the name of the node that the rule looked at.
     pub applied: Vec<(&'static str, String)>,
-    /// For each refusal, the rule, the node's name and the reason. If a rule refuses the same node several times, only
-    /// its last refusal is listed.
+    /// For each refusal, the rule, the name of the node, and the reason. If a rule refuses the same node several times,
+    /// only the last refusal is listed.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
@@ -99,8 +100,7 @@ pub struct Switches {
     pub off: BTreeSet<String>,
     /// True to switch off all rules that merge a layer into another one ([`Rule::is_fusion`]).
     pub no_fusion: bool,
-    /// Layers that stay as they are, by their names in the model. No rule may merge such a layer into another one, or
-    /// another layer into it.
+    /// Layers that stay as they are, by their names in the model. No rule may merge them with other layers.
     pub kept: BTreeSet<String>,
 }
 
@@ -120,8 +120,8 @@ struct Anchored {
     depth: usize,
 }
 
-/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error: a rule set that
-/// keeps rewriting its own results is a bug in Strait.
+/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error, because a rule set
+/// that never comes to an end is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
 /// Returns the reason to refuse a patch that loses a rounding of the model. Such a patch removes a value for which the

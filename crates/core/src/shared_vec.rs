@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// Number of entries in a chunk. A clone copies one pointer per chunk, and the first write to a shared chunk copies the
-/// chunk.
+/// The number of entries in a chunk. A clone copies one pointer per chunk. The first write to a shared chunk copies
+/// this chunk.
 const CHUNK: usize = 64;
 
 /// A vector whose clones share their chunks until one of them writes.

@@ -1,5 +1,5 @@
-//! Use lists: for each value, the operands that use it. A list is doubly linked, and its links are stored in the nodes
-//! that use the value. So each change takes constant time, however many uses there are.
+//! Use lists: for each value, the operands that use it. A list is doubly linked, and its links are stored in the nodes.
+//! So each change takes constant time, however many uses there are.
 
 use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};

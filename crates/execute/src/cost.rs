@@ -188,8 +188,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
     Ok(cost)
 }
 
-/// Counts the operations of one node: the multiply-adds of a convolution or matrix product, the elements that windows
-/// read, or the elements that any other op visits.
+/// Counts the operations of one node: multiply-adds for a convolution or matrix product, elements that windows read for
+/// a pool, and elements that the op visits otherwise.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let types = Types {
         operands,

@@ -12,9 +12,8 @@ use strait_core::{Elem, Node, Op, TensorType};
 /// steps, and the value after them.
 const EXACT: u64 = 32;
 
-/// Estimates the bytes that a node needs besides its values. If another tensor is added to the node's accumulators
-/// before they are requantized, the estimate includes the accumulators, the addends, and the codes from which the
-/// addends are computed.
+/// Estimates the bytes that a node needs besides its values. For a node with an addend, the estimate includes the
+/// accumulators, the addends, and the codes from which the addends are computed.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],

@@ -228,7 +228,7 @@ impl<'a> Encoder<'a> {
         for (key, attribute) in list {
             self.text(w, key);
             w.u8(attribute.tag());
-            // Every attribute that exists in this version affects what is computed, so each one is marked as critical.
+            // Every attribute of this version affects the results, so each one is marked as critical.
             w.u8(1);
             w.record(|w| self.attribute(w, attribute))?;
         }

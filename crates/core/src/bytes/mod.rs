@@ -28,12 +28,12 @@ use crate::verifier::Violations;
 /// The bytes with which IR bytes begin.
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
 
-/// The major version of the format. It is raised when old readers would misunderstand new bytes. Bytes with any other
+/// The major version of the format. It is raised if old readers would misunderstand new bytes. Bytes with any other
 /// major version are refused.
 pub const MAJOR: u16 = 2;
 
-/// The minor version of the format. It is raised when something is added that old readers may skip. Bytes with a later
-/// minor version are read.
+/// The minor version of the format. It is raised if something is added that old readers may skip. Bytes with a later
+/// minor version can be read.
 pub const MINOR: u16 = 0;
 
 /// The number that stands for an absent operand.

@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// Checks that no bytes follow the fields that this version knows, unless the bytes state a later version.
+    /// Checks that no bytes follow the known fields. If the bytes have a later minor version, more fields may follow.
     pub(super) fn finish(&self, what: &'static str) -> Read<()> {
         if self.newer || self.at == self.bytes.len() {
             return Ok(());

@@ -7,8 +7,7 @@ op! {
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and optionally `bias` `[O]`. Result: `[N, O,
     /// spatial…]`. On integers the result is Σ (weight − `weight_zero`)·x + bias, where padding elements are
-    /// `pad_value`. The zero point of x is not subtracted here; it is folded into the bias when parameters become
-    /// integers.
+    /// `pad_value`. The zero point of x is not subtracted; it is already part of the integer bias.
     Conv = "conv" v 3: Accumulates, 2 to 3 {
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,

@@ -1,7 +1,7 @@
 //! [`Op`](super::Op) and [`Term`](super::Term), made from the list of ops.
 
-/// Declares the closed set of ops, and the functions of `Op` and `Term`, each of which calls the function of the same
-/// name on the op's struct. A family is an op, such as `unary`, whose members have terms of their own.
+/// Declares the closed set of ops, and functions of `Op` and `Term`. Each of these functions calls the function of the
+/// same name on the op's struct. A family is an op, such as `unary`, whose members have terms of their own.
 macro_rules! ops {
     (
         ($d:tt)

@@ -8,7 +8,7 @@ op! {
     /// for each axis) can give the shape at run time. The attribute `shape` then has the extents that are already
     /// known.
     Expand = "expand" v 1: Moves, 1 to 2 {
-        /// The extents, outermost first. With a second operand, −1 stands for an extent that is not known yet.
+        /// The extents, outermost first. If there is a second operand, −1 stands for an unknown extent.
         shape: SmallVec<[i64; 8]>,
     }
 }

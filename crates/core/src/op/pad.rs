@@ -19,8 +19,8 @@ op! {
     /// for each axis) can give the amounts at run time. The attribute `amounts` then has the amounts that are already
     /// known.
     Pad = "pad" v 1: Extends, 1 to 2 {
-        /// The amounts: first at the begin of each axis, then at the end of each axis. With a second operand, the
-        /// smallest i64 stands for an amount that is not known yet.
+        /// The amounts: first at the begin of each axis, then at the end of each axis. If there is a second operand,
+        /// the smallest i64 stands for an unknown amount.
         amounts: SmallVec<[i64; 8]>,
         /// How padding elements are chosen.
         mode: PadMode,

@@ -8,7 +8,7 @@ op! {
     /// can give the shape at run time. The attribute `shape` then has the extents that are already known.
     Reshape = "reshape" v 1: Rearranges, 1 to 2 {
         /// The extents. 0 copies the operand's extent at that position. One extent may be −1, and is computed from the
-        /// others. With a second operand, each −1 stands for an extent that is not known yet.
+        /// others. If there is a second operand, each −1 stands for an unknown extent.
         shape: SmallVec<[i64; 4]>,
     }
 }

@@ -66,14 +66,14 @@ op! {
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// If true and an axis shrinks, an element is computed from all elements of the operand that it covers.
+        /// True to compute an element from all elements of the operand that it covers, if the axis shrinks.
         antialias: bool = false,
         /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
         exclude_outside: bool = false,
         /// The coefficient of cubic convolution.
         cubic: f32 = Resize::CUBIC,
         /// The region of the operand that is resized, for the coordinate mode `tf_crop_and_resize`. The list has the
-        /// begins of the region along all axes, then its ends along all axes, and then the value of elements outside of
+        /// begin of the region along each axis, then its end along each axis, and then the value of elements outside of
         /// the operand. Empty if the whole operand is resized.
         region: Vec<f32> = Vec::new(),
     }
@@ -178,8 +178,8 @@ impl OpFacts for Resize {
                 )
             })?;
             let resized = if !by_size {
-                // The extent is below 2^40 and the scale is an f32, so their product is exact in f64, and its floor is
-                // exact, too.
+                // The extent is below 2^40 and the scale is an f32, so their product is exact in f64, and so is its
+                // floor.
                 (extent as f64 * f64::from(self.scales[axis])).floor()
             } else {
                 self.sizes[axis] as f64

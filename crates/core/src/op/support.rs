@@ -305,7 +305,7 @@ impl Lists<'_> {
     }
 }
 
-/// The largest number of window positions for which `all_inside` makes a list.
+/// The largest number of window positions in the result of `all_inside`.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
 /// Returns the position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.

@@ -35,8 +35,8 @@ named! {
         Observed = "observed",
         /// A rule of the configuration states the range from which the grid was computed.
         Rule = "rule",
-        /// The model or a record states the grid. The grid is pinned: only another grid that the model or a record
-        /// gives can replace it.
+        /// The model or a record states the grid. The grid is pinned: only another grid from the model or a record can
+        /// replace it.
         Given = "given",
         /// It is derived from the grids of other configs.
         Derived = "derived",

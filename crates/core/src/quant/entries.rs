@@ -59,7 +59,7 @@ pub enum EntryError {
         /// The operand or result of the config.
         port: Port,
     },
-    /// A config reads the grid of another config that is not the root of its set, or that does not exist.
+    /// A config reads the grid of another config, but this other config does not exist, or is not the root of its set.
     #[error("{0} is not the config whose grid is read here")]
     NotRoot(ConfigId),
     /// Grids are derived from each other in a circle.

@@ -17,7 +17,7 @@ pub struct QuantParams {
     /// whole tensor.
     pub axis: Option<u8>,
     /// How many elements along the axis share a scale. `scale` and `zero_point` then have one number for each block of
-    /// the tensor, in row-major order. Absent if each index of the axis has its own scale.
+    /// elements, in row-major order. Absent if each index of the axis has its own scale.
     pub block: Option<NonZeroU32>,
     /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
     /// the codes have the type of the tensor itself, or of the config with this grid. IR bytes do not store this field,
@@ -146,9 +146,8 @@ impl QuantParams {
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }
 
-    /// Returns the number of scales and zero points that a tensor with this shape needs: one for each index of the
-    /// grid's axis, or one for each block. Returns `None` if an extent is unknown, or if the blocks do not fill the
-    /// axis.
+    /// Returns how many scales and zero points a tensor with this shape needs: one for each index of the grid's axis,
+    /// or one for each block. Returns `None` if an extent is unknown, or if the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
         let axis = usize::from(self.axis?);
         let extent = shape.get(axis)?.fixed()?;
@@ -240,7 +239,7 @@ fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
 pub enum Reading {
     /// The operand reads the value as it is computed, without rounding.
     Computed,
-    /// The operand reads the value rounded to this grid instead of the grid that the model gives.
+    /// The operand reads the value rounded to this grid, and not to the grid that the model gives.
     On(Arc<QuantParams>),
     /// The operand reads the value rounded first to the grid that the model gives, and then to this grid.
     Behind(Arc<QuantParams>),

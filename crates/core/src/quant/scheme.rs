@@ -1,5 +1,4 @@
-//! Quantization schemes. A scheme is everything that determines how real numbers become codes, except scale and zero
-//! point.
+//! Quantization schemes. A scheme determines how real numbers become codes, except for scale and zero point.
 
 use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
@@ -11,8 +10,7 @@ use strait_requantize::{IntType, Rounding};
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// If the policy is floating, the codes are numbers of its float format, and the scheme has no integer type and no
-/// range of integers.
+/// If the policy is floating, codes are small floats, and the scheme has no integer type and no range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -32,7 +30,7 @@ pub enum SchemeError {
     /// The type is not an integer type.
     #[error("{0} is not a type of codes")]
     Elem(Elem),
-    /// The smallest code is larger than the largest, or one of them is not in the element type.
+    /// The smallest code is larger than the largest code, or one of the two is not in the element type.
     #[error("[{low}, {high}] is not a range of {elem}")]
     Range {
         /// The element type.
@@ -185,7 +183,7 @@ impl fmt::Display for Scheme {
                     range: [low, high],
                 }),
             ) => write!(f, "{elem} [{low}, {high}]")?,
-            // `integers` always gives a linear policy a type and a range, so this case does not occur.
+            // [`Scheme::integers`] always gives a linear policy a type and a range, so this case does not occur.
             (Policy::Linear { .. }, None) => {}
         }
         for word in self.policy.words() {

@@ -54,8 +54,8 @@ pub struct IllegalMove {
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// The configs of the graph's inputs and outputs. The table treats everything outside of the graph as a node:
-    /// inputs are the results of that node, and outputs are its operands.
+    /// The configs of the graph's inputs and outputs. For them, everything outside of the graph is one node: its
+    /// results are the graph's inputs, and its operands are the graph's outputs.
     border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were removed.
@@ -282,7 +282,7 @@ impl QuantTable {
     }
 
     /// Returns the operands and results whose scheme, state, grid or codes differ between the two tables, in the order
-    /// of the configs. `same` compares codes of this table with codes of `other`.
+    /// of the configs. `same` tells whether codes of this table are equal to codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -415,7 +415,7 @@ impl QuantTable {
                 if self.root(*by) == root {
                     return Ok(());
                 }
-                // The root of the set joins the other set, too, so its state must also be one that allows domination.
+                // The root of the set joins the other set, too, so its state must allow domination as well.
                 let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);

@@ -41,7 +41,7 @@ pub enum TextFault {
         /// What was found.
         found: String,
     },
-    /// A name is not defined. Values have to be defined before they are used; constants and graphs may be defined
+    /// A name is not defined. Values have to be defined before their first use; constants and graphs may be defined
     /// anywhere.
     #[error("`{0}` is not defined{1}")]
     Unknown(String, &'static str),

@@ -22,7 +22,7 @@ fn f64_text(v: f64) -> String {
 }
 
 fn f16_text(bits: u16) -> String {
-    // The shortest decimal of an f16 is that of the f32 with the same value, and reads back as the same number.
+    // The shortest decimal of the f32 with the same value also reads back as the same f16.
     match F16.decode(bits) {
         v if v.is_nan() => format!("nan({bits:#06x})"),
         v => format!("{v:?}"),

@@ -43,7 +43,7 @@ pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
         let z = generator.next_u64();
         let (low, unit) = (z as i16, (z >> 40) as f64 / 8_388_608.0 - 1.0);
         match elem {
-            // The number has 24 bits, as many as the significand of an f32, so nothing is rounded.
+            // The number has 24 bits, as many as an f32 can have, so nothing is rounded.
             Elem::F32 => bytes.extend((unit as f32).to_le_bytes()),
             Elem::F64 => bytes.extend(unit.to_le_bytes()),
             Elem::F16 => bytes.extend(F16.encode((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),

@@ -35,8 +35,8 @@ fn forms(view: View<'_>, node: &Node) -> Verified {
     }
 }
 
-/// Checks an operand that says which channel each element belongs to: the operand is a constant, and each of its
-/// elements is a channel of the node's forms.
+/// Checks an operand that gives the channel of each element: the operand is a constant, and each of its elements is a
+/// channel of the node's forms.
 fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let own = match &node.op {
         Op::Requantize(op) => Some(&op.form),

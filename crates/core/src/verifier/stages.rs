@@ -126,7 +126,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             format!("{} {how}, but touches the codes of {name}", view.place(node))
         });
     }
-    // Calls are left out, because the nodes of a called graph are checked in that graph.
+    // Calls are not checked here, because the nodes of the called graph are checked in that graph.
     let float = touched.find(|v| v.ty.elem.is_float() && !matches!(node.op, Op::Call(_)));
     ensure(float.is_none(), 11, || {
         let name = float.map(|v| view.value(v)).unwrap_or_default();

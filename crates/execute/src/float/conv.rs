@@ -44,7 +44,7 @@ fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorTy
     let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
     let read = times(read, plane(1).saturating_mul(plane(2)));
     let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
-    // Codes are copied into padded 16-bit words, unless they can be used as they are.
+    // Codes are copied to padded 16-bit words, unless they can be used as they are.
     times(
         read.saturating_mul(2).saturating_add(made),
         FLOAT.max(y.elem.size() as u64),

@@ -96,7 +96,8 @@ impl Plan {
             *to = product(x, chirp);
         }
         self.by_halves(&mut spread);
-        // The inverse transform is the conjugate of the transform of the conjugates, divided by the number of elements.
+        // The inverse transform is computed by the forward transform: conjugates go in, and the conjugates of the
+        // results are divided by the number of elements.
         for (x, &filter) in spread.iter_mut().zip(&self.filter) {
             let [re, im] = product(*x, filter);
             *x = [re, -im];

@@ -1,5 +1,5 @@
-//! Recurrent layers, computed step by step. In each step, one GEMM multiplies the state by the weights of several
-//! gates.
+//! Recurrent layers, computed step by step. In each step, a GEMM multiplies the state by the weights of several gates
+//! at once.
 
 use crate::prelude::*;
 use crate::step::elements_mut;
@@ -122,7 +122,7 @@ impl Function {
 struct Weights<'a> {
     /// The recurrent weights, `[G·H, H]`, where G is the number of gates and H the size of the state.
     recurrent: &'a [f32],
-    /// The peepholes: weights by which the cell state enters the gates i, o and f.
+    /// The peepholes, which are the weights by which the cell state is multiplied for the gates i, o and f.
     peepholes: Option<&'a [f32]>,
     bias: Option<&'a [f32]>,
     functions: &'a [Function],

@@ -39,7 +39,7 @@ pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -
 /// Returns the scale of an axis that shrinks, if antialiasing makes the filter wider. Otherwise returns 1.
 fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
-    // The filter never covers more than twice as many elements as the operand has.
+    // The filter covers at most twice as many elements as the operand has.
     if op.antialias {
         scale.min(1.0).max(1.0 / from.max(1) as f32)
     } else {

@@ -4,7 +4,7 @@ use crate::elementwise::for_each_piece;
 use crate::prelude::*;
 use strait_core::op::RoiMode;
 
-/// The largest number of samples of a bin along one axis. Without a limit, a huge region would take forever.
+/// The largest number of samples of a bin along one axis. Without a limit, a huge region would take endless time.
 const MOST_SAMPLES: f32 = 65536.0;
 
 struct RoiAlign {

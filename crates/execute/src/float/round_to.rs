@@ -65,8 +65,8 @@ impl Executable for op::RoundTo {
 }
 
 impl RoundTo {
-    /// Computes a grid for each part of `x` from the values of this run. The grid is `None` for a part whose values no
-    /// grid can cover.
+    /// Computes a grid for each part of `x` from the values of this run. The grid of a part is `None` if no grid can
+    /// cover its values.
     fn observed(&self, x: &[f32], codes: &RangeInclusive<i32>) -> Vec<Option<(f32, i32)>> {
         let mut ranges = vec![[0f32; 2]; self.parts.count()];
         for (index, &x) in x.iter().enumerate() {

@@ -51,7 +51,7 @@ impl Joins {
         }
     }
 
-    /// Returns what runs in the place of a node. Each join is returned only once, at its last node.
+    /// Returns what runs in the place of a node. A join is returned at its last node, and only once.
     pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
             Some(join) => Replacement::Here(join),

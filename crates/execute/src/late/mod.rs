@@ -37,7 +37,8 @@ enum How {
     Graphs(Bodies),
 }
 
-/// True if a node has to run on owned tensors: it reads or makes a value with an unknown extent, or its op always does.
+/// True if a node has to run on owned tensors: it reads or computes a value with an unknown extent, or its op always
+/// needs owned tensors.
 pub(crate) fn applies(graph: &Graph, node: &Node) -> bool {
     let is_open = |value| {
         graph

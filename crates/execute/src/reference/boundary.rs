@@ -33,7 +33,7 @@ impl Grid {
         Quantization::new(scaling, (self.zero, op.zero_point), op.rounding, to)
     }
 
-    /// Computes scale·(q − zero). The difference is exact and rounded to f32 once, and then the product is rounded.
+    /// Computes scale·(q − zero). The exact difference is rounded to f32, and then the product is rounded to f32.
     pub(crate) fn dequantize(self, q: i64) -> f32 {
         self.dequantization().eval(q)
     }
