@@ -311,7 +311,7 @@ impl Graph {
         }
     }
 
-    /// Renames a value. Names have to be unique in a graph, which the verifier checks.
+    /// Renames a value. The verifier checks that no two values of a graph have the same name.
     pub fn rename(&mut self, id: ValueId, name: Symbol) {
         if let Some(value) = self.value_mut(id) {
             value.name = name;

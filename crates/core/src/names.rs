@@ -36,8 +36,8 @@ impl Names {
         self.place(text).ok()
     }
 
-    /// Returns the symbol for `text`. If `text` is not in the table, returns a key that is still free in `symbols` as
-    /// an error.
+    /// Returns the symbol for `text`. If `text` is not in the table, the error is a key that is still free in
+    /// `symbols`.
     fn place(&self, text: &str) -> Result<Symbol, u64> {
         let mut number = self.hasher.hash_one(text);
         while let Some(&symbol) = self.symbols.get(&number) {

@@ -5,7 +5,7 @@ use crate::ids::NodeId;
 use crate::module::Module;
 use crate::text::NodePrinter;
 
-/// An invariant that does not hold. A pass has a bug, or a file is damaged.
+/// An invariant that does not hold, because a pass has a bug or a file is damaged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invariant {invariant} does not hold: {text}{}", .node.iter().map(|node| format!("\n  {node}")).collect::<String>())]
 pub struct Violation {

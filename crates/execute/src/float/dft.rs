@@ -22,7 +22,7 @@ fn root(part: usize, whole: usize) -> Number {
 /// What all transforms of one length have in common.
 struct Plan {
     length: usize,
-    /// e^(−2πi·k/size), where the power of two `size` is the length of the transforms by halves.
+    /// e^(−2πi·k/size), where `size` is the power of two for which `by_halves` computes transforms.
     roots: Vec<Number>,
     /// The chirps e^(−πi·k²/length). Empty if the length is a power of two.
     chirps: Vec<Number>,

@@ -36,8 +36,8 @@ fn replaces<T: PartialOrd + Copy>(op: &op::ArgReduce, new: T, old: T) -> bool {
     further || op.last && new == old
 }
 
-/// Runs the op. The array has the product of the extents before the axis, the extent of the axis, and the product of
-/// the extents after it.
+/// Runs the op. The array has three extents: the product of the extents before the axis, the extent of the axis, and
+/// the product of the extents after it.
 fn run<T: Pod + PartialOrd>(
     op: &op::ArgReduce,
     [_, extent, inner]: [usize; 3],

@@ -75,7 +75,7 @@ impl Step for Resize {
             }
             values = next;
         }
-        // The weights have at most 16 bits along each axis, and 44 bits in total.
+        // The weights have at most 16 bits for each axis, and at most 44 bits for all axes together.
         let bits = self.fraction.saturating_mul(self.axes.len() as u8);
         values
             .iter_mut()
