@@ -1,5 +1,5 @@
-//! The addend of a fused node: a tensor of codes that the node adds inside its accumulator. It is a second run-time
-//! operand.
+//! The addend of a fused node: a tensor of codes that the node adds to its accumulator. Like the node's first operand,
+//! it is known only at run time.
 
 use crate::op::Op;
 use crate::reason::Reason;
@@ -7,14 +7,14 @@ use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
-/// Codes of another tensor that a node adds inside its accumulator. They are requantized to the grid of the
-/// accumulator: `form(code − zero)`, in 32 bits, is added to the accumulator before the accumulator itself is
-/// requantized. A residual sum is thus rounded only once.
+/// Codes of another tensor that a node adds to its accumulator. They are first requantized to the grid of the
+/// accumulator: the sum `accumulator + form(code − zero)`, in 32 bits, is then requantized to the result. A residual
+/// sum is thus rounded only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {
     /// The code that stands for real zero. It is subtracted from each code first.
     pub zero: i32,
-    /// Requantizes the codes to the grid of the accumulator. If the form has channels, they are those of the node that
+    /// Requantizes the codes to the grid of the accumulator. A form with channels has the channels of the node that
     /// does the addition.
     pub form: Requantization,
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 impl Module {
     /// Copies the graphs of `other`, from position `from` on, into this module, together with their names and the
-    /// tensors that they read. Returns an offset: if it is added to a graph's position in `other`, the sum is its
-    /// position in this module. A graph whose name is already taken gets another name.
+    /// tensors that they read. Returns the difference between a graph's position in this module and its position in
+    /// `other`. A graph whose name is already taken gets another name.
     pub fn adopt(&mut self, other: &Module, from: usize) -> usize {
         let offset = self.graphs.len().saturating_sub(from);
         let mut symbols: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Module {
         offset
     }
 
-    /// Replaces the name symbols in a graph that comes from the module `other` by symbols of this module's table.
+    /// Replaces the symbols that a graph of the module `other` uses for names by symbols of this module's table.
     fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
         let names = &mut self.names;
         let mut own = |symbol: Symbol| {

@@ -11,7 +11,7 @@ use strait_requantize::function::Definition;
 use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{IntType, Requantization, Rounding, Roundings};
 
-/// The value of one attribute. The tags of the variants are part of the IR bytes.
+/// The value of one attribute. IR bytes store a tag for each variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
     /// An integer; booleans are 0 and 1.
@@ -31,11 +31,11 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. A kind's tag is the index of
-    /// its name.
+    /// The names of the kinds of attributes, as in the documentation of IR bytes. A kind's tag is the index of its
+    /// name.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
-    /// The tag of the attribute's kind in IR bytes.
+    /// Returns the tag of the attribute's kind in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {
             Attribute::Int(_) => 0,
@@ -48,7 +48,7 @@ impl Attribute {
         }
     }
 
-    /// The text, if the attribute is one.
+    /// Returns the text, if the attribute is a text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Attribute::Text(text) => Some(text),
@@ -57,7 +57,7 @@ impl Attribute {
     }
 }
 
-/// An attribute that an op does not accept. The fault is in the text or the bytes that were read.
+/// Why an op cannot be made from its attributes in a text or in IR bytes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AttributeError {
     /// A required attribute is missing.
@@ -86,11 +86,11 @@ pub enum AttributeError {
 pub trait Field: Sized {
     /// This value as an attribute.
     fn to_attribute(&self) -> Attribute;
-    /// The value that an attribute stands for; `None` if the field cannot have that value.
+    /// Returns the value that an attribute stands for; `None` if the field cannot have that value.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
-    /// The values that the field can have, described for error messages.
+    /// Returns the values that the field can have, described for error messages.
     fn allowed() -> String;
-    /// The words that the field can have, if its type is a closed set of words; otherwise empty.
+    /// Returns the words that the field can have, if its type is a closed set of words; otherwise empty.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
@@ -98,7 +98,7 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// Returns the value that the field has if the attribute is absent. A field with this value is not written either.
+    /// Returns the value that the field has if its attribute is absent. An attribute with this value is not written.
     /// Returns `None` if the attribute is required.
     fn implied() -> Option<Self> {
         None
@@ -107,16 +107,16 @@ pub trait Field: Sized {
 
 /// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables. It is the usual name for this op among compilers, in snake
+    /// The op's name in the text form, IR bytes and tables. It is the usual name of compilers for this op, in snake
     /// case.
     const NAME: &'static str;
-    /// The version of the attributes. It is raised when a field is added or its meaning changes.
+    /// The version of the attributes. It is raised when an attribute is added or changes its meaning.
     const VERSION: u16;
     /// The smallest and the largest number of operands.
     const ARITY: (usize, usize);
     /// The attribute keys, in order.
     const KEYS: &'static [&'static str];
-    /// The words that the attribute `key` can have, if its type is a closed set of words; otherwise empty.
+    /// Returns the words that the attribute `key` can have, if its type is a closed set of words; otherwise empty.
     fn words(key: &str) -> Vec<&'static str>;
     /// True if the attribute `key` is a list.
     fn is_list(key: &str) -> bool;
@@ -249,9 +249,9 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Implements attributes for enums whose members have names. The first argument is the text that says what is allowed.
-/// It may be followed by the words that limits may name, and by the value that the field has if the attribute is
-/// absent.
+/// Implements attributes for enums whose members have names. The first argument describes the allowed values in error
+/// messages. Optional further arguments are the words that limits in a target's table may use, and the value of the
+/// field if the attribute is absent.
 macro_rules! named_fields {
     ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -286,9 +286,9 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
-/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own.
-/// `= value` after a field is the value that the field has if the attribute is absent ([`Field::implied`] has this value
-/// for all fields of a type).
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. `=
+/// value` after a field is the value of the field if its attribute is absent. Without it, [`Field::implied`] of the
+/// field's type decides.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*
@@ -352,7 +352,8 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
-/// The value that an absent attribute stands for: the one that `op!` states for the field, or else that of its type.
+/// The value of a field whose attribute is absent: the value that `op!` states for the field, or else the default of
+/// its type.
 macro_rules! implied {
     () => {
         $crate::attribute::Field::implied()
@@ -363,12 +364,13 @@ macro_rules! implied {
 }
 pub(crate) use implied;
 
-/// The attribute of a field; `None` if the field has the value that is implied when its attribute is absent.
+/// Returns the attribute that is written for a field; `None` if the field has the value that an absent attribute
+/// implies.
 pub(crate) fn written<T: Field + PartialEq>(value: &T, implied: Option<T>) -> Option<Attribute> {
     (implied.as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
-/// Reads one field. The expansion of `op!` calls it.
+/// Reads one field of an op. The code that `op!` generates calls this.
 pub(crate) fn field<T: Field>(
     op: &'static str,
     key: &'static str,

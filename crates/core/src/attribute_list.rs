@@ -5,10 +5,10 @@ use crate::op::Op;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prefix of the attribute keys of a `foreign` op, so that they never collide with the keys that Strait itself uses.
+/// The prefix of the attribute keys of a `foreign` op. It keeps these keys apart from the keys that Strait itself uses.
 pub const FOREIGN_PREFIX: &str = "x.";
 
-/// Why no op can be made from a name and a list of attributes. The fault is in the text or the bytes that were read.
+/// Why no op can be made from a name and a list of attributes. The cause is the text or the IR bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
     /// This version of Strait does not have the op.
@@ -33,12 +33,12 @@ pub enum OpError {
 }
 
 impl Op {
-    /// Name, version and attribute keys of the op with this name.
+    /// Returns the name, version and attribute keys of the op called `name`.
     pub fn find(name: &str) -> Option<(&'static str, u16, &'static [&'static str])> {
         Op::ALL.iter().copied().find(|(known, ..)| *known == name)
     }
 
-    /// The attribute with this key.
+    /// Returns the attribute with the key `wanted`.
     pub fn attribute(&self, wanted: &str) -> Option<Attribute> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -49,7 +49,7 @@ impl Op {
         found
     }
 
-    /// The key of the first attribute whose value is NaN, or a list that contains NaN.
+    /// Returns the key of the first attribute whose value is NaN, or a list that contains NaN.
     pub fn nan_attribute(&self) -> Option<&'static str> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -63,8 +63,8 @@ impl Op {
         found
     }
 
-    /// Every attribute, in order. For a `foreign` op, its two fixed attributes come first, and then the attributes of
-    /// the foreign operator, each with the prefix [`FOREIGN_PREFIX`].
+    /// Returns every attribute, in order. For a `foreign` op, its two fixed attributes come first, and then the
+    /// attributes of the foreign operator, each with the prefix [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();
         self.attributes(&mut |key, value| list.push((Cow::Borrowed(key), value)));

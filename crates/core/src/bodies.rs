@@ -1,10 +1,10 @@
 //! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
-//! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all its extents are fixed, it
-//! is inlined and becomes a part of the single graph: its inputs and outputs are added after the graph's own. Parts
-//! share nothing but constants, so a pass treats each part like a separate model. A node belongs to the part whose
-//! outputs depend on the node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`]
-//! makes new bodies from the parts.
+//! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all extents of a body are
+//! fixed, the body is inlined: its nodes are copied into the main graph, and its inputs and outputs are added after the
+//! main graph's own. The inlined bodies share only constants with each other and with the main graph, so a pass treats
+//! each of them like a separate model. A node belongs to the body whose outputs depend on the node. The control-flow
+//! node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from the inlined ones.
 
 use crate::failure::Failure;
 use crate::graph::{Def, Graph, Node, Value};
@@ -23,10 +23,10 @@ use std::sync::Arc;
 /// graphs: if each body runs the next one twice, the number of nodes grows exponentially with the depth.
 const MOST_NODES: usize = 1 << 20;
 
-/// The parts of a graph into which bodies were inlined.
+/// The bodies that were inlined into a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bodies {
-    /// The number of inputs and the number of outputs that the graph itself has, without those of the bodies.
+    /// The number of inputs and the number of outputs of the graph without its inlined bodies.
     own: [usize; 2],
     bodies: Vec<Body>,
 }
@@ -50,8 +50,8 @@ struct Body {
 
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
-    /// all its extents are fixed and its stage is that of the graph. If a name in the body is already taken in the
-    /// graph, a number is appended to the name.
+    /// all its extents are fixed and its stage is that of the graph. If the graph already has a name that the body
+    /// uses, a number is appended to the name.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -97,9 +97,8 @@ impl Module {
         laid
     }
 
-    /// Does the same as [`Module::lay_open`] for a second graph that has the same control-flow nodes as a first graph.
-    /// `like` are the bodies that were inlined into the first graph. Afterwards, the control-flow nodes of both graphs
-    /// run the same bodies.
+    /// Like [`Module::lay_open`], for a graph with the same control-flow nodes as another graph, into which the bodies
+    /// `like` were already inlined. Afterwards, the control-flow nodes of both graphs run the same bodies.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);
@@ -112,7 +111,7 @@ impl Module {
         laid
     }
 
-    /// Copies a body into a graph. Returns the inputs and outputs that the graph gets from the body.
+    /// Copies a body into a graph. Returns the copies of the body's inputs and outputs.
     fn lay(
         &mut self,
         into: GraphId,
@@ -163,12 +162,12 @@ impl Bodies {
         self.bodies.is_empty()
     }
 
-    /// The inputs that belong to the graph itself and not to a body.
+    /// Returns the inputs that belong to the graph itself and not to a body.
     pub fn own_inputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.inputs(), self.own[0])
     }
 
-    /// The outputs that belong to the graph itself and not to a body.
+    /// Returns the outputs that belong to the graph itself and not to a body.
     pub fn own_outputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.outputs(), self.own[1])
     }
@@ -177,7 +176,7 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A copy of the module in which the inlined bodies of the main graph are graphs of their own again.
+    /// Returns a copy of the module. In the copy, the inlined bodies of the main graph are separate graphs again.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -190,8 +189,8 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// Does the same as [`Bodies::closed`], and also rounds each value in the copy to the grid that the model gives for
-    /// it. So the copy computes what the quantized model computes.
+    /// Does the same as [`Bodies::closed`]. In the copy, values are also rounded to the grids that the model gives for
+    /// them, so that the copy computes what the quantized model computes.
     ///
     /// # Errors
     /// The same as for [`Bodies::take_out`].
@@ -203,12 +202,12 @@ impl Bodies {
         Ok(whole)
     }
 
-    /// Turns the inlined bodies of each graph in `roots` into graphs of their own again. All graphs in `roots` must
-    /// have the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
+    /// Turns the inlined bodies of each graph in `roots` into separate graphs again. All graphs in `roots` must have
+    /// the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
     /// longer used are removed from the module.
     ///
     /// # Errors
-    /// Two parts are connected. A pass that connects them has a bug.
+    /// A node connects two bodies, or a body and the rest of the graph. The pass that added the node has a bug.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -220,7 +219,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// The main graph of a module, and the graphs that were made from its inlined bodies.
+    /// Returns the main graph of a module, and the graphs that were made from its inlined bodies.
     pub fn graphs(&self, module: &Module) -> Vec<GraphId> {
         let mut found = vec![module.main];
         let mut next = 0;
@@ -247,7 +246,7 @@ impl Bodies {
             rank[id.index()] = position;
         }
         // A pass may have removed a control-flow node, for example an `if` that always takes the same branch. The
-        // bodies of removed nodes are skipped.
+        // bodies of removed nodes are left out.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();
@@ -276,8 +275,8 @@ impl Bodies {
         Ok(())
     }
 
-    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` gives the position of each node in
-    /// topological order.
+    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` has the position of each node in topological
+    /// order.
     fn part(
         &self,
         module: &Module,

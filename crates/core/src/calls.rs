@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Module {
     /// Gives a graph its own copies of the graphs that it calls, directly or indirectly, if other graphs call them,
-    /// too. Later changes of the copies then affect only this graph. Tensors stay shared.
+    /// too. After that, changes of the copies affect only this graph. Tensors stay shared.
     ///
     /// Returns the called graphs in the order of the module, and then the graph itself.
     pub fn unshare(&mut self, root: GraphId) -> Vec<GraphId> {
@@ -40,7 +40,7 @@ impl Module {
         own
     }
 
-    /// The graphs in `from`, and all graphs that they call, directly or indirectly.
+    /// Returns the graphs in `from`, and all graphs that they call, directly or indirectly.
     pub(crate) fn reached(&self, from: impl IntoIterator<Item = GraphId>) -> BTreeSet<GraphId> {
         let mut open: Vec<GraphId> = from.into_iter().collect();
         let mut seen = BTreeSet::new();

@@ -4,8 +4,8 @@ use crate::attribute::words;
 use crate::elem::Elem;
 
 words! {
-    /// The integer type of an accumulator. Lowering proves that the type can hold every value of the accumulator. It is
-    /// at least as wide as the accumulator of the target.
+    /// The integer type of an accumulator. Lowering proves that every value of the accumulator fits in the type. The
+    /// type is at least as wide as the accumulator of the target.
     Carrier {
         /// Accumulators of 32 bits.
         I32 = "i32",
@@ -15,7 +15,7 @@ words! {
 }
 
 impl Carrier {
-    /// The element type of accumulators of this type.
+    /// Returns the element type of accumulators of this type.
     pub fn elem(self) -> Elem {
         match self {
             Carrier::I32 => Elem::I32,

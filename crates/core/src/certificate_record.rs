@@ -1,4 +1,4 @@
-//! The certificate of a fusion, together with the node that it is about.
+//! The certificate of a fusion, together with the fused node.
 
 use serde::{Deserialize, Serialize};
 use strait_requantize::Certificate;
@@ -10,8 +10,8 @@ pub struct CertificateRecord {
     /// The name of the fused node's first result. Before the fusion, the requantization computed the value with this
     /// name.
     pub node: String,
-    /// The row of the target's fusion table that was applied.
+    /// The row of the target's fusion table that allows the fusion.
     pub row: String,
-    /// What is claimed about the fusion.
+    /// The claim that the fused node computes the same as before.
     pub certificate: Certificate,
 }

@@ -15,7 +15,7 @@ pub const RUN: &str = "M005";
 pub const CUT: &str = "M006";
 /// The batch dimension of the model has no fixed size, so it is set to 1. A warning.
 pub const BATCH: &str = "M007";
-/// The file declares a shape for an output that is not the shape that its operators compute. A warning.
+/// The file declares a shape for an output, but its operators compute another shape. A warning.
 pub const MISSTATED: &str = "M009";
 /// A graph inside of a node can never run, so it is left out. A warning.
 pub const DROPPED: &str = "M010";

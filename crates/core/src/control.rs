@@ -14,7 +14,7 @@ use smallvec::{SmallVec, smallvec};
 type OptionalType<'a> = Option<&'a TensorType>;
 
 impl Op {
-    /// The graphs of the module that the op runs, in the order of its attributes.
+    /// Returns the graphs that the op runs, in the order of its attributes.
     pub fn graphs(&self) -> SmallVec<[GraphId; 2]> {
         let id = |graph: u32| GraphId::new(graph as usize);
         match self {
@@ -25,7 +25,7 @@ impl Op {
         }
     }
 
-    /// The number of graphs that the op called `name` runs.
+    /// Returns the number of graphs that the op called `name` runs.
     pub(crate) fn graph_count(name: &str) -> usize {
         match name {
             "call" | "loop" => 1,
@@ -34,7 +34,7 @@ impl Op {
         }
     }
 
-    /// The same op, running other graphs. `of` maps the id of each graph to the id of its replacement.
+    /// Returns the same op, but running other graphs. `of` maps the id of each graph to the id of its replacement.
     pub fn with_graphs(&self, of: impl Fn(GraphId) -> GraphId) -> Op {
         // Graph ids have 32 bits, so the cast loses nothing.
         let id = |graph: u32| of(GraphId::new(graph as usize)).index() as u32;
@@ -50,7 +50,7 @@ impl Op {
 }
 
 impl Graph {
-    /// Lets the nodes run other graphs; see [`Op::with_graphs`].
+    /// Replaces the graphs that the nodes run; see [`Op::with_graphs`].
     pub(crate) fn rename_graphs(&mut self, of: impl Fn(GraphId) -> GraphId) {
         let nodes = self.nodes.iter_mut().flatten();
         for node in nodes.filter(|node| !node.op.graphs().is_empty()) {
@@ -169,8 +169,8 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// The type of a result, as other graphs see it. The names of extents in the graph that computes the result have no
-/// meaning elsewhere, so every extent that is not fixed becomes [`Dim::OPEN`].
+/// Returns the type of a result as other graphs see it. Names of extents have a meaning only inside of one graph, so
+/// every extent that is not fixed becomes [`Dim::OPEN`].
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {
@@ -179,7 +179,7 @@ fn opened(ty: &TensorType) -> TensorType {
     }
 }
 
-/// The extent of a value that comes from either of two graphs.
+/// Returns the extent of a result that either of two graphs computes.
 fn joined(a: Dim, b: Dim) -> Dim {
     match (a, b) {
         (Dim::Fixed(a), Dim::Fixed(b)) if a == b => Dim::Fixed(a),

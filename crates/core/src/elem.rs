@@ -6,7 +6,8 @@ use strait_requantize::IntType;
 use strait_requantize::half_float::{BF16, F16, HalfFloat};
 
 named! {
-    /// The type of one element. The position of a type here is its tag in IR bytes, so further types come last.
+    /// The type of one element. The tag of a type in IR bytes is its position in this list, so new types are added at
+    /// the end.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Elem {
@@ -14,8 +15,7 @@ named! {
         F32 = "f32",
         /// 16-bit IEEE float. Tensors are stored in this type; kernels convert the elements to f32 before they compute.
         F16 = "f16",
-        /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute
-        /// on it.
+        /// 64-bit IEEE float. Constants can be stored and folded in this type, but layers do not compute with it.
         F64 = "f64",
         /// Signed 8-bit integer.
         I8 = "i8",
@@ -50,13 +50,13 @@ named! {
 }
 
 impl Elem {
-    /// The tag of the type in IR bytes.
+    /// Returns the tag of the type in IR bytes.
     pub fn tag(self) -> u8 {
         self as u8
     }
 
-    /// Returns the type in which elements are stored at run time. Elements of 4 bits are stored in a type of 8 bits,
-    /// each in a byte of its own. Elements of every other type are stored as they are.
+    /// Returns the type in which elements are stored at run time: a type of 8 bits for elements of 4 bits, and the type
+    /// itself otherwise.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,
@@ -77,7 +77,8 @@ impl Elem {
         }
     }
 
-    /// The integer type of the same width with the opposite signedness; `None` unless the width is 8 or 16 bits.
+    /// Returns the integer type of the same width with the opposite signedness; `None` unless the width is 8 or 16
+    /// bits.
     pub fn other_sign(self) -> Option<Elem> {
         Some(match self {
             Elem::I8 => Elem::U8,
@@ -88,9 +89,9 @@ impl Elem {
         })
     }
 
-    /// Returns the number that has to be added to codes and zero points to convert them from this type to the type
-    /// `other` of the same width and opposite signedness. The real numbers that the codes stand for do not change: for
-    /// example, q − z = (q − 128) − (z − 128).
+    /// Returns the number to add to codes and zero points when they are converted to `other`, a type of the same width
+    /// and opposite signedness. The real numbers stay the same. For example, −128 converts u8 to i8: q − z = (q − 128)
+    /// − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
@@ -101,7 +102,7 @@ impl Elem {
         self.storage() != self
     }
 
-    /// The number of bytes of a constant with `count` elements; `None` if that number does not fit in 64 bits.
+    /// Returns the number of bytes of a constant with `count` elements; `None` if that number does not fit in 64 bits.
     pub fn packed_bytes(self, count: u64) -> Option<u64> {
         if self.is_packed() {
             return Some(count.div_ceil(2));
@@ -109,7 +110,7 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
-    /// The width of an element in bits. A boolean counts as the eight bits of its byte.
+    /// Returns the width of an element in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
         // The width in bits is at most 64, so it fits in a u8.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
@@ -125,7 +126,7 @@ impl Elem {
         }
     }
 
-    /// The format of a 16-bit float; `None` for any other type.
+    /// Returns the format of a 16-bit float; `None` for any other type.
     pub fn half_float(self) -> Option<HalfFloat> {
         match self {
             Elem::F16 => Some(F16),
@@ -144,21 +145,21 @@ impl Elem {
         self.int_type().is_some() || self == Elem::I64
     }
 
-    /// The smallest and the largest integer of the type; `None` if it is not an integer type.
+    /// Returns the smallest and the largest integer of the type; `None` if it is not an integer type.
     pub fn integers(self) -> Option<(i64, i64)> {
         match self.int_type() {
             Some(codes) => Some((codes.min().into(), codes.max().into())),
             None => match self {
                 Elem::I64 => Some((i64::MIN, i64::MAX)),
                 Elem::U32 => Some((0, u32::MAX.into())),
-                // Integers are passed on as i64, so the range ends at the largest i64, below the largest u64.
+                // The integers are returned as i64, so the range ends at the largest i64.
                 Elem::U64 => Some((0, i64::MAX)),
                 _ => None,
             },
         }
     }
 
-    /// The integer type of crate `requantize` that corresponds to this type; `None` if there is none.
+    /// Returns the integer type in the crate `requantize` that corresponds to this type; `None` if there is none.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

@@ -1,5 +1,4 @@
-//! Why a step fails at a node. The two kinds of failures must not be confused: a refusal sends the node to the host,
-//! and a defect is a bug in Strait.
+//! Why a step fails at a node. A refusal sends the node to the host. A defect is a bug in Strait.
 
 use crate::ids::NodeId;
 use crate::reason::Reason;
@@ -11,8 +10,8 @@ pub enum Failure {
     /// The target, the model or the data do not allow the step, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// The scale of the node's first result is too small. The step would succeed with a scale that is 2^`doublings`
-    /// times as large.
+    /// The scale of the node's first result is too small. The step would succeed if the scale were multiplied by
+    /// 2^`doublings`.
     #[error("{reason}")]
     TooFine {
         /// Why the node goes to the host if the scale of its result must not change.
@@ -20,8 +19,8 @@ pub enum Failure {
         /// How many times the scale has to double; at least 1.
         doublings: u32,
     },
-    /// Something that an earlier step guarantees does not hold. This is a bug in Strait, and the whole compilation
-    /// stops.
+    /// Something does not hold that an earlier step should have made sure of. This is a bug in Strait, and the whole
+    /// compilation stops.
     #[error("{0}")]
     Defect(String),
 }
@@ -33,8 +32,8 @@ pub struct Refusal {
     pub node: NodeId,
     /// Why the step could not be done.
     pub reason: Reason,
-    /// How many times the scale of the node's first result would have to double for the step to succeed. 0 if the step
-    /// would fail with every scale.
+    /// How many times the scale of the node's first result would have to double for the step to succeed; 0 if no scale
+    /// is large enough.
     pub doublings: u32,
 }
 
@@ -42,7 +41,7 @@ impl Failure {
     /// Turns the failure into the refusal of `node`.
     ///
     /// # Errors
-    /// The failure is a bug in Strait and not a refusal. The error is the text of the defect.
+    /// The failure is a bug in Strait. The error is its description.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),
@@ -55,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// A failure that is a bug in Strait, described in one sentence.
+    /// Makes a failure that is a bug in Strait, described in one sentence.
     pub fn defect(text: impl Into<String>) -> Failure {
         Failure::Defect(text.into())
     }
@@ -72,8 +71,8 @@ impl From<(NodeId, Reason)> for Refusal {
     }
 }
 
-/// The tensors of a verified graph are valid, and every step gives the tensors that it makes the right size. So a
-/// `TensorError` is a bug in Strait.
+/// The tensors of a verified graph are valid, and every step gives new tensors the right size. So a `TensorError` is a
+/// bug in Strait.
 impl From<TensorError> for Failure {
     fn from(error: TensorError) -> Failure {
         Failure::Defect(format!("a tensor: {error}"))

@@ -46,8 +46,8 @@ impl Field for Per<f32> {
     }
 }
 
-/// The thresholds of all channels in one list, one channel after the other. `lengths` says how many thresholds each
-/// channel has.
+/// A list of all channels' thresholds, one channel after the other. `lengths` says how many thresholds each channel
+/// has.
 struct Thresholds(Vec<i32>);
 
 impl Field for Thresholds {
@@ -69,7 +69,7 @@ impl Field for Thresholds {
     }
 }
 
-/// How a form is written: as its kind, and as fields with their keys, in a fixed order.
+/// A form that can be written as its kind and a list of fields with keys, in a fixed order.
 trait Spelled: Sized {
     const KIND: FormKind;
     const KEYS: &'static [&'static str];
@@ -79,7 +79,7 @@ trait Spelled: Sized {
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
-/// Implements how a form is written, with the names of its fields as keys.
+/// Implements `Spelled` for a form. The keys are the names of its fields.
 macro_rules! spelled {
     ($form:ident by hand) => {};
     ($form:ident $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?) => {
@@ -147,15 +147,15 @@ macro_rules! of_each {
     ($($form:ident [$($fields:tt)*])*) => {
         $(spelled! { $form $($fields)* })*
 
-        /// The keys in the list of a form of this kind, in order. A key whose field has its default value may be
-        /// absent.
+        /// Returns the keys of a form of this kind, in order. A key may be absent in a list if its field has the
+        /// default value.
         pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
             match kind {
                 $(FormKind::$form => <form::$form as Spelled>::KEYS,)*
             }
         }
 
-        /// The fields of a form, in the order of [`form_keys`]. No field is itself a form.
+        /// Returns the fields of a form, in the order of [`form_keys`]. No field is itself a form.
         pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
             let values = match form {
                 $(Requantization::$form(form) => form.values(),)*
@@ -164,7 +164,7 @@ macro_rules! of_each {
             keys.zip(values).filter_map(|(key, value)| Some((*key, value?))).collect()
         }
 
-        /// Makes the form with this kind and these fields. [`Requantization::check`] says whether its parameters are
+        /// Makes the form with this kind and these fields. [`Requantization::check`] tells whether the parameters are
         /// legal.
         pub fn form_from_list(
             kind: FormKind,

@@ -1,11 +1,11 @@
 //! Grids that a quantized model gives for its values, and the rounding of real numbers to these grids.
 //!
-//! A quantized model has codes between its layers. Strait reads it as a graph of real numbers in which values have
+//! A quantized model has codes between its layers. Strait reads it as a graph of real numbers, in which values have
 //! grids ([`QuantParams::codes`]). The model rounds such a value to its grid, and saturates it at the smallest and the
-//! largest code. No node represents this rounding, so that the patterns of rules still match. If the target stores the
-//! value as codes on that grid, the value is rounded anyway. If the value is computed in real numbers, the rounding has
-//! to be added: [`Module::round_to_grids`] adds it to a float graph that is run, and lowering adds it to what the host
-//! computes.
+//! largest code. The graph has no node for this rounding, because such nodes would hide patterns from the rules. If the
+//! target stores the value as codes on that grid, the value is rounded anyway. If the value is computed in real
+//! numbers, the rounding has to be added: [`Module::round_to_grids`] adds it to a float graph before the graph runs,
+//! and lowering adds it to what the host computes.
 
 use crate::elem::Elem;
 use crate::failure::Failure;
@@ -23,14 +23,13 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The largest number of bits of an activation's codes. Wider integers are accumulators, for which no scheme of codes
-/// is known.
+/// The largest number of bits of an activation's codes. Wider integers are accumulators, which have no scheme.
 const WIDEST: u32 = 16;
 
 impl QuantParams {
     /// Returns the scheme with which a model quantizes to this grid, as ONNX and TFLite define it: halves are rounded
-    /// to even, and all codes of the type are used. Returns `None` if the grid has no code type, or is the grid of
-    /// accumulators.
+    /// to even, and all codes of the type are used. Returns `None` if the grid states no type of codes, or is the grid
+    /// of accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;
@@ -42,8 +41,8 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
-    /// True if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. If `elem` has the
-    /// opposite signedness, this requires that the zero points differ accordingly.
+    /// Returns true if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. The type
+    /// may have the opposite signedness, for example u8 and zero point 128 instead of i8 and zero point 0.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
@@ -74,8 +73,8 @@ impl QuantParams {
         Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
-    /// For each part of the tensor (the whole tensor, a channel or a block), returns the smallest and the largest
-    /// number that its codes stand for. Returns `None` unless the grid is given by a model.
+    /// Returns the smallest and the largest number that the codes stand for: for the whole tensor, or for each channel
+    /// or block. Returns `None` unless the grid is given by a model.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;
         let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
@@ -86,8 +85,8 @@ impl QuantParams {
         (0..parts).map(ends).collect()
     }
 
-    /// Rounds the numbers of a constant to the grid as the model does. Returns `None` if a number belongs to no part of
-    /// the grid.
+    /// Rounds the numbers of a constant to the grid as the model does. Returns `None` if the scales of the grid do not
+    /// cover all of the constant's elements.
     pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
         let (scheme, shape) = (self.given_scheme()?, tensor.shape());
         let [least, most] = scheme.range()?.map(|code| code as i32);
@@ -105,9 +104,9 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// If a value is computed in real numbers and has to be rounded to a grid, because the model gives this grid for
-    /// it, returns the grid. Returns `None` for a constant, whose numbers are already on their grid, and for the result
-    /// of a node that only moves elements between values of the same grid.
+    /// Returns the grid to which a computed float value has to be rounded, because the model gives this grid for it.
+    /// Returns `None` for a constant, whose numbers are already on their grid, and for the result of a node that only
+    /// moves elements between values of the same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
         let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;
@@ -119,18 +118,19 @@ impl Graph {
         (!is_moved).then_some(grid)
     }
 
-    /// Records that an operand does not read a value on the grid that the model gives for it, but as `reading` says. An
-    /// output of the graph counts as an operand of [`NodeId::OUTSIDE`], at its position.
+    /// Records that an operand reads a value as `reading` says, and not on the grid that the model gives for the value.
+    /// An output of the graph counts as an operand of [`NodeId::OUTSIDE`], at its position.
     pub fn read_otherwise(&mut self, at: Use, reading: Reading) {
         self.readings.insert(at, reading);
     }
 
-    /// How an operand reads a value; `None` if it reads the value on the grid that the model gives.
+    /// Returns how an operand reads a value. Returns `None` if it reads the value on the grid that the model gives.
     pub fn reading(&self, at: Use) -> Option<&Reading> {
         self.readings.get(&at)
     }
 
-    /// True if a node only moves elements of its operands, and all operands are on `grid` or are codes of `grid`.
+    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or is codes of
+    /// it.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
@@ -144,8 +144,7 @@ impl Graph {
 }
 
 impl Module {
-    /// Adds a rounding node after each value in the float graphs that has to be rounded to the grid that the model
-    /// gives.
+    /// Adds a rounding node after each float value that has to be rounded to the grid that the model gives for it.
     ///
     /// # Errors
     /// A bug in Strait.
@@ -167,12 +166,12 @@ impl Module {
     }
 }
 
-/// One patch for each value of a float graph that has to be rounded. The patch adds the rounding node.
+/// Returns one patch for each value of a float graph that has to be rounded. The patch adds the rounding node.
 fn roundings(graph: &Graph) -> Vec<Patch> {
     let rounding = |id: ValueId| {
         let grid = graph.rounds_to(id)?;
         let scheme = grid.given_scheme()?;
-        // An input has no producer. An input that nothing reads needs no rounding.
+        // An input of the graph has no producer. If nothing reads the input, it needs no rounding.
         let node = match graph.producer(id) {
             Some((node, _)) => node,
             None => graph.uses(id).next()?.node,

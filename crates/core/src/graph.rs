@@ -1,5 +1,5 @@
-//! Graphs. Nodes and values are stored in arenas. Each value has a linked list of its uses, which is stored in the
-//! nodes themselves.
+//! Graphs. Nodes and values are stored in arenas. The operands that use the same value form a linked list, whose links
+//! are stored in the nodes.
 
 use crate::addend::Addend;
 use crate::elem::Elem;
@@ -47,15 +47,15 @@ impl Value {
     }
 }
 
-/// The steps that are fused into a node. The node computes clamp(requantize(acc)), or clamp(requantize(acc + addend)),
-/// where acc is the accumulator. If nothing is fused into a node, it has no `Fused`.
+/// The steps that are fused into a node. With acc as the accumulator, the node computes clamp(requantize(acc)), or
+/// clamp(requantize(acc + addend)). If nothing is fused into a node, it has no `Fused`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
     /// A tensor that is added to the accumulator before the requantization. It is the node's last operand.
     pub addend: Option<Addend>,
-    /// The requantization of the accumulator. [`Node::channels`] says which channel an element belongs to.
+    /// The requantization of the accumulator. [`Node::channels`] tells which channel an element belongs to.
     pub requant: Requantization,
-    /// The smallest and the largest code that the requantized value may have.
+    /// The smallest and the largest code of the result. Codes outside of this range are clamped.
     pub clamp: Option<[i32; 2]>,
 }
 
@@ -70,7 +70,7 @@ impl Fused {
     }
 }
 
-/// Where a node runs. Passes may move a node to the host, but never back.
+/// Where a node runs. Passes may move a node to the host, but never from the host to the accelerator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
     /// On the target, in integers.
@@ -82,10 +82,10 @@ pub enum Placement {
 /// One operation of a graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The name of the node in reports. It is the name of the source node that the node was made from.
+    /// The name of the node in reports. It is the name of a node of the source model.
     pub name: Symbol,
-    /// The names of all source nodes that this node stands for, including its own name. The list grows when nodes are
-    /// folded into this one.
+    /// The names of all nodes of the source model that this node was made from, including its own name. The list grows
+    /// when nodes are folded into this node.
     pub sources: SmallVec<[Symbol; 1]>,
     /// The op that the node computes.
     pub op: Op,
@@ -100,7 +100,8 @@ pub struct Node {
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// A graph: the nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
+/// A graph: the nodes and values of one function. The id of a node or value never changes. A removed node or value
+/// leaves a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.
@@ -112,12 +113,12 @@ pub struct Graph {
     pub(crate) stage: Stage,
     /// The quantization configs of operands and results, in the annotated stage.
     pub quant: QuantTable,
-    /// The operands that do not read a value on the grid that the model gives for it, in the annotated stage.
+    /// In the annotated stage: the operands that do not read a value on the grid that the model gives for it.
     pub(crate) readings: BTreeMap<Use, Reading>,
 }
 
 impl Graph {
-    /// An empty graph.
+    /// Makes an empty graph.
     pub fn new(name: Symbol, stage: Stage) -> Graph {
         Graph {
             name,
@@ -131,22 +132,22 @@ impl Graph {
         }
     }
 
-    /// The stage of the graph. It says which invariants hold.
+    /// Returns the stage of the graph, which says which invariants hold.
     pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Declares that the invariants of `stage` hold from now on. The verifier checks whether they do.
+    /// Declares that the graph is in this stage. The verifier checks whether the invariants of the stage hold.
     pub fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }
 
-    /// The node with this id, unless it was removed.
+    /// Returns the node with this id, unless it was removed.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.index())?.as_ref()
     }
 
-    /// The value with this id, unless it was removed.
+    /// Returns the value with this id, unless it was removed.
     pub fn value(&self, id: ValueId) -> Option<&Value> {
         self.values.get(id.index())?.as_ref()
     }
@@ -159,34 +160,34 @@ impl Graph {
         self.values.get_mut(id.index())?.as_mut()
     }
 
-    /// All nodes with their ids, in the order of ids.
+    /// Returns all nodes with their ids, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter_map(|(index, node)| Some((NodeId::new(index), node.as_ref()?)))
     }
 
-    /// All values with their ids, in the order of ids.
+    /// Returns all values with their ids, in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
         let values = self.values.iter().enumerate();
         values.filter_map(|(index, value)| Some((ValueId::new(index), value.as_ref()?)))
     }
 
-    /// One more than the largest index of a node so far. A table indexed by node needs this length.
+    /// Returns one more than the largest index of a node so far. This is the length of a table indexed by node.
     pub fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
-    /// One more than the largest index of a value so far. A table indexed by value needs this length.
+    /// Returns one more than the largest index of a value so far. This is the length of a table indexed by value.
     pub fn value_bound(&self) -> usize {
         self.values.len()
     }
 
-    /// The graph's inputs in order.
+    /// Returns the graph's inputs in order.
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs
     }
 
-    /// The graph's outputs in order.
+    /// Returns the graph's outputs in order.
     pub fn outputs(&self) -> &[ValueId] {
         &self.outputs
     }
@@ -202,12 +203,12 @@ impl Graph {
         }
     }
 
-    /// The quantization config of a value at its producer: at the node's result, or at the graph's input.
+    /// Returns the quantization config of a value where it is produced: at the node's result, or at the graph's input.
     pub fn left(&self, value: ValueId) -> Option<ConfigId> {
         self.left_by(&self.quant, value)
     }
 
-    /// Like [`Graph::left`], but looks the config up in `table` instead of the graph's own table.
+    /// Like [`Graph::left`], but reads the config from `table` and not from the graph's own table.
     pub fn left_by(&self, table: &QuantTable, value: ValueId) -> Option<ConfigId> {
         match self.value(value)?.def {
             Def::Node(id, position) => table.id(id, Port::Result(position.into())),
@@ -221,7 +222,7 @@ impl Graph {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }
 
-    /// The node that produces a value, with its id.
+    /// Returns the node that produces a value, with its id.
     pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
         match self.value(id)?.def {
             Def::Node(node, _) => Some((node, self.node(node)?)),
@@ -229,7 +230,7 @@ impl Graph {
         }
     }
 
-    /// The id of the constant that a value stands for; `None` if the value is not a constant.
+    /// Returns the id of the constant that a value stands for; `None` if the value is not a constant.
     pub fn data_of(&self, id: ValueId) -> Option<DataId> {
         match self.value(id)?.def {
             Def::Data(data) => Some(data),
@@ -237,7 +238,7 @@ impl Graph {
         }
     }
 
-    // ---- building: these functions only append; every other change to edges goes through a patch ----
+    // ---- building: these functions only append; edges are otherwise changed only by patches ----
 
     /// Appends an input of the graph.
     pub fn add_input(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>) -> ValueId {
@@ -251,7 +252,7 @@ impl Graph {
         self.add_value(name, ty, quant, Def::Data(data))
     }
 
-    /// Appends a node whose operands already exist. `results` has name, type and grid of each result.
+    /// Appends a node whose operands already exist. `results` are the name, type and grid of each result.
     pub fn add_node(
         &mut self,
         name: Symbol,
@@ -310,14 +311,14 @@ impl Graph {
         }
     }
 
-    /// Renames a value. Names have to be unique in a graph, which the verifier checks.
+    /// Renames a value. The verifier checks that no two values of a graph have the same name.
     pub fn rename(&mut self, id: ValueId, name: Symbol) {
         if let Some(value) = self.value_mut(id) {
             value.name = name;
         }
     }
 
-    /// Adds names to the source nodes that a node stands for.
+    /// Adds names to a node's list of source nodes ([`Node::sources`]).
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.node_mut(id) {
             for &source in sources {
@@ -328,14 +329,14 @@ impl Graph {
         }
     }
 
-    /// Sets the names of the source nodes that a node stands for. The node has just been added by a builder.
+    /// Sets a node's list of source nodes ([`Node::sources`]). A builder calls this for a node that it has just added.
     pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.node_mut(id) {
             node.sources = sources.into();
         }
     }
 
-    /// Sets the fused steps and the placement of a node. The node has just been added by a builder.
+    /// Sets the fused steps and the placement of a node. A builder calls this for a node that it has just added.
     pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
         if let Some(node) = self.node_mut(id) {
             node.fused = fused.map(Box::new);

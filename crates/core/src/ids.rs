@@ -1,4 +1,5 @@
-//! Ids. Each kind of index has a type of its own, so that a node can never be mistaken for a value.
+//! Ids. Nodes, values, graphs, constants, configs and names have ids of different types, so that they cannot be
+//! confused.
 
 use std::fmt;
 
@@ -12,14 +13,14 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the entry at `index`. Arenas never have more than [`MAX_ENTRIES`] entries, so the conversion
-            /// loses nothing.
+            /// Makes the id of the entry at `index`. Arenas never have more than [`MAX_ENTRIES`] entries, so the
+            /// conversion loses nothing.
             pub fn new(index: usize) -> Self {
                 debug_assert!(index < MAX_ENTRIES);
                 Self(index as u32)
             }
 
-            /// The index of the entry in its arena.
+            /// Returns the index of the entry in its arena.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -40,19 +41,20 @@ macro_rules! ids {
 }
 
 impl NodeId {
-    /// The id that stands for everything outside of a graph, which provides the graph's inputs and reads its outputs.
-    /// No node has this id.
+    /// The id that stands for everything outside of a graph. The outside provides the graph's inputs and reads its
+    /// outputs. No node has this id.
     pub const OUTSIDE: NodeId = NodeId(u32::MAX);
 }
 
 impl Symbol {
-    /// The symbol that stands for a name that has not been chosen yet. It is in no table of names.
+    /// The symbol for a name that has not been chosen yet. No table of names contains it.
     pub(crate) const UNNAMED: Symbol = Symbol(u32::MAX);
 
     /// The first symbol that is a placeholder for a name.
     const PLACEHOLDERS: u32 = u32::MAX - (1 << 20);
 
-    /// The placeholder with this number. It stands for a name in a patch that has not been applied yet.
+    /// Returns the placeholder with this number. In a patch that has not been applied yet, it stands for the name of an
+    /// extent.
     pub(crate) fn placeholder(number: u32) -> Symbol {
         Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
     }
@@ -87,7 +89,7 @@ pub struct Use {
     pub operand: u16,
 }
 
-/// The neighbours of an operand in the list of all operands that use the same value: the previous and the next one.
+/// A link in the list of all operands that use the same value: the previous and the next operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) previous: Option<Use>,

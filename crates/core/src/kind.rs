@@ -1,22 +1,22 @@
 //! Kinds of computation.
 
-/// The kind of computation that an op does. A pass uses it for ops that it does not know by name.
+/// The kind of computation that an op does. Passes use the kind to treat many ops alike, without a case for each op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The op computes sums or products. If its operands are integers, its result is an i32 or i64 accumulator, unless
     /// a requantization is fused.
     Accumulates,
-    /// The op picks one of several elements by their order. So it can be swapped with a non-decreasing function:
-    /// applying the function before or after the op gives the same result.
+    /// The op picks one of several elements by their order, as a maximum does. It gives the same result whether a
+    /// non-decreasing function is applied before or after the op.
     Selects,
     /// The op is a mean, which divides and rounds by itself.
     Divides,
-    /// The op compares two operands and gives booleans. Codes on one grid are ordered like the real numbers that they
-    /// stand for.
+    /// The op compares two operands and gives booleans. It works on codes of one grid, too, because they have the order
+    /// of the real numbers that they stand for.
     Compares,
     /// The op applies a function of one real number to each element.
     Function,
-    /// The op computes some other function of real numbers. It is not defined on codes.
+    /// The op computes any other function of real numbers. It is not defined on codes.
     Real,
     /// The result has all elements of the operand, once each, in another shape.
     Rearranges,
@@ -30,6 +30,6 @@ pub enum Kind {
     Integer,
     /// The op converts floats to codes, or back.
     Boundary,
-    /// Nothing is known about the op, because something outside of this crate defines what it computes.
+    /// Nothing is known about the op, because what it computes is not defined in this crate.
     Elsewhere,
 }

@@ -12,7 +12,7 @@ pub enum LateList {
 }
 
 impl Op {
-    /// The position of the first operand that replaces an attribute; `None` if the op has no such operands.
+    /// Returns the position of the first operand that replaces an attribute; `None` if the op has no such operands.
     pub fn first_late(&self) -> Option<usize> {
         matches!(
             self,
@@ -21,8 +21,8 @@ impl Op {
         .then_some(1)
     }
 
-    /// Returns the same op with attributes instead of the operands from [`Op::first_late`] on. `late` has the elements
-    /// of these operands. Returns `None` if they do not fit the op.
+    /// Returns the same op with attributes in place of the operands from [`Op::first_late`] on. `late` has the elements
+    /// of these operands. Returns `None` if the elements are not valid for the op.
     pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
         let mut known = self.clone();
         match (&mut known, late) {

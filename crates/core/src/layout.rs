@@ -1,9 +1,9 @@
 //! Chooses the order in which the axes of each value are stored.
 //!
-//! In the IR an image is [N, C, spatial…]. Some formats and some kernels want its channels last. [`Layouts`] chooses an
-//! order of axes for each value of a graph, so that axes have to be moved in few places: convolutions and pools read
-//! and make images with channels last, elementwise functions keep the order of their operand, a `transpose` only
-//! changes the order, and everything else reads its operands as they are in the IR. The graph does not change.
+//! In the IR, an image is [N, C, spatial…]. Some formats and some kernels want the channels last. [`Layouts`] chooses
+//! an order of axes for each value of a graph, such that few transpositions are needed: convolutions and pools read and
+//! write images with channels last, elementwise functions keep the order of their operand, a `transpose` only changes
+//! the order, and all other ops read their operands as they are in the IR. The graph does not change.
 
 use crate::graph::{Def, Graph, Node};
 use crate::ids::ValueId;
@@ -17,17 +17,18 @@ use smallvec::SmallVec;
 pub struct Order(SmallVec<[u8; 6]>);
 
 impl Order {
-    /// The order in which axis i of the stored tensor is axis `axes[i]` of the value. `axes` has each axis once.
+    /// Returns the order in which axis i of the stored tensor is axis `axes[i]` of the value. `axes` has each axis
+    /// once.
     pub fn of(axes: &[u8]) -> Order {
         Order(axes.into())
     }
 
-    /// The order of the IR itself.
+    /// Returns the order of the IR.
     pub fn plain(rank: usize) -> Order {
         Order((0..rank as u8).collect())
     }
 
-    /// The order [N, spatial…, C] of an image [N, C, spatial…].
+    /// Returns the order [N, spatial…, C] of an image [N, C, spatial…].
     pub fn channels_last(rank: usize) -> Order {
         let spatial = 2..rank as u8;
         match rank {
@@ -36,33 +37,34 @@ impl Order {
         }
     }
 
-    /// The value's axis for each axis of the stored tensor.
+    /// For each axis of the stored tensor, the value's axis.
     pub fn axes(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
         self.0.iter().map(|&axis| usize::from(axis))
     }
 
-    /// True if the stored tensor has the axes of the value in their own order.
+    /// True if the stored tensor has its axes in the same order as the value.
     pub fn is_plain(&self) -> bool {
         self.axes().enumerate().all(|(at, axis)| at == axis)
     }
 
-    /// The position of a value's axis in the stored tensor.
+    /// Returns the position of a value's axis in the stored tensor.
     pub fn position(&self, axis: usize) -> Option<usize> {
         self.axes().position(|own| own == axis)
     }
 
-    /// A list with one entry for each axis of the value, in the order of the stored tensor.
+    /// Reorders a list with one entry for each axis of the value into the order of the stored tensor.
     pub fn stored<T: Copy>(&self, of_value: &[T]) -> SmallVec<[T; 6]> {
         self.axes().filter_map(|axis| of_value.get(axis).copied()).collect()
     }
 
-    /// The permutation that brings a tensor stored in this order into the order `to`: axis i of the result is axis
-    /// `permutation[i]` of this one.
+    /// Returns the permutation that converts a tensor from this order to the order `to`: axis i of the result is axis
+    /// `permutation[i]` of the tensor.
     pub fn permutation_to(&self, to: &Order) -> SmallVec<[usize; 6]> {
         to.axes().filter_map(|axis| self.position(axis)).collect()
     }
 
-    /// The order of a value after `transpose` with this permutation, if the stored tensor stays as it is.
+    /// Returns the order for the result of a `transpose` of the value with this permutation, such that the stored
+    /// tensor stays as it is.
     fn transposed(&self, permutation: &[u32]) -> Option<Order> {
         let at = |axis: usize| permutation.iter().position(|&from| from as usize == axis);
         self.axes()
@@ -71,7 +73,7 @@ impl Order {
             .map(Order)
     }
 
-    /// The order of the axes that are left if some axes are dropped.
+    /// Returns the order of the remaining axes after the axes `dropped` have been removed.
     fn without(&self, dropped: &[usize]) -> Order {
         let kept = self.axes().filter(|axis| !dropped.contains(axis));
         Order(
@@ -80,8 +82,8 @@ impl Order {
         )
     }
 
-    /// The order of a value after a reshape from `from` to `to`, if the stored tensor keeps the order of its elements.
-    /// `None` if there is no such order.
+    /// Returns the order for the result of a reshape from `from` to `to`, such that the stored tensor keeps the order
+    /// of its elements. Returns `None` if there is no such order.
     ///
     /// Both shapes are cut into groups of neighbouring axes, as small as possible, such that corresponding groups have
     /// equally many elements. The axes of a group have to be neighbours in the stored tensor, too. Axes of extent 1 may
@@ -104,7 +106,7 @@ impl Order {
             }
             made.extend(new.clone().map(|axis| axis as u8));
         }
-        // Axes of extent 1 that belong to no group with elements go to their own place.
+        // Axes of extent 1 that belong to no group stay at their own position.
         for axis in 0..to.len() {
             if !made.contains(&(axis as u8)) {
                 made.insert(axis.min(made.len()), axis as u8);
@@ -114,8 +116,8 @@ impl Order {
     }
 }
 
-/// Cuts two shapes with equally many elements into groups of neighbouring axes. The first group of one shape has as many
-/// elements as the first group of the other, and so on. Each group has as few axes as possible.
+/// Cuts two shapes with equally many elements into groups of neighbouring axes. The first groups of both shapes have
+/// equally many elements, and so do the second groups, and so on. Each group has as few axes as possible.
 fn groups(from: &[u64], to: &[u64]) -> Option<Vec<[std::ops::Range<usize>; 2]>> {
     if from.contains(&0) || to.contains(&0) {
         return None;
@@ -139,17 +141,17 @@ fn groups(from: &[u64], to: &[u64]) -> Option<Vec<[std::ops::Range<usize>; 2]>> 
     rest.copied().all(|extent| extent == 1).then_some(groups)
 }
 
-/// How an op treats the order of its axes.
+/// How an op reads and writes the axes of its operands and results.
 enum Access {
-    /// The first operand and the results are images with channels last.
+    /// The first operand and the results are images, with channels last.
     Image,
     /// The operands and the results have the same order.
     Same,
-    /// The result has the elements of the operand in their stored order, if there is an order for that.
+    /// The result keeps the stored order of the operand's elements, if the result's axes allow this.
     Stays,
-    /// Axes are dropped from the result. The list has the dropped axes.
+    /// The result lacks these axes of the operand.
     Drops(Vec<usize>),
-    /// Operands and results are as in the IR.
+    /// Operands and results have the order of the IR.
     Plain,
 }
 
@@ -185,8 +187,8 @@ fn access(node: &Node, rank: usize) -> Access {
 pub struct Layouts(Vec<Option<Order>>);
 
 impl Layouts {
-    /// Chooses an order for each value, with images as channels last. `inputs` has the orders of the graph's inputs;
-    /// inputs that are not in it are stored as in the IR.
+    /// Chooses an order for each value, such that images have their channels last. `inputs` has the orders of the
+    /// graph's inputs; inputs that are not in it are stored as in the IR.
     pub fn channels_last(graph: &Graph, inputs: &[Order]) -> Layouts {
         let mut layouts = Layouts(vec![None; graph.value_bound()]);
         for (&input, order) in graph.inputs().iter().zip(inputs) {
@@ -200,13 +202,13 @@ impl Layouts {
         layouts
     }
 
-    /// The order in which a value is stored.
+    /// Returns the order in which the axes of a value are stored.
     pub fn of(&self, graph: &Graph, value: ValueId) -> Order {
         let own = self.0.get(value.index()).cloned().flatten();
         own.unwrap_or_else(|| Order::plain(rank(graph, value)))
     }
 
-    /// The order in which a node reads an operand.
+    /// Returns the order in which a node reads the axes of an operand.
     pub fn read(&self, graph: &Graph, node: &Node, operand: usize) -> Order {
         let Some(value) = node.inputs.get(operand).copied().flatten() else {
             return Order::plain(0);
@@ -217,7 +219,7 @@ impl Layouts {
             (Access::Image, _) if operand == 0 => Order::channels_last(own),
             (Access::Same, Some(result)) => {
                 let order = self.of(graph, result);
-                // An operand of a smaller rank has the last axes of the result.
+                // An operand with fewer axes broadcasts: its axes are the last axes of the result.
                 match order.0.len().checked_sub(own) {
                     Some(0) => order,
                     _ => plain,
@@ -237,7 +239,8 @@ impl Layouts {
         }
     }
 
-    /// The order of a result of `transpose`, of a reshape or of a reduction whose operand is read as it is stored.
+    /// Returns the order of the result of a `transpose`, a reshape or a reduction, if the stored operand is read as it
+    /// is.
     fn kept(&self, graph: &Graph, node: &Node, operand: ValueId) -> Option<Order> {
         let stored = self.of(graph, operand);
         match (&node.op, access(node, rank(graph, operand))) {
@@ -297,7 +300,7 @@ mod tests {
         assert_eq!(image.reshaped(&[1, 8, 3, 5], &[1, 8, 15]), Some(Order::of(&[0, 2, 1])));
         // Flattening mixes channels with positions.
         assert_eq!(image.reshaped(&[1, 8, 3, 5], &[1, 120]), None);
-        // One position: nothing moves.
+        // With one position, nothing moves.
         assert_eq!(image.reshaped(&[1, 8, 1, 1], &[1, 8]), Some(Order::plain(2)));
         assert_eq!(Order::plain(2).reshaped(&[6, 4], &[3, 8]), Some(Order::plain(2)));
         assert_eq!(

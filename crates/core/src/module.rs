@@ -25,7 +25,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module with `main` as its only graph. The names in `main` have to be in `names` already.
+    /// Makes a module with `main` as its only graph. The names in `main` have to be in `names` already.
     pub fn new(main: Graph, names: Names) -> Module {
         Module {
             graphs: vec![main],
@@ -36,29 +36,29 @@ impl Module {
         }
     }
 
-    /// The main graph.
+    /// Returns the main graph.
     ///
     /// The main graph always exists: `main` is set when the module is made, and the main graph is never removed.
     pub fn main(&self) -> &Graph {
         &self.graphs[self.main.index()]
     }
 
-    /// The main graph, for passes to change.
+    /// Returns the main graph, for passes to change.
     pub fn main_mut(&mut self) -> &mut Graph {
         &mut self.graphs[self.main.index()]
     }
 
-    /// A graph of this module.
+    /// Returns a graph of this module.
     pub fn graph(&self, id: GraphId) -> Option<&Graph> {
         self.graphs.get(id.index())
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.text(symbol)
     }
 
-    /// The layers of the source model that a node was made from.
+    /// Returns the names of the source model's layers that a node was made from.
     pub fn sources(&self, node: &Node) -> Vec<String> {
         node.sources
             .iter()
@@ -72,12 +72,12 @@ impl Module {
         DataId::new(self.data.len() - 1)
     }
 
-    /// A constant of the pool.
+    /// Returns a constant of the pool.
     pub fn data(&self, id: DataId) -> Option<&TensorData> {
         self.data.get(id.index())
     }
 
-    /// Frees a constant that nothing reads any more. The ids of the other constants do not change.
+    /// Frees the bytes of a constant that nothing reads any more. The ids of the other constants do not change.
     pub fn drop_data(&mut self, id: DataId) {
         if let (Some(tensor), Ok(nothing)) = (
             self.data.get_mut(id.index()),
@@ -87,24 +87,24 @@ impl Module {
         }
     }
 
-    /// The whole pool, in the order of ids.
+    /// Returns the whole pool, in the order of ids.
     pub fn pool(&self) -> &[TensorData] {
         &self.data
     }
 
-    /// Returns the exact numbers from which a rule made this constant by rounding. They are kept as long as rules run
-    /// and something reads the constant. Another rule that computes on the constant uses these exact numbers, so that
-    /// several rules together round only once.
+    /// Returns the exact numbers of a constant that a rule computed and rounded. The next rule that computes with the
+    /// constant uses the exact numbers, so that several rules together round only once. The numbers are kept while
+    /// rules run and something reads the constant.
     pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
         self.unrounded.get(&id).map(AsRef::as_ref)
     }
 
-    /// Remembers the numbers that a rule rounded to get this constant.
+    /// Stores the exact numbers of a constant that a rule rounded.
     pub(crate) fn remember(&mut self, id: DataId, numbers: Vec<f64>) {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the unrounded numbers of the constant `id`, or those of all constants if `id` is `None`.
+    /// Deletes the exact numbers of the constant `id`, or those of all constants if `id` is `None`.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),
@@ -149,14 +149,14 @@ impl Module {
         }
     }
 
-    /// The constant that a value of `graph` stands for; `None` if the value is not a constant.
+    /// Returns the constant that a value of `graph` stands for; `None` if the value is not a constant.
     pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
         self.data(graph.data_of(value)?)
     }
 }
 
 impl IllegalMove {
-    /// The reason of the refusal, preceded by the name of the node.
+    /// Returns a reason that says which config could not be changed, at which node, and why.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
         let name = graph.node(self.node).map(|node| module.name(node.name));
         let of = name.map(|name| format!(" of {name}")).unwrap_or_default();

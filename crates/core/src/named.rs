@@ -1,6 +1,6 @@
 //! Enums whose members are written as words.
 
-/// Declares an enum whose members are written as words. Its members have the order of their declaration.
+/// Declares an enum whose members are written as words. The members are ordered as they are declared.
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$meta])*
@@ -11,12 +11,12 @@ macro_rules! named {
             /// All members, in declaration order.
             pub const ALL: [$name; [$($word),*].len()] = [$($name::$variant),*];
 
-            /// The word that stands for the member in the text form, IR bytes, tables and reports.
+            /// Returns the word that stands for the member in the text form, IR bytes, tables and reports.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
             }
 
-            /// The member with this word; the inverse of `name`.
+            /// Returns the member that is written as this word; the inverse of `name`.
             pub fn parse(word: &str) -> Option<$name> {
                 match word { $($word => Some($name::$variant),)* _ => None }
             }

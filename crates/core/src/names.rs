@@ -13,11 +13,11 @@ pub struct Names {
     texts: String,
     /// The end of each name in `texts`. A name begins where the previous one ends.
     ends: Vec<usize>,
-    /// The symbol of each name, by the hash of the name. If another name already has that hash, the next free number is
-    /// used.
+    /// The symbol of each name, by the hash of the name. If two names have the same hash, the second one is stored
+    /// under the next free number.
     // tidy: allow(hash): symbols are only looked up by a text; the order of symbols is that of their first use.
     symbols: HashMap<u64, Symbol>,
-    /// The hash function. Its keys differ in each process, so nobody can write a file whose names collide on purpose.
+    /// The hash function. Its keys differ in each process, so that nobody can make a file whose names collide.
     hasher: RandomState,
     /// For each base of generated names, the number that was used last.
     last_number: BTreeMap<Symbol, usize>,
@@ -26,17 +26,18 @@ pub struct Names {
 }
 
 impl Names {
-    /// The symbol for `text`. If `text` is not in the table yet, it is added.
+    /// Returns the symbol for `text`. If `text` is not in the table yet, it is added.
     pub fn intern(&mut self, text: &str) -> Symbol {
         self.place(text).unwrap_or_else(|free| self.add(free, text, false))
     }
 
-    /// The symbol for `text`, if it is in the table.
+    /// Returns the symbol for `text`, if it is in the table.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.place(text).ok()
     }
 
-    /// The symbol for `text` if `text` is in the table; otherwise the number under which `symbols` can store it.
+    /// Returns the symbol for `text`. If `text` is not in the table, the error is a key that is still free in
+    /// `symbols`.
     fn place(&self, text: &str) -> Result<Symbol, u64> {
         let mut number = self.hasher.hash_one(text);
         while let Some(&symbol) = self.symbols.get(&number) {
@@ -48,7 +49,7 @@ impl Names {
         Err(number)
     }
 
-    /// Adds a text that is not in the table yet. `free` is a number that `symbols` does not use yet.
+    /// Adds a text that is not in the table yet. `free` is a key that is still free in `symbols`.
     fn add(&mut self, free: u64, text: &str, is_made: bool) -> Symbol {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
@@ -58,7 +59,7 @@ impl Names {
         symbol
     }
 
-    /// The text of a symbol; empty if the symbol belongs to another table.
+    /// Returns the text of a symbol; empty if the symbol belongs to another table.
     pub fn text(&self, symbol: Symbol) -> &str {
         let index = symbol.index();
         let before = index.checked_sub(1).and_then(|before| self.ends.get(before));
@@ -69,13 +70,12 @@ impl Names {
         text.unwrap_or("")
     }
 
-    /// All names, in the order of their symbols.
+    /// Returns all names, in the order of their symbols.
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|index| self.text(Symbol::new(index)))
     }
 
-    /// True for a name that this table generated ([`Names::make`], [`Names::fresh`]), and that does not come from a
-    /// model.
+    /// True for a name that this table generated ([`Names::make`], [`Names::fresh`]), and not for a name from a model.
     pub fn is_made(&self, symbol: Symbol) -> bool {
         self.are_made.get(symbol.index()).copied().unwrap_or(false)
     }
@@ -151,7 +151,7 @@ mod tests {
         for _ in 0..100_000 {
             names.fresh("x");
         }
-        // If each name were counted from 1, this would take five thousand million look-ups.
+        // If each search for a name started at 1, this would take five thousand million look-ups.
         assert!(start.elapsed().as_secs() < 10);
     }
 }

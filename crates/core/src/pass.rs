@@ -3,7 +3,8 @@
 use crate::reason::Reason;
 use std::borrow::Cow;
 
-/// Why a pass stopped. The variant says whose fault it is.
+/// Why a pass stopped. The variant says where the cause is: in the model, in the configuration, in the target or in
+/// Strait.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
     /// The model asks for something impossible.

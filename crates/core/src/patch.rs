@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a patch uses as an operand of a new node, or as the replacement of a value.
+/// An operand of a node that a patch adds, or the replacement of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A value of the graph.
@@ -34,10 +34,10 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The origins of the new node: the existing nodes whose work it does; at least one. The new node gets the source
-    /// names of all origins, and runs on the host if one of them does. If the patch also removes the first origin, the
-    /// new node takes over the name of that origin. If several new nodes have the same first origin, only one of them
-    /// takes over the name: the first new node that computes, or, if none computes, the first one that moves elements.
+    /// The existing nodes whose work the new node does; at least one. The new node gets the source names of all these
+    /// origins, and runs on the host if one of them does. If the patch also removes the first origin, the new node
+    /// takes over its name. If several new nodes have the same first origin, only one of them takes over the name: the
+    /// first new node that computes, or, if none computes, the first that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -46,7 +46,7 @@ pub struct NewNode {
 }
 
 impl NewNode {
-    /// A node without fused steps and grids.
+    /// Makes a node without fused steps and without grids.
     pub fn new(op: impl Into<Op>, inputs: &[Option<Source>], origins: &[NodeId]) -> NewNode {
         NewNode {
             op: op.into(),
@@ -58,23 +58,22 @@ impl NewNode {
     }
 }
 
-/// A change to a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
+/// A change to a graph. The time to apply a patch depends on its own size, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
-    /// Constants to add to the pool. Each has a base from which its name is made.
+    /// Constants to add to the pool. The name of each constant is made from the string.
     pub data: Vec<(String, TensorData)>,
-    /// For each constant of `data` that a rule has rounded: the constant's position in `data`, in ascending order, and
-    /// the exact numbers before rounding; see [`Module::unrounded`].
+    /// For each constant of `data` that a rule has computed and rounded: its position in `data`, in ascending order,
+    /// and the exact numbers before rounding; see [`Module::unrounded`].
     pub unrounded: Vec<(u16, Vec<f64>)>,
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
     /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name of the replaced value,
-    /// except in three cases: the replaced value or the replacement is an input or a constant; the replacement is an
-    /// output; or the replacement has a name from the model and the replaced value does not. If the replacement has no
-    /// grid yet, it takes over the grid of the replaced value.
+    /// the added nodes, become uses of the replacement. The replacement takes over the name and, if it has none, the
+    /// grid of the replaced value. It keeps its own name in three cases: the replaced value or the replacement is an
+    /// input or a constant; the replacement is an output; or only the replacement has a name from the model.
     pub replace: Vec<(ValueId, Source)>,
-    /// Pairs of a value that the patch removes, and a value with the same elements in another order. If only the
+    /// Pairs of a value that the patch removes and another value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. No other node may use their results any more.
@@ -90,8 +89,7 @@ pub struct Applied {
     pub touched: Vec<NodeId>,
 }
 
-/// Why a patch does not fit the graph. The fault is in the rule that made the patch. This may be a rule of Strait or of
-/// a plugin.
+/// Why a patch cannot be applied to the graph. The rule that made the patch, in Strait or in a plugin, is wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
     /// The patch refers to something that does not exist.
@@ -120,14 +118,14 @@ pub enum PatchError {
     /// A node is to be removed, but its results are still used.
     #[error("{0} would be removed but is still used")]
     StillUsed(NodeId),
-    /// A new node states no node that it replaces.
+    /// A new node has no origins ([`NewNode::origins`]).
     #[error("new node {0} names no origin")]
     NoOrigin(usize),
 }
 
 impl Module {
-    /// Applies a patch. If this fails, nothing is changed. The time depends on the size of the patch, including all
-    /// uses of the replaced values.
+    /// Applies a patch. If this fails, nothing is changed. The time depends only on the size of the patch and the
+    /// number of uses of the replaced values.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
         let mut types = self.check(graph, &patch)?;
         let mut names: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -165,8 +163,8 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // Two nodes never have the same name. A new node that does not take over the name of its origin gets
-                // the origin's name with the op appended. Such a name cannot be mistaken for the name of an operator of
+                // Two nodes never have the same name. If a new node does not take over the name of its origin, its name
+                // is the origin's name followed by the name of the op, so that it cannot be mistaken for an operator of
                 // the model.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
@@ -189,8 +187,8 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // The producers of removed nodes have lost a user, so they may now be unused, or a rule may be able to fold
-            // them.
+            // The producers of removed nodes have lost a user. So rules look at them again: they may now be unused, or
+            // be merged into their only user.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -222,7 +220,7 @@ impl Module {
         Ok(applied)
     }
 
-    /// Checks that the patch fits, and returns the result types of the new nodes.
+    /// Checks that the patch can be applied, and returns the result types of the new nodes.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
         let missing = |what: &dyn fmt::Display| PatchError::Missing(what.to_string());
         let g = self.graph(graph).ok_or_else(|| missing(&graph))?;
@@ -284,7 +282,7 @@ impl Module {
             replaced.insert(old);
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
-        // Values that new nodes read, and values that replace others, must not be removed.
+        // A value that new nodes read, or that replaces another value, must not be removed.
         let read = patch.add.iter().flat_map(|n| n.inputs.iter().flatten());
         let needed: BTreeSet<ValueId> = read
             .chain(patch.replace.iter().map(|(_, source)| source))
@@ -306,8 +304,8 @@ impl Module {
         Ok(types)
     }
 
-    /// Returns the types of a node's results. They are inferred from the op; if the op runs graphs, they are the types
-    /// of the graphs' outputs. If a requantization is fused into the node, it determines the element type.
+    /// Returns the types of a node's results. They are inferred from the op, or, if the op runs graphs, taken from the
+    /// graphs' outputs. If a requantization is fused into the node, it determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -332,8 +330,8 @@ impl Module {
     }
 }
 
-/// Returns, for each removed node, the position of the new node that takes over its name. This is the first new node
-/// that computes, or, if none computes, the first one that moves elements.
+/// Returns, for each removed node, the position of the new node that takes over its name: the first new node that
+/// computes, or, if none computes, the first that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();
@@ -349,7 +347,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The placeholder names among the extents of a type, each with its axis.
+/// Returns the placeholders among the names of a type's extents, each with its axis.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -358,8 +356,8 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// True if a value of type `from` may be replaced by a value of type `to`. In that case, `known` also gets, for each
-/// placeholder among the extents of `to`, the name that `from` has at the same axis.
+/// Returns true if a value of type `from` may be replaced by a value of type `to`. Then each placeholder among the
+/// extents of `to` stands for the name of the same extent of `from`, and `known` gets this pair.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()
@@ -422,12 +420,12 @@ impl Graph {
         id
     }
 
-    /// Turns the uses of `old` into uses of `new`, except uses by nodes from `first_new` on. Returns the nodes whose
-    /// operands changed.
+    /// Turns the uses of `old` into uses of `new`. Uses by nodes from `first_new` on do not change. Returns the nodes
+    /// whose operands changed.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
-        // The list of uses starts with the latest one. Uses are moved in reverse, so that they have the same order in
-        // the list of `new`.
+        // New uses are added at the front of a list of uses. So the uses are moved in reverse, and have the same order
+        // in the list of `new`.
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
@@ -441,7 +439,7 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.value_mut(new) {
-            // Inputs, constants and outputs keep their names, because programs outside of the graph know these names.
+            // Inputs, constants and outputs keep their names, because programs outside of the graph use these names.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {
@@ -452,7 +450,7 @@ impl Graph {
                 value.quant = quant;
             }
         }
-        // Two values must never have the same name, so the replaced value gives up its name even if it stays.
+        // Two values must never have the same name, so the replaced value gives up its name even if it is not removed.
         if let Some(value) = self.value_mut(old) {
             value.name = given_up;
         }

@@ -1,10 +1,10 @@
-//! Reasons why something did not happen.
+//! Reasons for refusals, and for nodes that stay on the host.
 
 use crate::reason_code::ReasonCode;
 use serde::{Deserialize, Serialize};
 
 /// The reason why a rule refused, a node stayed on the host, or an input was rejected. It has a stable code for
-/// programs, and a sentence for people. The code is chosen where the decision is made, not where the reason is printed.
+/// programs, and a sentence for people. The code that makes a decision also makes its reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{text} [{code}]")]
 pub struct Reason {
@@ -15,14 +15,14 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A reason with this code and sentence.
+    /// Makes a reason with this code and sentence.
     pub fn new(code: ReasonCode, text: impl Into<String>) -> Reason {
         let text = text.into();
         Reason { code, text }
     }
 }
 
-/// The error of a function that refuses because of a reason with this code and sentence.
+/// Returns an error with a reason that has this code and sentence.
 pub fn refused<T, E: From<Reason>>(code: ReasonCode, text: impl Into<String>) -> Result<T, E> {
     Err(Reason::new(code, text).into())
 }

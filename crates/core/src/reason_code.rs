@@ -22,7 +22,7 @@ macro_rules! reason_codes {
         }
 
         impl ReasonCode {
-            /// All groups of codes. A group has a title, and the word and the sentence of each of its codes.
+            /// All groups of codes: a group has a title, and a word and a sentence for each of its codes.
             pub const GROUPS: &'static [(&'static str, &'static [(&'static str, &'static str)])] =
                 &[$(($group, &[$(($word, concat!($($doc),+))),*])),*];
 
@@ -41,7 +41,7 @@ macro_rules! reason_codes {
     };
 }
 
-/// The text before the quantity in the word of [`ReasonCode::TargetLimit`].
+/// The begin of the word for a [`ReasonCode::TargetLimit`], before the quantity.
 const TARGET_LIMIT: &str = "target-limit-";
 
 reason_codes! {
@@ -386,7 +386,7 @@ reason_codes! {
 }
 
 impl ReasonCode {
-    /// The page that lists every code, in Markdown.
+    /// Returns the page that lists every code, in Markdown.
     pub fn page() -> String {
         let mut page = String::from(
             "# Reasons\n\n\

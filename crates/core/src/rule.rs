@@ -1,4 +1,5 @@
-//! Rules: local rewrites that look at a node and return a patch or a reason, and the worklist that runs them.
+//! Rules, which are local rewrites: they look at a node and return a patch or a reason. This file also has the worklist
+//! that runs them.
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
@@ -11,7 +12,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The answer of a rule that looked at a node.
+/// What a rule says about a node.
 #[derive(Debug)]
 pub enum Outcome {
     /// The node does not match the rule's pattern.
@@ -22,10 +23,10 @@ pub enum Outcome {
     Apply(Patch),
 }
 
-/// The anchors of a rule that wants to look at every node.
+/// The anchors of a rule that looks at every node.
 pub const ANY: &[Term] = Term::ALL;
 
-/// The depth of a rule whose answer may depend on any part of the graph.
+/// The depth of a rule whose outcome may depend on any part of the graph.
 pub const EVERYWHERE: usize = usize::MAX;
 
 /// A local rewrite.
@@ -33,13 +34,13 @@ pub trait Rule: Send + Sync {
     /// The name in kebab-case, as used by configurations and reports.
     fn name(&self) -> &'static str;
 
-    /// The terms of the nodes that the rule wants to look at, or [`ANY`]. The rule is not asked about other nodes.
+    /// The terms of the nodes that the rule looks at, or [`ANY`].
     fn anchors(&self) -> Vec<Term>;
 
-    /// How far up the rule looks, as the number of nodes on the longest path that starts at the anchor and includes it.
-    /// If a node changes, the rule is asked again about nodes below it, up to this distance. For a node on the path,
-    /// the rule may also use the number of its readers and their ops. A rule that looks farther has to return
-    /// [`EVERYWHERE`].
+    /// How far above a node the rule looks: the number of nodes on the longest path from the node through producers of
+    /// operands, including the node itself. If a node changes, the rule looks again at nodes below it, up to this
+    /// distance. For nodes on the path, the rule may also use the number of their readers and the ops of these readers.
+    /// A rule that looks farther has to return [`EVERYWHERE`].
     fn depth(&self) -> usize;
 
     /// True if the rule merges a layer into another one. Users call this a fusion and can switch it off.
@@ -47,7 +48,7 @@ pub trait Rule: Send + Sync {
         false
     }
 
-    /// Looks at one node and says what should be done. Nothing is changed yet.
+    /// Looks at one node and returns what should be done. Nothing is changed yet.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
 
@@ -56,8 +57,8 @@ pub trait Rule: Send + Sync {
 pub struct Rewritten {
     /// For each patch that was applied, the rule, and the name of the node that the rule looked at.
     pub applied: Vec<(&'static str, String)>,
-    /// For each refusal, the rule, the node's name and the reason. If a rule refuses the same node several times, only
-    /// its last refusal is listed.
+    /// For each refusal, the rule, the name of the node, and the reason. If a rule refuses the same node several times,
+    /// only the last refusal is listed.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
@@ -71,13 +72,13 @@ pub struct Counts {
 }
 
 impl Rewritten {
-    /// Appends what rules did in another run.
+    /// Appends the results of another run.
     pub fn extend(&mut self, other: Rewritten) {
         self.applied.extend(other.applied);
         self.refused.extend(other.refused);
     }
 
-    /// The counts of each rule that matched a node, by the rule's name.
+    /// Returns the counts of each rule that matched a node, by the rule's name.
     pub fn counts(&self) -> BTreeMap<&'static str, Counts> {
         let mut counts: BTreeMap<&'static str, Counts> = BTreeMap::new();
         for (rule, _) in &self.applied {
@@ -99,8 +100,7 @@ pub struct Switches {
     pub off: BTreeSet<String>,
     /// True to switch off all rules that merge a layer into another one ([`Rule::is_fusion`]).
     pub no_fusion: bool,
-    /// Layers that stay as they are, by their names in the model. No rule may merge such a layer into another one, or
-    /// another layer into it.
+    /// Layers that stay as they are, by their names in the model. No rule may merge them with other layers.
     pub kept: BTreeSet<String>,
 }
 
@@ -112,22 +112,21 @@ pub struct RuleSet {
     kept: BTreeSet<String>,
 }
 
-/// The rules that look at nodes with one term.
+/// The rules that have the same anchor.
 #[derive(Default)]
 struct Anchored {
     rules: Vec<usize>,
-    /// The largest depth that one of the rules has.
+    /// The largest depth of these rules.
     depth: usize,
 }
 
-/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error: a rule set that
-/// keeps rewriting its own results is a bug in Strait.
+/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error, because a rule set
+/// that never comes to an end is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
-/// Detects a patch that loses a rounding of the model. Such a patch removes a value for which the model gives a grid,
-/// although other values are computed from that value. Returns the reason to refuse the patch. Nodes that only move
-/// elements do not round. The grid is not lost if the value is replaced by another one, or if a new node in its place
-/// has the same grid.
+/// Returns the reason to refuse a patch that loses a rounding of the model. Such a patch removes a value for which the
+/// model gives a grid, although other values are computed from it. Nodes that only move elements do not round. The grid
+/// is not lost if another value replaces the removed value, or if a new node in its place has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
@@ -151,7 +150,7 @@ fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     Some(Reason::new(ReasonCode::GivenGrid, text))
 }
 
-/// Detects a patch that would merge a layer that the user wants to keep. Returns the reason to refuse the patch.
+/// Returns the reason to refuse a patch that would merge a layer that the user wants to keep.
 fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<String>) -> Option<Reason> {
     let graph = module.graph(graph).filter(|_| !kept.is_empty())?;
     let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
@@ -162,7 +161,8 @@ fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<St
 }
 
 impl RuleSet {
-    /// A set of rules, which are tried at each node in this order, except that rules for every node come first.
+    /// Makes a set of rules. At each node, the rules are tried in this order, except that rules for every node come
+    /// first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
         let mut by_anchor: BTreeMap<Term, Anchored> = BTreeMap::new();
         let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
@@ -177,7 +177,7 @@ impl RuleSet {
         RuleSet { rules, by_anchor, kept }
     }
 
-    /// The set without the rules that are switched off.
+    /// Returns the set without the rules that are switched off.
     #[must_use]
     pub fn switched(self, switches: &Switches) -> RuleSet {
         let is_off = |rule: &dyn Rule| switches.off.contains(rule.name()) || switches.no_fusion && rule.is_fusion();
@@ -189,7 +189,7 @@ impl RuleSet {
         }
     }
 
-    /// The rules in order.
+    /// Returns the rules in order.
     pub fn rules(&self) -> impl Iterator<Item = &dyn Rule> {
         self.rules.iter().map(AsRef::as_ref)
     }
@@ -205,10 +205,9 @@ impl RuleSet {
     }
 
     /// Applies the rules to a graph until none matches, beginning with the nodes in `order`. The nodes that a patch
-    /// touches go back into the queue at once. When the queue is empty, the rules are asked again about the nodes below
-    /// all changed nodes, as far down as the depths of the rules require. All changes since the last time are handled
-    /// together, so the rules are asked about each of these nodes only once. The time is a small multiple of the
-    /// graph's size, plus the rewrites.
+    /// touches go back into the queue at once. When the queue is empty, the rules look again at the nodes below all
+    /// changed nodes, as far down as the depths of the rules require. Each of these nodes is visited only once for all
+    /// changes together. The time is a small multiple of the graph's size, plus the rewrites.
     pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
         let mut run = Run {
             set: self,
@@ -237,8 +236,8 @@ impl RuleSet {
         }
     }
 
-    /// Finds the nodes below changed nodes for which some rule looks up far enough to see a changed node. They are
-    /// ordered by their distance from the changed nodes.
+    /// Finds the nodes below changed nodes, as far down as some rule's depth reaches. They are ordered by their
+    /// distance from the changed nodes.
     fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
         let depth = |id: NodeId| {
             let anchored = graph.node(id).and_then(|node| self.by_anchor.get(&node.op.term()));
@@ -267,7 +266,7 @@ impl RuleSet {
 struct Marks(Vec<bool>);
 
 impl Marks {
-    /// Adds a node; false if it was already in the set.
+    /// Adds a node. Returns false if it was already in the set.
     fn set(&mut self, node: NodeId) -> bool {
         if self.0.len() <= node.index() {
             self.0.resize(node.index() + 1, false);
@@ -284,7 +283,7 @@ impl Marks {
     }
 }
 
-/// The state of a run, in which a rule set is applied to a graph.
+/// One run, in which the rules of a set are applied to a graph.
 struct Run<'a> {
     set: &'a RuleSet,
     graph: GraphId,
@@ -305,7 +304,7 @@ impl Run<'_> {
         }
     }
 
-    /// Asks the rules about a node, and applies the first patch that a rule returns.
+    /// Tries the rules at a node, and applies the first patch that a rule returns.
     fn ask(&mut self, module: &mut Module, at: NodeId) -> Result<(), PassError> {
         let Some(node) = module.graph(self.graph).and_then(|g| g.node(at)) else {
             return Ok(());
@@ -343,7 +342,8 @@ impl Run<'_> {
                 .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
             self.changed.extend(&applied.touched);
             applied.touched.into_iter().for_each(|node| self.put(node));
-            // The patch may have removed or changed the node. If the patch touched it, the node is in the queue again.
+            // The node goes back into the queue, because a rule has changed something. If the patch removed the node,
+            // it is skipped later.
             self.put(at);
             return Ok(());
         }

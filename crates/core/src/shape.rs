@@ -5,16 +5,17 @@ use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some of the code that
-/// handles shapes takes quadratic time in the rank. With this limit, a malicious file cannot make it slow.
+/// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some code takes time
+/// proportional to the square of the rank; with this limit, a malicious file cannot make it slow.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
-/// allocated. A tensor with an extent of 0 has no elements, but code may loop over its other axes. So the product of
-/// all extents that are not 0 is compared with this limit.
+/// allocated. Extents of 0 are left out of the product that is compared with this limit: such a tensor has no elements,
+/// but code may loop over its other axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
-/// The position of an axis. Negative axes count from the end. `None` if there is no such axis.
+/// Returns the position of an axis from the front. A negative axis counts from the end. Returns `None` if there is no
+/// such axis.
 pub fn axis_of(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
@@ -46,16 +47,16 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// The extent that inference returns if an extent depends on data. The code that adds the node has to give the
+    /// The extent that inference returns if the extent depends on data. The code that adds the node then gives the
     /// extent a name ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
-    /// False if both dimensions are numbers that differ. Otherwise they may turn out to be equal.
+    /// False if both dimensions are known and differ.
     pub fn may_equal(self, other: Dim) -> bool {
         self == other || self.fixed().is_none() || other.fixed().is_none()
     }
 
-    /// The extent, if it is known.
+    /// Returns the extent, if it is known.
     pub fn fixed(self) -> Option<u64> {
         match self {
             Dim::Fixed(n) => Some(n),
@@ -85,7 +86,7 @@ impl fmt::Display for TensorType {
 }
 
 impl TensorType {
-    /// A type with fixed dimensions.
+    /// Makes a type with fixed dimensions.
     pub fn fixed(elem: Elem, dims: &[u64]) -> TensorType {
         TensorType {
             elem,
@@ -93,13 +94,13 @@ impl TensorType {
         }
     }
 
-    /// The dimensions, if all are known.
+    /// Returns the dimensions, if all are known.
     pub fn dims(&self) -> Option<SmallVec<[u64; 4]>> {
         fixed_dims(&self.shape)
     }
 
-    /// True if `stated` may be the type of a value whose inferred type is this one. The two types must be the same,
-    /// except that `stated` has named extents where this type has [`Dim::OPEN`].
+    /// True if a model may state the type `stated` for a value whose inferred type is this one. The two types must be
+    /// the same, except that `stated` has named extents where this type has [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem
@@ -108,17 +109,18 @@ impl TensorType {
     }
 }
 
-/// The dimensions, if all are known.
+/// Returns the dimensions, if all are known.
 pub fn fixed_dims(shape: &[Dim]) -> Option<SmallVec<[u64; 4]>> {
     shape.iter().map(|d| d.fixed()).collect()
 }
 
-/// The number of elements. `None` if a dimension is symbolic, or the number exceeds [`MAX_ELEMENTS`].
+/// Returns the number of elements. Returns `None` if a dimension is symbolic, or if the number exceeds
+/// [`MAX_ELEMENTS`].
 pub fn element_count(shape: &[Dim]) -> Option<u64> {
     count_of(&fixed_dims(shape)?)
 }
 
-/// The number of elements of a shape with fixed dimensions. `None` if it exceeds [`MAX_ELEMENTS`].
+/// Returns the number of elements of a shape with fixed dimensions. Returns `None` if it exceeds [`MAX_ELEMENTS`].
 pub fn count_of(dims: &[u64]) -> Option<u64> {
     let product = dims
         .iter()
@@ -127,7 +129,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements in a window; the largest u64 if their number does not fit in a u64.
+/// Returns the number of elements in a window; the largest u64 if the number does not fit in a u64.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

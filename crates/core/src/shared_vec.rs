@@ -1,9 +1,9 @@
-//! A vector that is quick to clone and to compare: both take one pointer per chunk.
+//! A vector that is quick to clone and to compare, because clones share chunks of entries.
 
 use std::sync::Arc;
 
-/// Number of entries in a chunk. A clone copies one pointer per chunk, and the first write to a shared chunk copies the
-/// chunk.
+/// The number of entries in a chunk. A clone copies one pointer per chunk. The first write to a shared chunk copies
+/// this chunk.
 const CHUNK: usize = 64;
 
 /// A vector whose clones share their chunks until one of them writes.
@@ -41,7 +41,7 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
 
-    /// A reference to an entry, to change it. If the entry's chunk is shared, the chunk is copied first.
+    /// Returns a mutable reference to an entry. If the entry's chunk is shared, the chunk is copied first.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         Arc::make_mut(self.chunks.get_mut(index / CHUNK)?).get_mut(index % CHUNK)
     }
@@ -50,8 +50,8 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// Returns the positions at which the two vectors may differ. These are all positions of chunks that they do not
-    /// share, and the positions that only one of them has.
+    /// Returns the positions at which the two vectors may differ: all positions in chunks that they do not share, and
+    /// all positions that only one of them has.
     pub(crate) fn apart<'a>(&'a self, other: &'a SharedVec<T>) -> impl Iterator<Item = usize> + 'a {
         let chunks = 0..self.chunks.len().max(other.chunks.len());
         let shared = |chunk: &usize| match (self.chunks.get(*chunk), other.chunks.get(*chunk)) {

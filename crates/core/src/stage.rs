@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 named! {
     /// The stage of a graph. It decides what the verifier checks and what passes may rely on. A module goes through the
-    /// stages in the order in which they are listed here. The position of a stage in this list is its tag in IR bytes.
+    /// stages in this order. The position of a stage in this list is its tag in IR bytes.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Stage {
@@ -16,13 +16,13 @@ named! {
         Annotated = "annotated",
         /// The accelerator runs integer primitives. Float operators are only allowed on the host.
         Integer = "integer",
-        /// A target has prepared the graph for a writer. `Foreign` nodes are allowed.
+        /// A target has prepared the graph for its file format. `Foreign` nodes are allowed.
         Export = "export",
     }
 }
 
 impl Stage {
-    /// The tag of the stage in IR bytes.
+    /// Returns the tag of the stage in IR bytes.
     pub fn tag(self) -> u8 {
         self as u8
     }

@@ -19,7 +19,7 @@ pub struct TensorData {
     bytes: Bytes,
 }
 
-/// Why no tensor can be made from these parts. The fault is in the model file or the pass that stated them.
+/// Why no tensor can be made from these parts. They come from a model file or a pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// The number of bytes does not match type and shape.
@@ -68,7 +68,7 @@ pub enum TensorError {
     },
 }
 
-/// A Rust type in which elements of one [`Elem`] are stored.
+/// A Rust type in which the elements of a tensor are stored.
 pub trait Element: bytemuck::Pod {
     /// The element type that is stored in this Rust type.
     const ELEM: Elem;
@@ -78,7 +78,7 @@ macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { con
 elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
-    /// A tensor with these bytes, which are not copied. Their number has to match the type and the shape.
+    /// Makes a tensor with these bytes, which are not copied. Their number has to match the type and the shape.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let limit = || TensorError::Limit { shape: shape.to_vec() };
         let count = count_of(shape).filter(|_| shape.len() <= MAX_RANK);
@@ -161,12 +161,12 @@ impl TensorData {
         TensorData::new(elem, shape, packed.into())
     }
 
-    /// A tensor with these values, in memory of its own.
+    /// Makes a tensor with a copy of these values.
     pub fn from_values<T: Element>(shape: &[u64], values: &[T]) -> Result<TensorData, TensorError> {
         TensorData::new(T::ELEM, shape, Bytes::copy_from_slice(bytemuck::cast_slice(values)))
     }
 
-    /// A scalar, a tensor of rank 0.
+    /// Makes a scalar, which is a tensor of rank 0.
     pub fn scalar<T: Element>(value: T) -> TensorData {
         TensorData {
             elem: T::ELEM,
@@ -185,12 +185,12 @@ impl TensorData {
         &self.shape
     }
 
-    /// The little-endian bytes. Elements of 4 bits are packed two to a byte.
+    /// Returns the little-endian bytes. Elements of 4 bits are packed two to a byte.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         // The product was checked against overflow when the tensor was made.
         self.shape.iter().product::<u64>() as usize
@@ -201,18 +201,17 @@ impl TensorData {
         self.bytes.is_empty()
     }
 
-    /// The type and shape of the tensor.
+    /// Returns the type and shape of the tensor.
     pub fn tensor_type(&self) -> TensorType {
         TensorType::fixed(self.elem, &self.shape)
     }
 
-    /// A tensor with the same bytes and another shape, which must have the same number of elements.
+    /// Makes a tensor with the same bytes and another shape, which must have the same number of elements.
     pub fn reshaped(&self, shape: &[u64]) -> Result<TensorData, TensorError> {
         TensorData::new(self.elem, shape, self.bytes.clone())
     }
 
-    /// The bytes of the elements as they are stored at run time: the tensor's own bytes, or one byte for each 4-bit
-    /// element.
+    /// Returns the bytes of the elements as they are stored at run time. Each 4-bit element then has a byte of its own.
     pub fn unpacked(&self) -> Bytes {
         if !self.elem.is_packed() {
             return self.bytes.clone();
@@ -229,8 +228,8 @@ impl TensorData {
         bytes.into()
     }
 
-    /// Returns the elements. If the bytes are aligned and not packed, the elements are borrowed, and otherwise copied.
-    /// Bytes may be unaligned because protobuf does not align anything. Elements of 4 bits are read as `i8` or `u8`.
+    /// Returns the elements. They are borrowed if possible, and copied if the bytes are not aligned, as in models in
+    /// protobuf, or if two elements share a byte. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -247,7 +246,7 @@ impl TensorData {
         })
     }
 
-    /// The elements of a float tensor as `f32`. An f64 is rounded to the nearest f32, halves to even.
+    /// Returns the elements of a float tensor as `f32`. An f64 is rounded to the nearest f32, halves to even.
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
         if let Some(format) = self.elem.half_float() {
             let pairs = self.bytes.chunks_exact(2);
@@ -284,7 +283,7 @@ impl TensorData {
         }
     }
 
-    /// The elements of an integer or boolean tensor as `i64`.
+    /// Returns the elements of an integer or boolean tensor as `i64`.
     pub fn to_i64(&self) -> Result<Vec<i64>, TensorError> {
         fn widen<T: Element + Into<i64>>(t: &TensorData) -> Result<Vec<i64>, TensorError> {
             Ok(t.values::<T>()?.iter().map(|&v| v.into()).collect())

@@ -5,17 +5,17 @@ use crate::op::{Op, Term};
 use std::fmt;
 
 impl Term {
-    /// The term with this word.
+    /// Returns the term that is written as `word`.
     pub fn parse(word: &str) -> Option<Term> {
         Term::ALL.iter().copied().find(|term| term.name() == word)
     }
 
-    /// All terms of a kind, in the order of [`Term::ALL`].
+    /// Returns all terms of a kind, in the order of [`Term::ALL`].
     pub fn of_kind(kind: Kind) -> impl Iterator<Item = Term> {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// True if the op only moves elements, so that the results consist of codes of the operands, on the same grid.
+    /// True if the op only moves elements, so that on codes, its results are codes of the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
@@ -29,7 +29,7 @@ impl Term {
         )
     }
 
-    /// True if the op computes nothing, and only gives its operand the shape or layout that another op needs. False for
+    /// True if the op computes nothing, and only gives its operand another shape or layout for other ops. False for
     /// `resize`, which is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
@@ -51,7 +51,7 @@ impl Term {
         matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
     }
 
-    /// The attribute keys of the op that the term stands for.
+    /// Returns the attribute keys of the op that the term stands for.
     pub fn attribute_keys(self) -> &'static [&'static str] {
         Op::find(self.op_name()).map_or(&[], |(_, _, keys)| keys)
     }

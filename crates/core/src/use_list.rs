@@ -1,11 +1,11 @@
-//! Use lists: for each value, the operands that use it. A list is doubly linked, and its links are stored in the nodes
-//! that use the value. So each change takes constant time, however many uses there are.
+//! Use lists: for each value, the operands that use it. A list is doubly linked, and its links are stored in the nodes.
+//! So each change takes constant time, however many uses there are.
 
 use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
-    /// The operands that use a value. The operand that was added last comes first.
+    /// Returns the operands that use a value. The operand that was added last comes first.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
@@ -16,7 +16,8 @@ impl Graph {
         })
     }
 
-    /// The only use of a value. `None` if it has no or several uses, or is also an output of the graph.
+    /// Returns the only use of a value. Returns `None` if the value has no or several uses, or is also an output of the
+    /// graph.
     pub fn only_use(&self, id: ValueId) -> Option<Use> {
         let mut uses = self.uses(id);
         let first = uses.next()?;
@@ -27,7 +28,7 @@ impl Graph {
         self.node_mut(at.node)?.links.get_mut(usize::from(at.operand))
     }
 
-    /// Adds `at` to the front of the use list of `value`.
+    /// Adds an operand to the front of the use list of `value`.
     pub(crate) fn link(&mut self, value: ValueId, at: Use) {
         let Some(entry) = self.value_mut(value) else { return };
         let next = entry.first_use.replace(at);
@@ -39,7 +40,7 @@ impl Graph {
         }
     }
 
-    /// Removes `at` from the use list of `value`.
+    /// Removes an operand from the use list of `value`.
     pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
         let Some(link) = self.link_mut(at).map(std::mem::take) else {
             return;
@@ -56,7 +57,7 @@ impl Graph {
         }
     }
 
-    /// Makes one operand use another value.
+    /// Makes an operand use another value.
     pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
         let operand = usize::from(at.operand);
         let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);

@@ -1,9 +1,9 @@
-//! Zero points that ops have as attributes: the codes of their operands that stand for real zero.
+//! Zero points as attributes of ops: the codes of operands that stand for real zero.
 
 use crate::attribute::{Attribute, Field};
 use strait_requantize::Per;
 
-/// The code of an operand that stands for real zero, as an attribute of the op states it.
+/// The code of an operand that stands for real zero, from an attribute of the op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zero {
     /// The position of the operand.
@@ -15,7 +15,8 @@ pub struct Zero {
 }
 
 impl Zero {
-    /// The zero point of the first operand. It is also the value of padding elements, if `pad` is not zero everywhere.
+    /// Returns the zero point of the first operand. It is also the value of padding elements, unless `pad` is zero
+    /// everywhere.
     pub(crate) fn padding(code: i32, pad: &[u32]) -> Zero {
         Zero {
             operand: 0,
@@ -24,7 +25,7 @@ impl Zero {
         }
     }
 
-    /// The zero point of an operand that is not padded.
+    /// Returns the zero point of an operand that is not padded.
     pub(crate) fn of(operand: usize, code: i32) -> Zero {
         Zero {
             operand,
@@ -40,12 +41,13 @@ impl Zero {
 pub struct WeightZero(pub Per<i32>);
 
 impl WeightZero {
-    /// The zero point for the weights of an output channel. If there are fewer zero points than channels, it is 0.
+    /// Returns the zero point for the weights of an output channel. If there are fewer zero points than channels,
+    /// returns 0.
     pub fn of(&self, output: usize) -> i32 {
         self.0.get(output).copied().unwrap_or(0)
     }
 
-    /// The zero points, each as a [`Zero`] of operand 1, which has the weights.
+    /// Returns the zero points as [`Zero`]s of operand 1, the weights.
     pub(crate) fn zeros(&self) -> impl Iterator<Item = Zero> {
         self.0.values().iter().map(|&code| Zero::of(1, code))
     }

@@ -12,17 +12,17 @@ pub(crate) struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// A buffer of `len` zeros.
+    /// Returns a buffer of `len` zeros.
     pub(crate) fn zeroed(len: usize) -> AlignedBytes {
         let storage = vec![0u8; len + LINE].into_boxed_slice();
-        // `align_offset` gives a number below `LINE` here, because `LINE` is a power of two and the elements are bytes.
-        // `align_offset` is also allowed to return `usize::MAX`, which means that it found no offset. `min` then keeps
-        // the start inside of the buffer, and a later cast of the bytes fails with an error.
+        // `align_offset` returns a number below `LINE` here, because `LINE` is a power of two and the elements are
+        // bytes. By its contract it could also return `usize::MAX` for "no offset". `min` would then keep the start
+        // inside of the buffer, and a later cast of the bytes would fail with an error.
         let start = storage.as_ptr().align_offset(LINE).min(LINE);
         AlignedBytes { storage, start, len }
     }
 
-    /// A copy of `bytes`.
+    /// Makes a copy of `bytes`.
     pub(crate) fn copy_of(bytes: &[u8]) -> AlignedBytes {
         let mut copy = AlignedBytes::zeroed(bytes.len());
         copy.as_mut_slice().copy_from_slice(bytes);

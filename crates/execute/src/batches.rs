@@ -1,20 +1,20 @@
-//! Splits batched matrix products, by NumPy's rules, into a list of products of two matrices.
+//! Splits batched matrix products, by NumPy's rules, into products of two matrices each.
 
 use crate::error::StepError;
 
 /// The matrix products that make up one batched matrix product.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batches {
-    /// The number of rows, of columns, and of summands per element (the depth) of each of these matrix products.
+    /// The number of rows, the number of columns, and the number of summands per element, for each of these matrix
+    /// products.
     pub(crate) extents: [usize; 3],
-    /// The matrices that are multiplied. For each matrix product, there is the index of its matrix in the first operand
-    /// and the index of its matrix in the second.
+    /// For each matrix product, the indices of its two matrices: in the first operand, and in the second.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 
 impl Batches {
-    /// Lists the matrix products of operands `[…, M, K]` and `[…, K, N]`, whose leading axes are broadcast. A vector as
-    /// the first operand counts as a row, and a vector as the second operand as a column.
+    /// Lists the matrix products of operands `[…, M, K]` and `[…, K, N]`, whose leading axes are broadcast. If the
+    /// first operand is a vector, it is treated as a row; if the second operand is one, as a column.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Batches, StepError> {
         let (a_batch, [rows, depth]) = match a {
             [batch @ .., rows, depth] => (batch, [*rows, *depth]),

@@ -36,7 +36,7 @@ pub struct Cost {
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
     /// The peak memory of a run: the bytes of all values that exist at the same time, plus the scratch memory of steps.
-    /// The node is the one at which the peak is reached.
+    /// `node` is the node at which memory is at its peak.
     pub peak: NodeCost,
     /// The work of a run: the multiply-adds of convolutions and matrix products, the elements that windows read, and
     /// the elements that all other nodes visit.
@@ -47,28 +47,27 @@ pub struct Cost {
 
 /// Computes what one run of a graph costs.
 ///
-/// The cost assumes that no nodes are joined, that no result overwrites an operand, and that a result shares the bytes
-/// of its operand only if the op keeps the order of all elements. If a node runs another graph, that graph is counted
-/// as often as the node runs it, or once if the number of runs is only known at run time. Values whose extents are only
-/// known at run time are not counted.
+/// The cost is an estimate without optimizations: nodes are not joined, no result overwrites an operand, and a result
+/// shares the bytes of its operand only if the op keeps the order of all elements. If a node runs another graph, that
+/// graph is counted as often as the node runs it, or once if the number of runs is only known at run time. Values whose
+/// extents are only known at run time are not counted.
 ///
 /// # Errors
-/// [`ExecuteError::Symbolic`] if a dimension of an input has no number and the graph is not one that a node runs,
-/// [`ExecuteError::TooLarge`] if no machine can hold a value, and [`ExecuteError::Cycle`] if nodes form a cycle.
+/// [`ExecuteError::Symbolic`] if a dimension of an input has no number, unless another node runs the graph;
+/// [`ExecuteError::TooLarge`] if no machine can hold a value; and [`ExecuteError::Cycle`] if nodes form a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     within(module, graph, &mut Named::default())
 }
 
-/// Like [`cost`], but also computes the cost of a graph that a node of another graph runs. `named` keeps the costs that
-/// are already known.
+/// Like [`cost`], but for graphs inside of graphs, too. `named` has the costs that are already known.
 fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
-    // Whenever a node runs a graph, the inputs may have other extents. So the extents of such a graph are not fixed.
+    // A graph that a node runs may get inputs with other extents each time, so its extents are not fixed.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
     let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];
     for (id, value) in graph.values() {
-        // If data determines the extents of a value, its size is only known at run time, and it is not counted.
+        // If the extents of a value depend on data, its size is only known at run time, and it is not counted.
         if value.ty.dims().is_none() && (is_body || !matches!(value.def, Def::Input(_))) {
             continue;
         }
@@ -76,8 +75,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
         bytes[id.index()] = size(&value.ty);
     }
     let is_constant = |id: ValueId| graph.value(id).is_some_and(|value| matches!(value.def, Def::Data(_)));
-    // For each value, `roots` contains its root, which is the value whose bytes it shares. For each root, `last`
-    // contains the last step that reads or writes these bytes.
+    // For each value, `roots` has its root: the value whose bytes it shares. For each root, `last` has the last step
+    // that reads or writes these bytes.
     let mut roots: Vec<usize> = (0..graph.value_bound()).collect();
     let mut last = vec![0usize; graph.value_bound()];
     for (step, &id) in order.iter().enumerate() {
@@ -183,14 +182,14 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
             live = live.saturating_sub(bytes[root]);
         }
     }
-    // If placing the values fails, no machine can hold them.
+    // Placing the values only fails if no machine can hold them.
     let arena = memory::place(&requests).map_or(u64::MAX, |arena| arena.total as u64);
     cost.peak.amount = cost.peak.amount.max(arena.saturating_add(most_scratch));
     Ok(cost)
 }
 
-/// Counts the operations of one node: the multiply-adds of a convolution or matrix product, the elements that windows
-/// read, or the elements that any other op visits.
+/// Counts the operations of one node: multiply-adds for a convolution or matrix product, elements that windows read for
+/// a pool, and elements that the op visits otherwise.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let types = Types {
         operands,
@@ -201,7 +200,8 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
     executable(op).operations(&types)
 }
 
-/// Upper bound on the packed size, in bytes, of the constant weights of an integer convolution or matrix product.
+/// Returns an upper bound on the packed size, in bytes, of the constant weights of an integer convolution or matrix
+/// product.
 fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
     let codes = |ty: &TensorType| ty.elem.int_type().filter(|codes| codes.bits() <= 16);
     let (Some(dims), Some(x), Some(codes)) = (weight.dims(), x.and_then(codes), codes(weight)) else {
@@ -244,10 +244,10 @@ fn size(ty: &TensorType) -> u64 {
     count(ty).saturating_mul(ty.elem.size() as u64)
 }
 
-/// The largest depth of graphs within graphs. A plan allows the same depth.
+/// The largest depth of graphs within graphs, which is also the limit for plans.
 const DEEPEST: usize = 32;
 
-/// Costs of graphs that nodes run. Each is computed once.
+/// The costs of graphs that nodes run, each computed once.
 #[derive(Default)]
 struct Named {
     costs: BTreeMap<GraphId, Cost>,
@@ -259,14 +259,14 @@ struct Named {
 struct Inside {
     constants: u64,
     copies: u64,
-    /// The largest number of bytes in use at one time.
+    /// The largest number of bytes that are in use at the same time.
     peak: u64,
     operations: u64,
 }
 
 impl Named {
-    /// Computes the cost of the graphs that an op runs: the weights of all of them together, and the largest work of
-    /// any of them, times the number of runs (1 if that number is not known).
+    /// Computes the cost of the graphs that an op runs: the weights of all of them, and the work of the most expensive
+    /// one times the number of runs (1 if that number is not known).
     ///
     /// # Errors
     /// As for [`cost`].
@@ -290,10 +290,10 @@ impl Named {
             let Some(cost) = self.costs.get(&graph) else { continue };
             inside.constants = inside.constants.saturating_add(cost.constants);
             inside.copies = inside.copies.saturating_add(cost.copies);
-            // A graph that a node runs has inputs and outputs of its own, which need memory in addition to its values.
+            // The inputs and outputs of the graph that the node runs need memory in addition to the graph's values.
             let peak = cost.peak.amount.saturating_add(cost.ports);
             inside.peak = inside.peak.max(peak);
-            // A run counts as at least one operation, even if it computes nothing.
+            // Each run counts as at least one operation, even if it computes nothing.
             let operations = cost.operations.max(1).saturating_mul(runs);
             inside.operations = inside.operations.max(operations);
         }

@@ -1,14 +1,15 @@
-//! Loops over elements. Threads divide the elements of the result among them, so no sum is ever split.
+//! Loops over elements. Threads divide the elements of the result among them, so the order of summation does not depend
+//! on the number of threads.
 
 use crate::error::StepError;
 use crate::step::Operand;
 use rayon::prelude::*;
 use strait_kernels::integer;
 
-/// The smallest number of elements that a thread gets at a time. With fewer elements, waking a thread costs more time
-/// than it saves.
+/// The smallest number of elements that a thread gets at a time. For fewer elements, waking another thread takes longer
+/// than the work.
 const PIECE: usize = 4096;
-/// A loop runs on one thread if it has fewer elements than this.
+/// The smallest number of elements of a loop that runs on several threads.
 const WORTH_SPLITTING: usize = 1 << 16;
 
 /// Runs `work(first element, piece)` on consecutive pieces of `out` with `size` elements each. `work` is called through
@@ -52,11 +53,12 @@ fn lengths() -> StepError {
     StepError::Ours("an operand and its result differ in length".into())
 }
 
-/// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// Broadcasting of two arrays by NumPy's rule: the last axes are aligned, and elements along an axis of extent 1 are
+/// repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broadcast(integer::Broadcast);
 
-/// One row of an operand: in the buffer of the result, a single element that is repeated, or a slice.
+/// One row of an operand. It is already in the buffer of the result, or is a single repeated element, or is a slice.
 #[derive(Clone, Copy)]
 enum Row<'a, T> {
     Here,
@@ -65,12 +67,12 @@ enum Row<'a, T> {
 }
 
 impl Broadcast {
-    /// Finds out how two row-major arrays with these extents broadcast.
+    /// Determines how two row-major arrays with these extents broadcast.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
         Ok(Broadcast(integer::Broadcast::new(a, b)?))
     }
 
-    /// `out = function(a, b)`. An operand in the buffer of `out` has the extents of the result.
+    /// `out = function(a, b)`. If an operand is already in the buffer of `out`, it has the extents of the result.
     pub(crate) fn apply<T: Copy + Send + Sync>(
         &self,
         a: Operand<'_, T>,
@@ -95,7 +97,7 @@ impl Broadcast {
         })
     }
 
-    /// Like `apply`, for a result of another type. Such a result cannot take over the buffer of an operand.
+    /// Like `apply`, for a result of another type. No operand of such a result is in the buffer of `out`.
     pub(crate) fn apply_to<T: Copy + Sync, U: Send>(
         &self,
         a: &[T],
@@ -133,7 +135,7 @@ fn operand_row<T: Copy>(
     Ok(match operand {
         Operand::InPlace => Row::Here,
         Operand::Slice(all) if stride == 0 => Row::One(*all.get(start).ok_or_else(lengths)?),
-        // The innermost axis has stride 0 or 1.
+        // The stride of the innermost axis is 0 or 1.
         Operand::Slice(all) => Row::Each(all.get(start..start + length).ok_or_else(lengths)?),
     })
 }

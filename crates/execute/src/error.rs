@@ -1,4 +1,4 @@
-//! Errors of planning and running a graph. Each error says whose fault it is.
+//! Errors of planning and running a graph.
 
 use strait_core::{Graph, Module, NodeId, TensorError, codes};
 use strait_kernels::KernelError;
@@ -7,7 +7,7 @@ use strait_requantize::{FormError, OutsideDomain};
 /// Why a graph cannot be planned or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExecuteError {
-    /// The fault of the model or of the configuration: a dimension has no number.
+    /// A dimension has no number. The model or the configuration has to state it.
     #[error("`{value}` has the symbolic dimension `{dimension}`; bind it to a number")]
     Symbolic {
         /// The name of the value in the source model.
@@ -15,7 +15,7 @@ pub enum ExecuteError {
         /// The name of the dimension.
         dimension: String,
     },
-    /// The model's fault: a value needs more memory than a run may use.
+    /// A value needs more memory than a run may use.
     #[error("`{value}` would need {bytes} bytes, more than a run may take")]
     TooLarge {
         /// The name of the value in the source model.
@@ -23,13 +23,13 @@ pub enum ExecuteError {
         /// The number of bytes that the value would need; saturated.
         bytes: u64,
     },
-    /// The model's fault: nodes form a cycle, so none of them can run before the others.
+    /// Nodes of the model form a cycle, so none of them can run before the others.
     #[error("`{node}` lies on a cycle")]
     Cycle {
         /// The name of a node on the cycle.
         node: String,
     },
-    /// The step of a node cannot be prepared or has failed. `source` says whose fault that is.
+    /// The step of a node cannot be prepared or has failed.
     #[error("`{node}` ({op}): {source}")]
     Node {
         /// The name of the node.
@@ -39,7 +39,7 @@ pub enum ExecuteError {
         /// The error of the node's step.
         source: StepError,
     },
-    /// The caller's fault: the wrong number of inputs.
+    /// The caller gave the wrong number of inputs.
     #[error("the graph has {expected} inputs, {found} were given")]
     InputCount {
         /// The number of inputs of the graph.
@@ -47,7 +47,7 @@ pub enum ExecuteError {
         /// The number of inputs that were given.
         found: usize,
     },
-    /// The caller's fault: an input has the wrong type or shape.
+    /// The caller gave an input of the wrong type or shape.
     #[error("input `{input}` is {expected}, but {found} was given")]
     Input {
         /// The name of the input.
@@ -57,16 +57,16 @@ pub enum ExecuteError {
         /// The element type and shape that were given.
         found: String,
     },
-    /// The machine's fault: threads cannot be started.
+    /// The machine cannot start threads.
     #[error("threads cannot be started: {0}")]
     Threads(String),
-    /// A bug of ours.
+    /// A bug in Strait.
     #[error("defect in Strait: {0}")]
     Ours(String),
 }
 
 impl ExecuteError {
-    /// The error code from which programs can tell which error it is.
+    /// Returns the error code, by which programs can tell errors apart.
     pub fn code(&self) -> &'static str {
         match self {
             ExecuteError::Node {
@@ -77,7 +77,7 @@ impl ExecuteError {
         }
     }
 
-    /// The text of the error if it is a bug of ours, and `None` otherwise.
+    /// Returns the text of the error if it is a bug in Strait, and `None` otherwise.
     pub fn defect(&self) -> Option<&str> {
         match self {
             ExecuteError::Ours(text)
@@ -103,28 +103,28 @@ impl ExecuteError {
 /// Why the step of one node cannot be prepared or has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
-    /// We do not support the op with these operands.
+    /// Strait does not support the op with these operands.
     #[error("not supported: {0}")]
     Unsupported(String),
-    /// The model's fault: operands, attributes or indices do not fit together.
+    /// Operands, attributes or indices of the model do not fit together.
     #[error("{0}")]
     Model(String),
-    /// A kernel refused the operands; the kernel's error says whose fault it is.
+    /// A kernel refused the operands.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A constant cannot be read as the type that the op needs.
     #[error(transparent)]
     Constant(#[from] TensorError),
-    /// A requantization has illegal parameters. The fault is the target's or the lowering's.
+    /// A requantization has illegal parameters, from the target or from lowering.
     #[error(transparent)]
     Form(#[from] FormError),
     /// A requantization is not defined for an accumulator that occurred in the run.
     #[error(transparent)]
     OutsideDomain(#[from] OutsideDomain),
-    /// The target's fault: the target has no loops for a form of requantization that its table accepts.
+    /// The target accepts a form of requantization in its table, but has no loops for it.
     #[error("target: {0}")]
     Target(String),
-    /// A bug of ours.
+    /// A bug in Strait.
     #[error("defect in Strait: {0}")]
     Ours(String),
 }

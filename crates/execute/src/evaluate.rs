@@ -17,8 +17,8 @@ use strait_core::op::Results;
 use strait_core::shape::fixed_dims;
 use strait_core::{Kind, Op, TensorData, TensorType};
 
-/// If operands and results have at most this many elements together, the caller's thread computes them. Handing such
-/// short work to another thread takes many times as long as the work itself.
+/// The largest number of elements, of operands and results together, for which the caller's thread does the work.
+/// Handing such short work to another thread would take many times as long.
 const MOST_HERE: usize = 1 << 12;
 
 /// The largest size of a result in bytes: 64 GiB, the same limit as for a plan.
@@ -45,8 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// Computes the results of an op whose extents depend on data, or of an op that has operands in place of some
-/// attributes. Returns `None` for any other op.
+/// Computes the results of an op whose extents depend on data, or whose operands replace attributes. Returns `None` for
+/// any other op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {
@@ -75,8 +75,8 @@ fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec
     Some(made.and_then(|tensors| tensors.iter().map(|tensor| tensor.to_data().map_err(ours)).collect()))
 }
 
-/// True if the work is proportional to the number of elements, and there are few elements. The work is then done on the
-/// caller's thread alone.
+/// True if there are few elements, and the work is proportional to their number. The caller's thread then does the work
+/// alone.
 fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> bool {
     let made = results.iter().map(|ty| {
         let dims = fixed_dims(&ty.shape).unwrap_or_default();
@@ -86,8 +86,8 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
     let is_elementwise = match op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
         Op::Select(_) => true,
-        // The work of a resize is not proportional to the number of elements, because each element is interpolated from
-        // several others.
+        // In a resize, each element is interpolated from several others, so its work is not proportional to the number
+        // of elements.
         Op::Resize(_) => false,
         _ => matches!(
             op.term().kind(),
@@ -130,7 +130,7 @@ fn on_this_thread(
         made.push(AlignedBytes::zeroed(bytes.ok_or_else(|| too_large(u64::MAX))?));
     }
     if is_alias(&site) {
-        // Here, as in a plan, a 4-bit code takes a whole byte in memory.
+        // Here, as in a plan, each 4-bit code takes a whole byte.
         if let (Some(Some(operand)), Some(result)) = (aligned.first(), made.first_mut()) {
             result.as_mut_slice().copy_from_slice(operand.as_slice());
         }
@@ -192,7 +192,7 @@ fn ours(error: strait_core::TensorError) -> ExecuteError {
     ExecuteError::Ours(error.to_string())
 }
 
-/// The single thread that does all work that is not short.
+/// Returns the single thread that does all longer work.
 fn one_thread() -> Result<&'static Threads, ExecuteError> {
     static ONE: OnceLock<Threads> = OnceLock::new();
     if let Some(threads) = ONE.get() {

@@ -1,5 +1,5 @@
-//! Defines the trait `Executable`, with which each op tells what the executor has to know about it. The file of each op
-//! implements the trait.
+//! The trait `Executable`, by which each op tells the executor how to run it and what it costs. Each op implements the
+//! trait in its own file.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -13,39 +13,41 @@ use strait_core::{Op, TensorType, for_op, op};
     note = "implement `Executable` in a file of `float`, or name the op in `without_step!` of `executable.rs`"
 )]
 pub(crate) trait Executable {
-    /// Prepares the step that computes the op on floats, or on elements of any type if the op takes any type.
+    /// Prepares the step that computes the op on floats. If the op takes any type, the step is for elements of any
+    /// type.
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError>;
 
-    /// True if this step is used for every element type, because the op only moves elements.
+    /// True if the op only moves elements, so that one step works for every element type.
     fn takes_any_type(&self) -> bool {
         false
     }
 
-    /// The index of the operand that holds integers although the other operands are floats. Inference checks its type.
+    /// Returns the index of the operand that holds integers although the other operands are floats. Inference has
+    /// checked its type.
     fn indices(&self) -> Option<usize> {
         None
     }
 
-    /// The number of operations: the multiply-adds of a convolution or matrix product, the elements that windows read,
-    /// or the elements that any other op visits.
+    /// Returns the number of operations: multiply-adds for a convolution or matrix product, elements that windows read
+    /// for a pool, and elements that the op visits otherwise.
     fn operations(&self, types: &Types<'_>) -> u64 {
         types.visited()
     }
 
-    /// The bytes that the node needs besides its values. `_x` is the first operand, and `_y` the first result.
+    /// Returns the bytes that the node needs besides its values. `_x` is the first operand, and `_y` the first result.
     fn scratch(&self, _x: &TensorType, _y: &TensorType, _types: &Types<'_>) -> Scratch {
         Scratch::default()
     }
 }
 
-/// The facts about an op.
+/// Returns the op as an `Executable`.
 pub(crate) fn executable(op: &Op) -> &dyn Executable {
     for_op!(op, op => &**op)
 }
 
-/// Implements `Executable` for ops that have no step on floats. Either the result of such an op has the bytes of the
-/// operand, or the op computes only on integers, or its step is prepared during a run, when the extents are known, or
-/// other code computes it.
+/// Implements `Executable` for ops that have no step on floats. There are four reasons: the result of the op has the
+/// bytes of the operand; or the op computes only on integers; or its step is prepared during a run, when the extents
+/// are known; or other code computes the op.
 macro_rules! without_step {
     ($($op:ident)*) => { $(impl Executable for op::$op {
         fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -60,7 +62,7 @@ without_step! {
     Call If Loop Foreign
 }
 
-/// The error for a node whose op is not defined on operands of these types.
+/// Returns the error for a node whose op is not defined on operands of these types.
 pub(crate) fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
     let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
     Err(StepError::Unsupported(format!(
@@ -70,13 +72,13 @@ pub(crate) fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
     )))
 }
 
-/// The types of a node's operands and results, from which the cost of the node is computed.
+/// The types of a node's operands and results. The cost of the node is computed from them.
 pub(crate) struct Types<'a> {
     pub(crate) operands: &'a [Option<&'a TensorType>],
     pub(crate) results: &'a [&'a TensorType],
     /// True if a requantization is fused into the node.
     pub(crate) fused: bool,
-    /// True if an operand picks the channel for each element.
+    /// True if an operand gives the channel of each element.
     pub(crate) picks: bool,
 }
 
@@ -85,23 +87,23 @@ impl<'a> Types<'a> {
         self.operands.get(index).copied().flatten()
     }
 
-    /// The number of elements of an operand; 0 if the operand is absent.
+    /// Returns the number of elements of an operand; 0 if the operand is absent.
     pub(crate) fn elements(&self, index: usize) -> u64 {
         self.operand(index).map_or(0, count)
     }
 
-    /// The extent of an operand's axis, counted from the last axis; 1 if the extent has no number.
+    /// Returns the extent of an operand's axis, where `back` counts axes from the end; 1 if the extent has no number.
     pub(crate) fn extent_from_end(&self, index: usize, back: usize) -> u64 {
         let axis = |ty: &TensorType| Some(extent(ty, ty.shape.len().checked_sub(back)?));
         self.operand(index).and_then(axis).unwrap_or(1)
     }
 
-    /// The number of elements of all results.
+    /// Returns the number of elements of all results together.
     pub(crate) fn made(&self) -> u64 {
         self.results.iter().fold(0, |sum, ty| sum.saturating_add(count(ty)))
     }
 
-    /// The number of elements of all results, or of the operand with the most elements if that is more.
+    /// Returns the larger of two numbers: the elements of all results, and the elements of the largest operand.
     pub(crate) fn visited(&self) -> u64 {
         self.operands
             .iter()
@@ -110,14 +112,14 @@ impl<'a> Types<'a> {
             .fold(self.made(), u64::max)
     }
 
-    /// The number of operations if each element of the results takes `operations` of them.
+    /// Returns the number of operations if each element of the results takes `operations` operations.
     pub(crate) fn each(&self, operations: u64) -> u64 {
         self.made().saturating_mul(operations)
     }
 
-    /// Counts the multiply-adds of a convolution or matrix product with weights. Each element of the result takes one
-    /// multiply-add for each weight of its output channel. The first axis of the weights is the axis of output
-    /// channels.
+    /// Returns the number of multiply-adds of a convolution or matrix product with constant weights. Each element of
+    /// the result takes one multiply-add for each weight of its output channel. Axis 0 of the weights is the output
+    /// channel.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),
@@ -125,7 +127,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The number of operand elements that windows of this size read for all results. Padding is not read.
+    /// Returns how many elements of the operand the windows of all results read. Padding is not read.
     pub(crate) fn windows(&self, size: &[u32]) -> u64 {
         let Some(image) = self.operand(0) else {
             return self.visited();
@@ -138,12 +140,12 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Bytes that one node needs besides its values.
+/// Memory that one node needs besides its values, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
-    /// Bytes that are held as long as the plan exists.
+    /// Bytes that are needed as long as the plan exists.
     pub(crate) held: u64,
-    /// Bytes that are needed during a run, for each thread that runs the plan.
+    /// Bytes for each thread that runs the plan, needed during a run.
     pub(crate) run: u64,
 }
 
@@ -157,13 +159,13 @@ impl Scratch {
     }
 }
 
-/// Bytes of a position, of an index, or of an operand's element in the reference interpreter.
+/// The size in bytes of a position, of an index, or of an operand's element in the reference interpreter.
 pub(crate) const WORD: u64 = 8;
 
-/// Bytes of an element while an op computes on floats.
+/// The size in bytes of an element in float computations.
 pub(crate) const FLOAT: u64 = 4;
 
-/// Bytes for the taps of one row or column of a pool, or for the neighbours of one position that is resampled.
+/// The size in bytes of the taps for one row or column of a pool, or of the neighbours for one resampled position.
 pub(crate) const TAPS: u64 = 24;
 
 pub(crate) fn count(ty: &TensorType) -> u64 {
@@ -174,23 +176,23 @@ pub(crate) fn times(count: u64, bytes: u64) -> u64 {
     count.saturating_mul(bytes)
 }
 
-/// The extent of an axis; 1 if the extent has no number.
+/// Returns the extent of an axis; 1 if the extent has no number.
 pub(crate) fn extent(ty: &TensorType, axis: usize) -> u64 {
     ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(1)
 }
 
-/// The extent of an axis; a negative axis counts from the end.
+/// Returns the extent of an axis; a negative axis counts from the end.
 pub(crate) fn along(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     usize::try_from(axis).map_or(1, |axis| extent(ty, axis))
 }
 
-/// The product of the extents of axis `first` and all later axes.
+/// Returns the product of the extents of axis `first` and all later axes.
 pub(crate) fn product_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(1, u64::saturating_mul)
 }
 
-/// The sum of the extents of axis `first` and all later axes.
+/// Returns the sum of the extents of axis `first` and all later axes.
 pub(crate) fn sum_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(0, u64::saturating_add)
 }
@@ -199,14 +201,14 @@ fn extents_from(ty: &TensorType, first: usize) -> impl Iterator<Item = u64> {
     ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX))
 }
 
-/// The number of elements at each index of an axis: the product of the extents of all later axes. A negative axis
-/// counts from the end.
+/// Returns the number of elements at each index of an axis: the product of the extents of all later axes. A negative
+/// axis counts from the end.
 pub(crate) fn behind(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     product_from(ty, usize::try_from(axis).map_or(0, |axis| axis + 1))
 }
 
-/// Returns an upper bound on the number of elements of the intermediate tensors if axes are resized one after the
+/// Returns an upper bound on the number of elements of each intermediate tensor when axes are resized one after the
 /// other. In an intermediate tensor, some axes have the extent of the operand, and the others have the extent of the
 /// result.
 pub(crate) fn between(x: &TensorType, y: &TensorType) -> u64 {

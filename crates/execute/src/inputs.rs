@@ -1,11 +1,11 @@
-//! Checks the tensors that a caller gives for a run against the inputs of the graph.
+//! Checks the tensors that a caller passes to a run against the inputs of the graph.
 
 use crate::error::ExecuteError;
 use crate::tensor::TensorView;
 use strait_core::Elem;
 
-/// Checks type, extents and codes of a tensor that the caller gives for an input. Codes have to be checked because a
-/// 4-bit code is stored in a byte. The byte could hold a number beyond 4 bits, for which tables have no entry.
+/// Checks type, extents and codes of a tensor that the caller passes for an input. Codes have to be checked because a
+/// 4-bit code is stored in a byte: tables have no entry for a larger number.
 ///
 /// # Errors
 /// [`ExecuteError::Input`] if the tensor does not fit the input. If an element is not a code, the error names the first

@@ -1,9 +1,8 @@
 //! Computes convolutions over three spatial axes one layer of the result at a time.
 //!
 //! A layer is an image at one position along the first spatial axis. Each layer of the result is computed by a
-//! convolution over two axes. In this convolution, the layers of the operand that the taps read count as additional
-//! channels. In the weights, the axis of channels and the first kernel axis are already neighbours, so the weights do
-//! not have to be moved.
+//! convolution over two axes. All layers of the operand that the taps read are channels of this convolution. The
+//! weights do not have to be moved, because their channel axis and first kernel axis are neighbours.
 
 use crate::error::StepError;
 use crate::float::conv_transpose::{behind, wide};
@@ -11,13 +10,14 @@ use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Conv, Images, Window};
 
-/// A convolution over three axes, as convolutions over two.
+/// A convolution over three axes, as one convolution over two axes for each layer.
 pub(crate) struct Layers {
-    /// The convolution that computes one layer of one image.
+    /// The convolution that computes one layer of the result for one image.
     pub(crate) layer: Conv,
     batch: usize,
     channels: usize,
-    /// The number of layers of the operand, of layers of the result, and of taps along the layers.
+    /// The number of layers of the operand, the number of layers of the result, and the number of taps along the
+    /// layers.
     depth: [usize; 3],
     stride: usize,
     dilation: usize,
@@ -66,10 +66,10 @@ impl Layers {
         })
     }
 
-    /// Computes each layer of the result: gathers the layers of the operand that are needed for it, calls `convolve`,
-    /// and stores the layer. The first argument of `convolve` is the gathered layers. To the second, `convolve` writes
-    /// the result of the convolution [`Layers::layer`]. `T` is the type of an element, or `u8` if elements are moved as
-    /// bytes. `pad` is one padding element, as one or several `T`.
+    /// Computes the result layer by layer: gathers the layers of the operand that a layer needs, calls `convolve`, and
+    /// stores the layer. `convolve` gets the gathered layers and a buffer, into which it writes the result of the
+    /// convolution [`Layers::layer`]. `T` is the type of an element, or `u8` if elements are moved as bytes. `pad` is
+    /// one padding element, as one or several `T`.
     ///
     /// # Errors
     /// The errors of `convolve`.

@@ -7,9 +7,9 @@
 //! their number.
 //!
 //! # Extents that depend on data
-//! If an extent of a value is only known at run time, the value is a tensor of its own, outside of the arena. The nodes
-//! that read or make such values run one by one. The step of such a node is prepared once for each set of extents that
-//! occurs. A node that runs other graphs (`if`, `loop`) has a plan for each of them.
+//! If an extent of a value is only known at run time, the value is a tensor outside of the arena. The nodes that read
+//! or make such values run one by one. The step of such a node is prepared once for each set of extents that occurs. A
+//! node that runs other graphs (`if`, `loop`) has a plan for each of them.
 //!
 //! # The same bits everywhere
 //! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result.

@@ -1,9 +1,9 @@
 //! Limits on the memory and the work of running a graph.
 //!
-//! A file of a hundred bytes can ask for more than any machine has. How much memory and work a run needs is known
-//! before it begins. A model that exceeds a limit is refused before it runs, and the error names the layer at fault. If
-//! there is enough memory for one sample, but not for one sample on each thread, fewer samples run at the same time. No
-//! limit changes a byte of any result.
+//! A file of a hundred bytes can ask for more than any machine has. The memory and the work of a run are computed
+//! before it begins. If a model exceeds a limit, it is refused, and the error names the most expensive layer. If there
+//! is enough memory for one sample, but not for one sample on each thread, fewer samples run at the same time. No limit
+//! changes a byte of any result.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -11,8 +11,8 @@ use std::num::NonZeroUsize;
 use crate::{Cost, ExecuteError, NodeCost, cost};
 use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 
-/// How much memory and work runs may take. By default memory is not limited, and the number of operations is limited by
-/// [`Operations::Sensible`].
+/// How much memory and work runs may take. By default, memory is not limited, and the number of operations is limited
+/// by [`Operations::Sensible`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The limit on memory in bytes; `None` if there is no limit.
@@ -24,13 +24,13 @@ pub struct Limits {
 /// A limit on the operations of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operations {
-    /// 10^12 operations for each sample, or 10^5 for each byte of weights if that is more. No trained network takes
-    /// more operations, but a small file that was made to cost hours of work does.
+    /// For each sample, 10^12 operations, or 10^5 for each byte of weights if that is more. Trained networks stay below
+    /// this; a small file that was made to cost hours of work does not.
     #[default]
     Sensible,
-    /// This number of operations is allowed.
+    /// At most this number of operations.
     AtMost(u64),
-    /// Any number of operations is allowed.
+    /// Any number of operations.
     Unlimited,
 }
 
@@ -40,7 +40,7 @@ pub enum Excess {
     /// A run needs too much memory.
     #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
     Memory {
-        /// Bytes that one sample needs, including what all samples share.
+        /// Bytes that a run of one sample needs, including what all samples share.
         taken: u64,
         /// Bytes that are available.
         allowed: u64,
@@ -52,7 +52,7 @@ pub enum Excess {
         copies: u64,
         /// Bytes of the statistics that are collected.
         statistics: u64,
-        /// Bytes of the values of one sample.
+        /// Bytes of the values that one sample needs.
         values: u64,
         /// Bytes of the sample's inputs and results.
         results: u64,
@@ -70,7 +70,7 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// The error code from which programs can tell which limit was exceeded.
+    /// Returns the error code, by which programs can tell which limit was exceeded.
     pub fn code(&self) -> &'static str {
         match self {
             Excess::Memory { .. } => codes::MEMORY,
@@ -78,7 +78,7 @@ impl Excess {
         }
     }
 
-    /// The name of the node that takes the most memory or operations.
+    /// Returns the name of the node that takes the most memory or operations.
     pub fn layer(&self) -> &str {
         match self {
             Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
@@ -86,22 +86,22 @@ impl Excess {
     }
 }
 
-/// The least number of operations that [`Operations::Sensible`] allows.
+/// The number of operations that [`Operations::Sensible`] always allows.
 const SENSIBLE: u64 = 1_000_000_000_000;
 
 /// Operations that [`Operations::Sensible`] allows for each byte of weights.
 const FOR_EACH_BYTE: u64 = 100_000;
 
-/// The memory and the work that runs of one or several graphs need.
+/// The memory and the work that runs of one graph, or of several graphs together, need.
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Bytes of the copies of weights. Each plan makes these copies once.
+    /// Bytes of the copies of weights in all plans.
     copies: u64,
     statistics: u64,
     /// Bytes that each running sample needs.
     values: u64,
-    /// Bytes of the results of one sample, which wait for their turn to be delivered. For each running sample, the
+    /// Bytes of the results of one sample while they wait to be delivered in order. For each running sample, the
     /// results of up to two other samples may wait.
     results: u64,
     widest: NodeCost,
@@ -110,7 +110,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The memory and the work that runs of a graph with this cost need.
+    /// Returns the memory and the work that runs of a graph with this cost need.
     pub fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
@@ -124,7 +124,8 @@ impl Demand {
         }
     }
 
-    /// Adds this many bytes of statistics: once for each running sample, and once for the total over all samples.
+    /// Adds memory for statistics: `statistics` bytes for each running sample, and as many for the total over all
+    /// samples.
     pub fn observed(mut self, statistics: u64) -> Demand {
         self.statistics = statistics;
         self.results = self.results.saturating_add(statistics);
@@ -146,13 +147,12 @@ impl Demand {
         }
     }
 
-    /// Computes what is needed to compare the main graph of an integer module with the lowered graph from which it was
+    /// Computes what is needed to compare the main graph of an integer module with the lowered graph, from which it was
     /// fused.
     ///
-    /// The lowered graph runs first. Each integer value that the fused graph will show to an observer is kept from this
-    /// run until it is compared. After the run of the lowered graph, all of these values exist at once, so memory grows
-    /// with their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the weights, but
-    /// each plan has copies of its own.
+    /// The lowered graph runs first. Its integer values that the fused graph has, too, are kept until they are
+    /// compared. After the run, all of these values exist at once, so memory grows with their sum. If a fusion is not
+    /// exact, the fused graph needs a second plan. The plans share the weights, but each plan has copies of its own.
     ///
     /// # Errors
     /// As for [`cost`].
@@ -161,7 +161,7 @@ impl Demand {
         let mut demand = fused.clone();
         demand.values = demand.values.saturating_add(fused.values);
         demand.copies = demand.copies.saturating_add(fused.copies);
-        // The cost of a node already includes the graphs that the node runs.
+        // The cost of a node already includes the graphs that it runs.
         let nodes = module.graphs.iter().flat_map(Graph::nodes);
         let named: BTreeSet<GraphId> = nodes.flat_map(|(_, node)| node.op.graphs()).collect();
         let graphs = (0..module.graphs.len()).map(GraphId::new);
@@ -180,7 +180,7 @@ impl Demand {
         Ok(demand)
     }
 
-    /// Adds this many bytes of values that are kept for each sample.
+    /// Adds memory for values that are kept for each sample.
     pub fn keeping(self, bytes: u64) -> Demand {
         Demand {
             values: self.values.saturating_add(bytes),
@@ -188,12 +188,12 @@ impl Demand {
         }
     }
 
-    /// The number of operations of one sample.
+    /// Returns the number of operations of one sample.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// The node with the most operations.
+    /// Returns the node with the most operations.
     pub fn busiest(&self) -> &NodeCost {
         &self.busiest
     }
@@ -209,8 +209,8 @@ impl Demand {
 }
 
 impl Limits {
-    /// Returns the number of samples that may run at the same time: as many as there are threads, or fewer if memory
-    /// does not suffice.
+    /// Returns the number of samples that may run at the same time: one per thread, or fewer if there is not enough
+    /// memory.
     ///
     /// # Errors
     /// There is not enough memory for one sample, or a sample takes more operations than allowed.
@@ -297,7 +297,7 @@ mod tests {
         assert!(admitted(1, limits(Some(u64::MAX)), &demand(u64::MAX, u64::MAX, 1)).is_err());
     }
 
-    /// A run of a chain has two values in memory at a time, but a comparison keeps all values.
+    /// While a chain of nodes runs, only two values are in memory at a time, but a comparison keeps all values.
     #[test]
     fn a_comparison_keeps_all_integers_and_not_their_peak() {
         let demand = |length: usize| {
@@ -345,7 +345,7 @@ mod tests {
         assert!(admitted(1, limits(Operations::AtMost(2 * SENSIBLE)), &small).is_ok());
         assert!(admitted(1, limits(Operations::AtMost(5)), &demand(0, 1, 6)).is_err());
         assert!(admitted(1, limits(Operations::Unlimited), &demand(0, 1, u64::MAX)).is_ok());
-        // A model of 300 MB may take thirty times as many operations.
+        // A model of 300 MB may take thirty times as many operations as a small one.
         assert!(admitted(1, limits(Operations::Sensible), &demand(300 << 20, 1, 30 * SENSIBLE)).is_ok());
     }
 }

@@ -11,14 +11,14 @@ pub(crate) struct Request {
     pub(crate) last: usize,
 }
 
-/// The offset of each request, which is on a cache line, and the total size.
+/// The offset of each buffer, aligned to a cache line, and the total size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) offsets: Vec<usize>,
     pub(crate) total: usize,
 }
 
-/// A free range of the arena.
+/// A free range of bytes in the arena.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: usize,
@@ -31,7 +31,7 @@ impl Hole {
     }
 }
 
-/// The free ranges (holes) of the arena. No two holes touch each other. Each change and each search takes time that is
+/// The free ranges (holes) of the arena. Neighbouring holes are merged. Each change and each search takes time that is
 /// logarithmic in the number of holes.
 #[derive(Default)]
 struct Holes {
@@ -52,14 +52,14 @@ impl Holes {
         self.by_size.remove(&(hole.size, hole.start));
     }
 
-    /// Returns the smallest hole that has room for this many bytes. If several are equally small, returns the one with
-    /// the lowest offset.
+    /// Returns the smallest hole with at least `size` bytes. If several are equally small, returns the one with the
+    /// lowest offset.
     fn best(&self, size: usize) -> Option<Hole> {
         let &(size, start) = self.by_size.range((size, 0)..).next()?;
         Some(Hole { start, size })
     }
 
-    /// The last hole that starts below the offset `start`.
+    /// Returns the last hole that starts before the offset `start`.
     fn before(&self, start: usize) -> Option<Hole> {
         let (&start, &size) = self.sizes.range(..start).next_back()?;
         Some(Hole { start, size })
@@ -83,10 +83,9 @@ impl Holes {
     }
 }
 
-/// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that has room for it. If
-/// several such holes are equally small, the buffer goes into the one with the lowest offset. If there is no such hole,
-/// the arena grows at its end. If a hole touches the end, the buffer begins in this hole. Returns `None` if the total
-/// size overflows.
+/// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that is large enough;
+/// among equally small holes, into the one with the lowest offset. If no hole is large enough, the arena grows at its
+/// end, and a hole at the end becomes part of the buffer. Returns `None` if the total size overflows.
 ///
 /// `requests` have to be sorted by `first`. Two buffers share bytes only if the last use of one is before the first use
 /// of the other.
@@ -169,13 +168,13 @@ mod tests {
     #[test]
     fn buffers_that_die_together_cost_little_each() {
         let count = 200_000;
-        // Every second buffer is freed first and leaves a hole of its own. Each of the other buffers, when it is freed,
-        // merges two holes.
+        // First, every second buffer is freed and leaves a hole. Then each of the other buffers is freed and merges two
+        // holes.
         let mut requests: Vec<_> = (0..count).map(|i| request(64, 0, 1 + i % 2)).collect();
         requests.extend([request(128, 2, 3), request(64 * count, 3, 3)]);
         let start = std::time::Instant::now();
         let placement = place(&requests).unwrap();
-        // If all later holes were moved each time, about 10^11 bytes would be moved.
+        // If each change moved all later holes, about 10^11 bytes would be moved.
         assert!(start.elapsed().as_secs() < 10);
         assert_eq!(placement.offsets[count..], [64 * count, 0]);
         assert_eq!(placement.total, 64 * count + 128);

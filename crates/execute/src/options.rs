@@ -1,4 +1,4 @@
-//! Options of everything that runs a graph.
+//! Options for running a graph.
 
 use crate::loops_for::{LoopsFor, Standard};
 use strait_kernels::Context;
@@ -11,12 +11,12 @@ pub struct PlanOptions<'a> {
     /// Provides the loops for requantizations.
     pub loops: &'a dyn LoopsFor,
     /// True if integer primitives are joined into fast loops. Joins do not change any result, but an observer does not
-    /// see the values inside of a join.
+    /// see the values that exist only inside of a join.
     pub join: bool,
 }
 
 impl Default for PlanOptions<'_> {
-    /// The defaults: the best instruction set of this machine, the host's own loops, and joins.
+    /// Returns the defaults: the best instruction set of this machine, the host's own loops, and joins.
     fn default() -> Self {
         PlanOptions {
             context: Context::detect(),

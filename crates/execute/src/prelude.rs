@@ -1,4 +1,4 @@
-//! Names that nearly every file with a step needs.
+//! The imports that nearly every file with a step needs.
 
 pub(crate) use crate::error::StepError;
 pub(crate) use crate::executable::*;

@@ -1,4 +1,4 @@
-//! Chooses the step for a node by its op and the types of its operands.
+//! Chooses and prepares the step of a node, by its op and the types of its operands.
 
 use crate::error::StepError;
 use crate::executable::executable;
@@ -18,8 +18,7 @@ impl Step for Nothing {
 
 /// Prepares the step of one node.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    // If the results have no elements, nothing is prepared, because preparing the node could loop over axes that are
-    // very long.
+    // If the results have no elements, the op's own step is not prepared, because that could loop over very long axes.
     if site.outputs.iter().all(|result| result.count() == 0) {
         return Ok(Box::new(Nothing));
     }

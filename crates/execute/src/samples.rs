@@ -11,15 +11,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Why a run over many samples stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SampleError<E> {
-    /// The work or the sink failed for a sample. If several samples failed, it is the first of them in order.
+    /// The work or the sink failed for a sample. If this happened for several samples, `index` is the first of them.
     #[error("sample {index}: {source}")]
     Sample {
         /// The index of the sample.
         index: usize,
-        /// The error of the work or of the sink.
+        /// The error that the work or the sink returned.
         source: E,
     },
-    /// A thread's worker could not be created.
+    /// The worker of a thread could not be made.
     #[error(transparent)]
     Worker(ExecuteError),
     /// The sink asked to stop.
@@ -31,7 +31,7 @@ pub enum SampleError<E> {
 }
 
 impl<E: From<ExecuteError>> SampleError<E> {
-    /// The error of the work, the sink or the worker; `stopped` if the sink asked to stop.
+    /// Returns the error of the work, the sink or the worker. Returns `stopped` if the sink asked to stop.
     pub fn or(self, stopped: E) -> E {
         match self {
             SampleError::Sample { source, .. } => source,
@@ -41,7 +41,7 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// How far the workers have come, and whether they have to stop.
+/// Which samples have been started and delivered, and whether the workers have to stop.
 struct WorkQueue {
     /// The next sample to start.
     next: usize,
@@ -60,8 +60,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, WorkQueue> {
-        // A panic of another thread cannot have damaged the state, because the state is consistent after each
-        // statement.
+        // If another thread has panicked, the state is still consistent, because it is consistent after each statement.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +91,7 @@ impl Shared {
     }
 }
 
-/// When this value is dropped because its thread panics, stops all workers, so that none of them waits forever.
+/// Stops all workers if this value is dropped because of a panic, so that no worker waits forever.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {
@@ -103,7 +102,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads. Each thread has a worker of its own.
+/// Runs `work(worker, index)` for each `index` in `0..count` on `threads` threads, each of which has its own worker.
 /// The calling thread passes the results to `sink` in the order of indices.
 ///
 /// If the system cannot start that many threads, fewer threads do the work, or the calling thread does it alone. At
@@ -141,7 +140,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                 let mut own = match worker() {
                     Ok(own) => own,
                     Err(error) => {
-                        // Sending only fails if the receiver is gone, and then the run has already ended.
+                        // Sending only fails if the receiver no longer exists, and then the run has already ended.
                         let _ = send.send(Message::NoWorker(error));
                         return;
                     }
@@ -163,8 +162,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // `done` is `None` if no thread was started, either because one thread is enough or because the system cannot start
-    // any.
+    // `done` is `None` if no other thread was started: one thread is enough, or the system cannot start any.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 
@@ -247,7 +245,7 @@ mod tests {
                         Ok::<_, String>(index * index)
                     },
                     |index, result| {
-                        // The results before `index` were taken. At most 2 · n further results were made and are waiting.
+                        // The results before `index` were delivered. At most 2 · n further results may exist.
                         assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
                         seen.push((index, result));
                         Ok(ControlFlow::Continue(()))

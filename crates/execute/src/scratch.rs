@@ -1,5 +1,5 @@
-//! Estimates, from types alone, the bytes that a plan and its runs need besides values, constants and packed weights:
-//! index lists of steps, and temporary memory.
+//! Estimates the bytes that a plan and its runs need for index lists of steps and for temporary memory. Only types are
+//! needed for this. Values, constants and packed weights are not included.
 
 use crate::executable::{Scratch, Types, WORD, count, executable, times};
 use crate::float::reduce::runs;
@@ -8,13 +8,12 @@ use smallvec::SmallVec;
 use strait_core::op::Reduction;
 use strait_core::{Elem, Node, Op, TensorType};
 
-/// Bytes of an element of a result in the reference interpreter: the exact number, the value before the fused steps,
-/// and the value after them.
+/// The size in bytes of a result's element in the reference interpreter: the exact number, the value before fused
+/// steps, and the value after them.
 const EXACT: u64 = 32;
 
-/// Estimates the bytes that a node needs besides its values. If another tensor is added to the node's accumulators
-/// before they are requantized, the estimate includes the accumulators, the addends, and the codes from which the
-/// addends are computed.
+/// Estimates the bytes that a node needs besides its values. For a node with an addend, the estimate includes the
+/// accumulators, the addends, and the codes from which the addends are computed.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -33,7 +32,7 @@ pub(crate) fn scratch(
     }
 }
 
-/// Like [`scratch`], for a node without a fused addend.
+/// Like [`scratch`], but for a node without a fused addend.
 fn alone(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -43,7 +42,7 @@ fn alone(
     let (Some(Some(x)), Some(&y)) = (operands.first(), results.first()) else {
         return Scratch::default();
     };
-    // For an empty result, nothing is prepared and nothing runs.
+    // For an empty result, nothing runs.
     if results.iter().all(|ty| count(ty) == 0) {
         return Scratch::default();
     }
@@ -60,8 +59,8 @@ fn alone(
     executable(&node.op).scratch(x, y, &types)
 }
 
-/// True if the reference interpreter may have to compute an integer primitive, because no fast loop supports it; see
-/// [`crate::integer`]. In cases of doubt, this is true, too.
+/// Returns true if the reference interpreter may have to compute an integer primitive, because no fast loop supports
+/// it; see [`crate::integer`]. If this is not certain, returns true.
 fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {

@@ -1,4 +1,4 @@
-//! Makes a graph with a single op, because steps are prepared for the nodes of graphs.
+//! Makes a graph with a single node, so that a step can be prepared for an op alone.
 
 use crate::error::StepError;
 use crate::options::PlanOptions;
@@ -6,11 +6,11 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};
 
-/// A graph with one node. Its name is a placeholder.
+/// A graph with a single node. The names in it are placeholders.
 pub(crate) struct Single(Graph);
 
 impl Single {
-    /// Makes a graph that only has this op, with operands and results of these types.
+    /// Makes a graph with a node for this op, with operands and results of these types.
     pub(crate) fn new(op: &Op, operands: &[Option<&TensorType>], results: &[TensorType]) -> Single {
         let name = Names::default().intern("single");
         let mut graph = Graph::new(name, Stage::Float);
@@ -22,7 +22,7 @@ impl Single {
         Single(graph)
     }
 
-    /// The only node of the graph, with its operands and results as slots.
+    /// Returns the only node of the graph, with its operands and results as slots.
     pub(crate) fn site<'a>(
         &'a self,
         inputs: SmallVec<[Option<Slot<'a>>; 3]>,

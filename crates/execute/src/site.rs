@@ -1,4 +1,4 @@
-//! A node with its operands and results at fixed extents. A step is prepared from this.
+//! A node with its operands and results, all of which have fixed extents. Steps are prepared from it.
 
 use crate::error::{ExecuteError, StepError};
 use crate::options::PlanOptions;
@@ -17,7 +17,7 @@ pub(crate) struct Slot<'a> {
     pub(crate) constant: Option<&'a TensorData>,
 }
 
-/// Type, shape and grid of a slot, without a reference to the module.
+/// Type, extents and grid of one operand or result, without a reference to the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) elem: Elem,
@@ -35,7 +35,7 @@ impl Slot<'_> {
         }
     }
 
-    /// The code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
+    /// Returns the code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
     pub(crate) fn zero_point(&self) -> i64 {
         self.quant
             .and_then(|quant| quant.as_tensor())
@@ -52,7 +52,7 @@ impl Slot<'_> {
         TensorType::fixed(self.elem, &dims)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().product()
     }
@@ -63,7 +63,8 @@ pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// What is done with the node's accumulators: the steps that are fused into the node, or those that a join adds.
+    /// The steps that are applied to the node's accumulators: those that are fused into the node, or those that a join
+    /// adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }
@@ -93,18 +94,18 @@ impl<'a> NodeSlots<'a> {
         })
     }
 
-    /// The operand at `index`. It is an error if there is none.
+    /// Returns the operand at `index`. Fails if it is absent.
     pub(crate) fn input(&self, index: usize) -> Result<&Slot<'a>, StepError> {
         self.optional(index)
             .ok_or_else(|| StepError::Model(format!("operand {index} is absent")))
     }
 
-    /// The operand at `index`, if it is present.
+    /// Returns the operand at `index`, if it is present.
     pub(crate) fn optional(&self, index: usize) -> Option<&Slot<'a>> {
         self.inputs.get(index).and_then(Option::as_ref)
     }
 
-    /// The first result of the node.
+    /// Returns the first result of the node.
     pub(crate) fn output(&self) -> Result<&Slot<'a>, StepError> {
         self.outputs
             .first()
@@ -112,7 +113,7 @@ impl<'a> NodeSlots<'a> {
     }
 }
 
-/// Checks that the results of a node have the types that inference computes for them. All steps rely on that.
+/// Checks that the results of a node have the types that inference computes for them. All steps rely on this.
 pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
     let ty = |value: ValueId| graph.value(value).map(|v| &v.ty);
     let operands: Vec<_> = node.inputs.iter().map(|input| input.and_then(ty)).collect();
@@ -135,7 +136,7 @@ pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result
     )))
 }
 
-/// The type, extents and grid of a value.
+/// Returns the type, extents and grid of a value.
 pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
     let value = graph
         .value(id)

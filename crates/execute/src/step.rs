@@ -5,17 +5,16 @@ use bytemuck::Pod;
 use smallvec::SmallVec;
 use strait_kernels::Context;
 
-/// One step of a plan. A step already has everything that can be computed before a run: packed weights, tables,
+/// One step of a plan. Everything that can be computed before a run is already part of it: packed weights, tables,
 /// offsets.
 pub(crate) trait Step: Send + Sync {
-    /// True if [`Step::run`] reads this operand. If a step has packed an operand when it was prepared, it does not read
-    /// it any more.
+    /// True if [`Step::run`] reads this operand. False if the operand was packed when the step was prepared.
     fn reads(&self, _operand: usize) -> bool {
         true
     }
 
-    /// The operands whose buffers the first result may take over, with the preferred operand first. If the result takes
-    /// over the buffer of an operand, [`Io::operand`] returns [`Operand::InPlace`] for this operand.
+    /// Returns the operands whose buffers the first result may overwrite, the preferred operand first. For an operand
+    /// that is overwritten, [`Io::operand`] returns [`Operand::InPlace`].
     fn in_place(&self) -> &[usize] {
         &[]
     }
@@ -24,7 +23,7 @@ pub(crate) trait Step: Send + Sync {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
 }
 
-/// A step that is a function. It reads the first `operands` operands.
+/// Makes a step from a function. The step reads the first `operands` operands.
 pub(crate) fn reading(
     operands: usize,
     run: impl Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync + 'static,
@@ -50,20 +49,20 @@ impl<F: Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync> Step for Reading
 /// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// There are no bytes: the operand is absent, or the step does not read it.
+    /// Nowhere: the operand is absent, or the step does not read it.
     Absent,
-    /// The operand is in the buffer of the first result.
+    /// In the buffer of the first result.
     InPlace,
-    /// The operand is in this slice.
+    /// In this slice.
     Bytes(&'a [u8]),
 }
 
-/// An operand as elements.
+/// The elements of an operand.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
-    /// The operand is in the buffer of the first result; the results replace its elements.
+    /// The elements are in the buffer of the first result, which overwrites them.
     InPlace,
-    /// The operand is in this slice.
+    /// The elements are in this slice.
     Slice(&'a [T]),
 }
 
@@ -75,7 +74,7 @@ pub(crate) struct Io<'a> {
 }
 
 impl<'a> Io<'a> {
-    /// The elements of an operand. The step must not run in place.
+    /// Returns the elements of an operand. Only for steps that never run in place.
     pub(crate) fn input<T: Pod>(&self, index: usize) -> Result<&'a [T], StepError> {
         match self.operand(index)? {
             Operand::Slice(slice) => Ok(slice),
@@ -83,7 +82,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The elements of an optional operand. The step must not run in place.
+    /// Returns the elements of an optional operand. Only for steps that never run in place.
     pub(crate) fn optional<T: Pod>(&self, index: usize) -> Result<Option<&'a [T]>, StepError> {
         match self.inputs.get(index) {
             None | Some(Input::Absent) => Ok(None),
@@ -91,7 +90,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The elements of an operand, if the step may run in place.
+    /// Returns the elements of an operand, for steps that may run in place.
     pub(crate) fn operand<T: Pod>(&self, index: usize) -> Result<Operand<'a, T>, StepError> {
         match self.inputs.get(index) {
             Some(Input::Bytes(bytes)) => Ok(Operand::Slice(elements(bytes)?)),
@@ -100,7 +99,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The buffer of the first result, as elements.
+    /// Returns the buffer of the first result, as elements.
     pub(crate) fn output<T: Pod>(&mut self) -> Result<&mut [T], StepError> {
         let output = self.outputs.first_mut();
         let output = output.ok_or_else(|| StepError::Ours("a step without a result".into()))?;
@@ -108,12 +107,12 @@ impl<'a> Io<'a> {
     }
 }
 
-/// Views bytes as elements. Every value in an arena starts on a cache line, so if this fails, it is a bug of ours.
+/// Views bytes as elements. If this fails, Strait has a bug, because every value in an arena starts on a cache line.
 pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T], StepError> {
     bytemuck::try_cast_slice(bytes).map_err(|error| StepError::Ours(format!("an operand is not aligned: {error}")))
 }
 
-/// Views bytes as elements that can be written.
+/// Views bytes as mutable elements.
 pub(crate) fn elements_mut<T: Pod>(bytes: &mut [u8]) -> Result<&mut [T], StepError> {
     bytemuck::try_cast_slice_mut(bytes).map_err(|error| StepError::Ours(format!("a result is not aligned: {error}")))
 }

@@ -18,18 +18,18 @@ pub struct TensorView<'a> {
 }
 
 impl<'a> TensorView<'a> {
-    /// A view of `bytes`. The number of bytes has to match type and shape.
+    /// Makes a view of `bytes`. The number of bytes has to match type and shape.
     pub fn new(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, TensorError> {
         check_size(elem, shape, bytes.len())?;
         Ok(TensorView { elem, shape, bytes })
     }
 
-    /// A view of `values`.
+    /// Makes a view of `values`.
     pub fn of<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, TensorError> {
         TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
     }
 
-    /// A view of the result of a step. The plan has already checked that the size is right.
+    /// Makes a view of the result of a step. The plan has already checked the size.
     pub(crate) fn planned(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> TensorView<'a> {
         TensorView { elem, shape, bytes }
     }
@@ -44,13 +44,13 @@ impl<'a> TensorView<'a> {
         self.shape
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Returns the elements as a slice of `T`, if `T` fits the element type and the bytes are aligned for `T`. Elements
-    /// of 4 bits are read as `i8` or `u8`.
+    /// Returns the elements as a slice of `T`. Fails if the element type is not stored as `T`, or if the bytes are not
+    /// aligned for `T`. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -66,7 +66,7 @@ impl<'a> TensorView<'a> {
         })
     }
 
-    /// An owned copy.
+    /// Makes an owned copy.
     pub fn to_tensor(&self) -> Tensor {
         Tensor {
             elem: self.elem,
@@ -91,7 +91,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor of zeros.
+    /// Makes a tensor of zeros.
     pub fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, TensorError> {
         let bytes = byte_count(elem, shape).ok_or_else(|| TensorError::Limit { shape: to_u64(shape) })?;
         Ok(Tensor {
@@ -101,17 +101,17 @@ impl Tensor {
         })
     }
 
-    /// A copy of `values`.
+    /// Makes a tensor with a copy of `values`.
     pub fn from_values<T: Element>(shape: &[usize], values: &[T]) -> Result<Tensor, TensorError> {
         Ok(TensorView::of(shape, values)?.to_tensor())
     }
 
-    /// A copy of `bytes`. The number of bytes has to match type and shape.
+    /// Makes a tensor with a copy of `bytes`. The number of bytes has to match type and shape.
     pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, TensorError> {
         Ok(TensorView::new(elem, shape, bytes)?.to_tensor())
     }
 
-    /// The tensor as a view.
+    /// Returns the tensor as a view.
     pub fn view(&self) -> TensorView<'_> {
         TensorView {
             elem: self.elem,
@@ -130,12 +130,12 @@ impl Tensor {
         &self.shape
     }
 
-    /// The elements as a slice of `T`, if `T` fits the element type.
+    /// Returns the elements as a slice of `T`. Fails if the element type is not stored as `T`.
     pub fn values<T: Element>(&self) -> Result<&[T], TensorError> {
         self.view().values()
     }
 
-    /// The elements as a slice of `T` that can be written, if `T` fits the element type.
+    /// Returns the elements as a mutable slice of `T`. Fails if the element type is not stored as `T`.
     pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
         self.view().values::<T>()?;
         Ok(bytemuck::cast_slice_mut(self.bytes.as_mut_slice()))
@@ -145,7 +145,7 @@ impl Tensor {
         self.bytes.as_mut_slice()
     }
 
-    /// A copy of the tensor for the constant pool of a module.
+    /// Returns a copy of the tensor for the constant pool of a module.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());
         TensorData::from_unpacked(self.elem, &to_u64(&self.shape), bytes)
@@ -153,7 +153,7 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Two tensors are equal if type, shape and bytes are equal. So a NaN equals itself.
+    /// Two tensors are equal if type, shape and bytes are equal. So a tensor with a NaN equals its copy.
     fn eq(&self, other: &Tensor) -> bool {
         self.elem == other.elem && self.shape == other.shape && self.bytes.as_slice() == other.bytes.as_slice()
     }
@@ -166,7 +166,7 @@ impl fmt::Debug for Tensor {
 }
 
 /// Returns the number of bytes of a tensor: the element size times all extents. Returns `None` if this product is too
-/// large for memory. An extent of 0 counts as 1 in this check, so a tensor without elements can fail, too.
+/// large for memory. In this check, an extent of 0 counts as 1, so it can fail for tensors without elements, too.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

@@ -6,17 +6,17 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The stack size of a thread in bytes, whatever `RUST_MIN_STACK` says. A smaller stack is not enough.
+/// The stack size of a thread in bytes. It does not depend on `RUST_MIN_STACK`, which could be too small.
 const STACK: usize = 2 << 20;
 
-/// Address space, in bytes, that the system's allocator reserves for a thread. In glibc it is 64 MiB.
+/// The address space, in bytes, that the system's allocator reserves for each thread. In glibc it is 64 MiB.
 const ARENA: usize = 64 << 20;
 
-/// The largest useful number of threads. A single run is split into output tiles, and more threads than this never make
-/// it faster.
+/// The largest useful number of threads. A single run is divided into tiles of the output, and more threads than this
+/// never make it faster.
 pub const MOST_THREADS: usize = 256;
 
-/// A pool with a stated number of threads, or fewer if the system cannot start that many. No work ever runs on rayon's
+/// A pool with a given number of threads, or fewer if the system cannot start that many. No work ever runs on rayon's
 /// global pool.
 #[derive(Clone, Debug)]
 pub struct Threads {
@@ -26,8 +26,8 @@ pub struct Threads {
 
 impl Threads {
     /// Makes a pool of `count` threads. If the system refuses to start them, tries half as many, then a quarter, and so
-    /// on. If no thread can be started, the calling thread works alone. [`Threads::count`] says how many threads the
-    /// pool has. The number does not change any result.
+    /// on. If no thread can be started, the calling thread works alone. [`Threads::count`] returns the number of
+    /// threads in the pool. The number does not change any result.
     pub fn new(count: NonZeroUsize) -> Threads {
         let mut wanted = count.get().min(MOST_THREADS);
         while wanted > 1 {
@@ -45,24 +45,24 @@ impl Threads {
         Threads::one()
     }
 
-    /// Uses only the thread that calls, without a pool.
+    /// Returns a pool without threads of its own: the calling thread does all the work.
     pub fn one() -> Threads {
         Threads { pool: None }
     }
 
-    /// The number of threads that the machine can run at the same time; 1 if this is not known.
+    /// Returns the number of threads that the machine can run at the same time; 1 if this is not known.
     pub fn available() -> NonZeroUsize {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Finds how many threads this process can start now, up to `wanted`. Each of them gets the memory that a working
-    /// thread needs.
+    /// Finds how many threads this process can start now, up to `wanted`, by starting them. Each of them gets the
+    /// memory that a working thread needs.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let made = thread::scope(|scope| {
-            // Each thread waits until the sending end of the channel is dropped, and then ends.
+            // Each thread waits until the sending end of the channel is dropped.
             let wait = || _ = held.lock().map(|held| held.recv());
             let made = (0..more).take_while(|_| start_with(STACK + ARENA, scope, "thread", wait).is_some());
             let made = made.count();
@@ -72,7 +72,7 @@ impl Threads {
         NonZeroUsize::MIN.saturating_add(made)
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     pub fn count(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
@@ -85,7 +85,7 @@ impl Threads {
     }
 }
 
-/// Starts a thread for `work`; `None` if the system cannot start one.
+/// Starts a thread for `work`. Returns `None` if the system cannot start one.
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -113,7 +113,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
     first: impl FnOnce() -> Result<T, E> + Send,
     second: impl FnOnce() -> Result<T, E>,
 ) -> Result<[T; 2], E> {
-    // `first` stays in this mutex until the thread that runs it takes it. If it were moved into a thread that cannot be
+    // The thread that runs `first` takes it from this mutex. If `first` were moved into a thread that cannot be
     // started, it would be lost.
     let first = Mutex::new(Some(first));
     let take = || first.lock().ok().and_then(|mut first| first.take());
@@ -127,7 +127,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
         let second = second();
         (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
     });
-    // `first` is taken only once, so it is still here.
+    // Only one thread takes `first`.
     let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
     Ok([first?, second?])
 }

@@ -1,4 +1,4 @@
-//! Converts windows and images to the types of the kernels, for float and integer ops.
+//! Converts windows and images from attributes and extents to the types of the kernels.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -26,8 +26,8 @@ pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     }
 }
 
-/// Makes a window from lists with one entry per spatial axis. `pad` contains the pads at the beginnings of all axes,
-/// then the pads at the ends.
+/// Makes a window from lists with one entry per spatial axis. `pad` has the padding before each axis, then the padding
+/// after each axis.
 pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[u32]) -> Result<Window, StepError> {
     let two = |list: &[u32], missing: usize| match *list {
         [x] => Ok([missing, x as usize]),
@@ -57,8 +57,8 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
     })
 }
 
-/// Makes a pool from the attributes of an op. The output extents are taken from the node's result, so it does not
-/// matter here whether the op rounds them up or down.
+/// Makes a pool from the attributes of an op. The output extents are those of the node's result, in which inference has
+/// already rounded them up or down.
 pub(crate) fn pool(
     site: &NodeSlots<'_>,
     size: &[u32],
@@ -74,10 +74,10 @@ pub(crate) fn pool(
     })
 }
 
-/// A global pool: a window with the extents of the image.
+/// Returns a global pool: its window is the whole image.
 pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     let x = &site.input(0)?.dims;
-    // A global pool covers all axes after the channels, so these axes are treated as a single row.
+    // A global pool covers all axes after the channels, so they are treated as a single row.
     let [batch, channels, spatial @ ..] = &x[..] else {
         return Err(StepError::Model(format!("a global pool of rank {}", x.len())));
     };
@@ -96,7 +96,7 @@ pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     })
 }
 
-/// The window of a convolution, and the extents of its input.
+/// Returns the window of a convolution, and the extents of its operand.
 pub(crate) fn conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<strait_kernels::Conv, StepError> {
     let weight = &site.input(1)?.dims;
     Ok(strait_kernels::Conv {

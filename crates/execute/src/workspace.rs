@@ -1,4 +1,4 @@
-//! The memory that a run writes to.
+//! The memory in which a run works.
 
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
@@ -20,7 +20,7 @@ impl Workspace {
         }
     }
 
-    /// The arena, which must have this many bytes, and the threads.
+    /// Returns the arena, which must have this many bytes, and the threads.
     pub(crate) fn arena(&mut self, bytes: usize) -> Result<(&mut [u8], &Threads), ExecuteError> {
         let arena = self.arena.as_mut_slice();
         if arena.len() != bytes {

@@ -14,7 +14,7 @@ use crate::quant::{
 };
 use strait_requantize::Rounding;
 
-/// The number of bytes that the shortest config takes, including the field that states the size.
+/// The length of the shortest possible config in bytes, including the field that states the length.
 const CONFIG_SIZE: usize = 27;
 
 // ---- writing ----
@@ -68,7 +68,7 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                // The tag says how the grid is derived: 0, 1 or 2. After tag 2, the number of bits that are shifted out
+                // The tag says how the grid is derived: 0, 1 or 2. After tag 2, the number of bits of the shift
                 // follows.
                 match *derivation {
                     Derivation::Same(_) => w.u8(0),
@@ -106,7 +106,7 @@ impl Encoder<'_> {
                 for flag in [symmetric, power_of_two, dynamic] {
                     w.u8(flag.into());
                 }
-                // Only a linear policy has a type and a range, and it has both.
+                // A scheme has a type and a range only if its policy is linear.
                 scheme.elem().into_iter().for_each(|elem| w.u8(elem.tag()));
                 scheme.range().into_iter().flatten().for_each(|end| w.i64(end));
             }
@@ -239,7 +239,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads an item that is stored as a word, the same word as in the text form.
+    /// Reads the number of a word in the table of strings, and returns what the word stands for.
     fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
         let at = r.at;
         let index = self.index(r, self.strings.len(), what)?;

@@ -23,14 +23,14 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::{FormKind, Requantization};
 
-/// The number of bytes that the shortest record of a value takes, including the field that states the size.
+/// The length of the shortest possible record of a value in bytes, including the field that states the length.
 const VALUE_SIZE: usize = 11;
-/// The number of bytes that the shortest record of a node takes, including the field that states the size.
+/// The length of the shortest possible record of a node in bytes, including the field that states the length.
 const NODE_SIZE: usize = 30;
-/// The number of bytes that the shortest attribute takes.
+/// The length of the shortest possible attribute in bytes.
 const ATTRIBUTE_SIZE: usize = 10;
 
-/// Reads a module and verifies it. `tensors` returns the bytes of the constant at a position.
+/// Reads a module and verifies it. `tensors` returns the bytes of the constant with the given position.
 pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Module, BytesError> {
     let mut r = Reader::new(ir);
     if r.take(MAGIC.len(), "the header").ok() != Some(&MAGIC[..]) {
@@ -309,7 +309,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads a form. Fields of a form are never forms or constants themselves, so forms are not nested.
+    /// Reads a requantization form. No field of a form is itself a form or a constant.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
         let at = r.at;
         let name = self.text(r, "the kind of a form")?;

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use strait_requantize::Requantization;
 
-/// A module as IR bytes, and its constants, to which the IR bytes refer by position.
+/// A module as IR bytes. The IR bytes refer to the constants in `tensors` by position.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     /// The IR bytes.
@@ -25,7 +25,7 @@ pub struct Encoded {
     pub tensors: Vec<TensorData>,
 }
 
-/// The bytes of a module. Fails for graphs that the verifier would refuse.
+/// Writes a module as IR bytes. Fails for graphs that the verifier would refuse.
 pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     let mut encoder = Encoder {
         module,
@@ -75,8 +75,8 @@ pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
     /// The strings of the file, in the order of their first use.
     strings: Names,
-    /// For each symbol of the module, the number of its string in the table `strings`. It is [`ABSENT`] as long as the
-    /// string has no number.
+    /// For each symbol of the module, the number of its string in the table `strings`; [`ABSENT`] if the string is not
+    /// in the table yet.
     symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
@@ -100,13 +100,13 @@ impl<'a> Encoder<'a> {
         w.u32(self.string(text));
     }
 
-    /// The number of a string in the table of strings.
+    /// Returns the number of a string in the table of strings, and adds the string if it is new.
     fn string(&mut self, text: &str) -> u32 {
         count(self.strings.intern(text).index())
     }
 
-    /// Returns the position of a constant in the list of constants. If the constant is used for the first time, it is
-    /// appended to the list, unless an equal one is already there.
+    /// Returns the position of a constant in the list of constants. A constant that is not in the list yet is appended,
+    /// unless the list has an equal one.
     pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);
@@ -172,8 +172,8 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
-            // A value of real numbers can have a grid that the model gives. Only passes use such a grid, so it is not
-            // stored in IR bytes.
+            // A float value can have a grid that a quantized model gives for it. Only passes use such a grid, so it is
+            // not stored in IR bytes.
             let grid = value.quant.as_deref().filter(|grid| grid.codes.is_none());
             w.optional(grid, write_grid);
             Ok(())
@@ -228,7 +228,7 @@ impl<'a> Encoder<'a> {
         for (key, attribute) in list {
             self.text(w, key);
             w.u8(attribute.tag());
-            // Every attribute that exists in this version affects what is computed, so each one is marked as critical.
+            // Every attribute of this version affects the results, so each one is marked as critical.
             w.u8(1);
             w.record(|w| self.attribute(w, attribute))?;
         }
@@ -261,7 +261,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// The numbers that stand for values where operands are written. Inputs have the first numbers, then constants in the
+/// The numbers by which operands refer to values in IR bytes. Inputs have the first numbers, then constants in the
 /// order of their first use, then the results of nodes.
 struct Numbers<'a> {
     /// The number of each value, by the index of its id; [`ABSENT`] if nothing refers to the value.

@@ -1,11 +1,11 @@
-//! IR bytes are the binary form of a module. Containers store modules in this form, and graphs that are passed to
-//! another process have it, too.
+//! IR bytes are the binary form of a module. Modules are stored in containers, and passed to other processes, in this
+//! form.
 //!
 //! `docs/ir-bytes.md` defines the format. Every field is written explicitly, so the order in which Rust code declares
 //! fields has no influence. The bytes of constants are stored elsewhere: IR bytes refer to constants by position, and
-//! state their element type and shape. The caller of [`decode`] provides the constants. The same module always gives
-//! the same bytes, whatever ids it has used before: nodes are in topological order, values are numbered anew, unused
-//! constants are left out, and equal ones are merged.
+//! state their element type and shape. The caller of [`decode`] provides the constants. Two modules that differ only in
+//! their ids give the same bytes: nodes are in topological order, values are numbered anew, unused constants are left
+//! out, and equal constants are merged.
 
 mod configs;
 mod decode;
@@ -28,25 +28,25 @@ use crate::verifier::Violations;
 /// The bytes with which IR bytes begin.
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
 
-/// The major version of the format. It is raised when old readers would misunderstand new bytes. Bytes with any other
+/// The major version of the format. It is raised if old readers would misunderstand new bytes. Bytes with any other
 /// major version are refused.
 pub const MAJOR: u16 = 2;
 
-/// The minor version of the format. It is raised when something is added that old readers may skip. Bytes with a later
-/// minor version are read.
+/// The minor version of the format. It is raised if something is added that old readers may skip. Bytes with a later
+/// minor version can be read.
 pub const MINOR: u16 = 0;
 
 /// The number that stands for an absent operand.
 const ABSENT: u32 = u32::MAX;
 
-/// Why [`encode`] or [`decode`] failed. The cause is a bug in a pass for [`encode`], and damaged or newer bytes for
-/// [`decode`].
+/// Why [`encode`] or [`decode`] failed. If [`encode`] fails, a pass has a bug. If [`decode`] fails, the bytes are
+/// damaged, or a newer version of Strait wrote them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BytesError {
     /// The bytes do not begin with [`MAGIC`].
     #[error("these are not IR bytes of Strait")]
     Magic,
-    /// The bytes state a major version that is not this one.
+    /// The bytes have a major version that this version of Strait does not read.
     #[error("the IR bytes are of version {0}.{1}, and this version of Strait reads {MAJOR}.{MINOR}: {remedy}", remedy = remedy(*.0))]
     Version(u16, u16),
     /// The bytes end in the middle of an item.
@@ -57,7 +57,8 @@ pub enum BytesError {
         /// The position where the item starts.
         at: usize,
     },
-    /// A record has bytes after its last known field, although the bytes state no later version.
+    /// A record has bytes after its last known field, although the minor version of the bytes is not newer than
+    /// [`MINOR`].
     #[error("{what} does not end where it should, at byte {at} of the IR bytes")]
     Trailing {
         /// The item that has more bytes.
@@ -91,7 +92,7 @@ pub enum BytesError {
         /// The key of the attribute.
         key: String,
     },
-    /// The attributes do not make an op or a form.
+    /// The attributes do not make up an op or a form.
     #[error(transparent)]
     Op(#[from] OpError),
     /// The constant at this position is missing.
@@ -125,14 +126,14 @@ pub enum BytesError {
 }
 
 impl BytesError {
-    /// The error for a number that is not what was expected at this position.
+    /// Returns the error for a number that is not what was expected at this position.
     fn malformed(what: &'static str, at: usize, found: impl Into<u64>) -> BytesError {
         let found = found.into();
         BytesError::Malformed { what, at, found }
     }
 }
 
-/// What the user can do about bytes of another major version.
+/// Returns the advice in the error message for bytes of another major version.
 fn remedy(major: u16) -> &'static str {
     if major < MAJOR {
         "compile the model again"

@@ -1,4 +1,5 @@
-//! Reads fields of IR bytes and checks them. Memory is only allocated for items that the bytes are long enough to hold.
+//! Reads fields of IR bytes and checks them. A count in the bytes never makes the reader allocate memory for more items
+//! than the remaining bytes can hold.
 
 use super::BytesError;
 
@@ -7,7 +8,7 @@ use super::BytesError;
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
-    /// True if the bytes have a later minor version, so that anything after the known fields of a record is skipped.
+    /// True if the bytes have a later minor version. Then bytes after the known fields of a record are skipped.
     pub(super) newer: bool,
 }
 
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
         Ok(if self.flag(what)? { Some(item(self)?) } else { None })
     }
 
-    /// Reads a byte that stands for something. `meaning` returns `None` for a byte without a meaning.
+    /// Reads a byte and returns what it stands for. `meaning` returns `None` for a byte without a meaning.
     pub(super) fn tag<T>(&mut self, what: &'static str, meaning: impl FnOnce(u8) -> Option<T>) -> Read<T> {
         let at = self.at;
         let tag = self.u8(what)?;
@@ -116,7 +117,8 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// Reads the fields of one record. If bytes follow the known fields, they were written by a later version.
+    /// Reads one record: its length, and the fields that `body` reads. Bytes after these fields are an error, unless a
+    /// later version wrote them.
     pub(super) fn record<T>(&mut self, what: &'static str, body: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let size = self.u32(what)? as usize;
         let start = self.at;
@@ -131,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// Checks that no bytes follow the fields that this version knows, unless the bytes state a later version.
+    /// Checks that no bytes follow the known fields. If the bytes have a later minor version, more fields may follow.
     pub(super) fn finish(&self, what: &'static str) -> Read<()> {
         if self.newer || self.at == self.bytes.len() {
             return Ok(());

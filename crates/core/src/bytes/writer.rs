@@ -1,6 +1,6 @@
 //! Writes little-endian fields, lists with a count, and records with their size.
 
-/// A count as the 32-bit number that is stored. Ids have 32 bits, so there are never more items than a count can state.
+/// Converts a count to the 32-bit number that is stored. Ids have 32 bits, so no count is larger.
 pub(super) fn count(n: usize) -> u32 {
     debug_assert!(u32::try_from(n).is_ok());
     n as u32
@@ -46,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// Writes whether there is an item, and the item if there is one.
+    /// Writes a boolean that says whether there is an item, and then the item if there is one.
     pub(super) fn optional<T>(&mut self, item: Option<T>, write: impl FnOnce(&mut Writer, T)) {
         self.u8(item.is_some().into());
         if let Some(item) = item {

@@ -22,7 +22,7 @@ op! {
         axis: i64,
         /// True to keep the axis, with an extent of 1.
         keep_dims: bool,
-        /// True for the last of several equal elements, false for the first.
+        /// If several elements are equal: true to return the last one, false to return the first one.
         last: bool,
     }
 }

@@ -17,7 +17,7 @@ op! {
         dilation: SmallVec<[u32; 2]>,
         /// True to round the number of windows up. Windows that would start in the trailing padding are dropped.
         ceil: bool,
-        /// True if padding elements count when the sum is divided.
+        /// True if padding elements count towards the divisor.
         count_include_pad: bool,
     }
 }
@@ -33,10 +33,10 @@ pub struct Divisors {
 }
 
 impl AveragePool {
-    /// Computes the divisors for an operand with these spatial extents, and a result with this number of positions
-    /// along each axis. A divisor is the number of elements in a window. Padding elements are included if
-    /// `count_include_pad` is set. If a window reaches beyond the padding because the number of windows was rounded up,
-    /// the part beyond the padding is not counted.
+    /// Computes the divisors for an operand with the spatial extents `extents`, and a result with `positions` elements
+    /// along each axis. A divisor is the number of elements in a window. Padding elements count if `count_include_pad`
+    /// is set. If the number of windows was rounded up, a window can reach beyond the padding; its elements there never
+    /// count.
     ///
     /// # Errors
     /// A window has no elements that count, so it has no mean; or there are too many positions.
@@ -61,7 +61,7 @@ impl AveragePool {
         })?;
         let picks = match numbers.len() {
             0 | 1 => Vec::new(),
-            // Every count is in `numbers`, so its index is below the number of positions, which fits in a u32.
+            // `numbers` has every count, at an index below the number of positions, which fits in a u32.
             _ => (counted.iter())
                 .map(|n| numbers.partition_point(|m| m < n) as u32)
                 .collect(),

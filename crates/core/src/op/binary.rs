@@ -19,14 +19,13 @@ words! {
         Or = "or",
         /// Bitwise exclusive or, or logical exclusive or on booleans.
         Xor = "xor",
-        /// Shifts the first operand left by as many bits as the second operand says. If that is 64 or more, the result
-        /// is 0.
+        /// Shifts the first operand left; the second operand is the number of bits. A shift by 64 bits or more gives 0.
         ShiftLeft = "bit_shift_left",
-        /// Arithmetic shift of the first operand to the right, by as many bits as the second operand says. If that is
-        /// 64 or more, the result is 0 or −1, by the sign.
+        /// Shifts the first operand right and keeps the sign (arithmetic shift); the second operand is the number of
+        /// bits. A shift by 64 bits or more gives 0 or −1.
         ShiftRight = "bit_shift_right",
-        /// Logical shift of the first operand, as an unsigned number, to the right, by as many bits as the second
-        /// operand says. If that is 64 or more, the result is 0.
+        /// Shifts the first operand right as an unsigned number (logical shift); the second operand is the number of
+        /// bits. A shift by 64 bits or more gives 0.
         ShiftRightUnsigned = "bit_shift_right_unsigned",
     }
 }
@@ -53,8 +52,8 @@ impl OpFacts for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {
-            // Codes of one grid are ordered like the real numbers that they stand for, so minimum and maximum can take
-            // them.
+            // Codes on one grid have the same order as the real numbers that they stand for, so minimum and maximum
+            // accept codes.
             BinaryFunction::Minimum | BinaryFunction::Maximum => {
                 elem.is_float() || elem == Elem::I64 || matches!(elem, Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16)
             }

@@ -3,7 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// min(max(x, min), max) on floats. On integers the op becomes a `clamp`. An infinite bound has no effect.
+    /// min(max(x, min), max) on floats. For codes, lowering replaces the op by a `clamp`. An infinite bound has no
+    /// effect.
     Clip = "clip" v 1: Function, 1 {
         /// The lower bound; −∞ for none.
         min: f32,

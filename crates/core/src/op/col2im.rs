@@ -58,7 +58,7 @@ impl OpFacts for Col2Im {
 }
 
 impl Col2Im {
-    /// The number of blocks along each axis.
+    /// Returns the number of blocks along each axis.
     ///
     /// # Errors
     /// The window is longer than the padded axis.

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 words! {
-    /// The relations that [`Compare`] tests. Every other relation is one of these with its operands swapped, or the
-    /// negation of one of these.
+    /// The relations that [`Compare`] tests. All other relations can be expressed by these: by swapping the operands,
+    /// or by negating the result.
     Relation {
         /// a = b; false if a or b is NaN.
         Equal = "equal",

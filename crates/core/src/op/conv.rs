@@ -7,8 +7,7 @@ op! {
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and optionally `bias` `[O]`. Result: `[N, O,
     /// spatial…]`. On integers the result is Σ (weight − `weight_zero`)·x + bias, where padding elements are
-    /// `pad_value`. The zero point of x is not subtracted here; it is folded into the bias when parameters become
-    /// integers.
+    /// `pad_value`. The zero point of x is not subtracted; it is already part of the integer bias.
     Conv = "conv" v 3: Accumulates, 2 to 3 {
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
@@ -87,12 +86,13 @@ impl OpFacts for Conv {
 }
 
 impl Conv {
-    /// True if each input channel has filters of its own: the number of groups is C, and is more than one.
+    /// True if the convolution is depthwise: each input channel is a group of its own, and there is more than one
+    /// group.
     pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
         self.groups > 1 && weight_shape.get(1) == Some(&1)
     }
 
-    /// A convolution over `spatial` axes with stride and dilation 1, no padding, and one group.
+    /// Returns a convolution over `spatial` axes with stride and dilation 1, no padding, and one group.
     pub fn plain(spatial: usize) -> Conv {
         Conv {
             stride: SmallVec::from_elem(1, spatial),

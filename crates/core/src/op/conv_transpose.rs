@@ -13,7 +13,8 @@ op! {
     ConvTranspose = "conv_transpose" v 1: Real, 2 to 3 {
         /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// How much of the result is cut off: first at the begin of each axis, then at the end of each axis.
+        /// How many elements are cut off from the result: first at the begin of each axis, then at the end of each
+        /// axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
@@ -72,7 +73,7 @@ impl OpFacts for ConvTranspose {
 }
 
 impl ConvTranspose {
-    /// The extent of the result along a spatial axis.
+    /// Returns the extent of the result along a spatial axis.
     fn extent(&self, axis: usize, x: Dim, kernel: u64) -> Result<Dim, Reason> {
         let (stride, dilation) = (u64::from(self.stride[axis]), u64::from(self.dilation[axis]));
         let pads = u64::from(self.pad[axis]) + u64::from(self.pad[axis + self.stride.len()]);

@@ -1,7 +1,7 @@
 //! [`Op`](super::Op) and [`Term`](super::Term), made from the list of ops.
 
-/// Declares the closed set of ops, and the functions of `Op` and `Term`, each of which calls the function of the same
-/// name on the op's struct. A family is an op, such as `unary`, whose members have terms of their own.
+/// Declares the closed set of ops, and functions of `Op` and `Term`. Each of these functions calls the function of the
+/// same name on the op's struct. A family is an op, such as `unary`, whose members have terms of their own.
 macro_rules! ops {
     (
         ($d:tt)
@@ -20,7 +20,7 @@ macro_rules! ops {
         }
 
         impl Op {
-            /// The term that tables, rules and reports use for this op.
+            /// Returns the term that tables, rules and reports use for this op.
             pub fn term(&self) -> Term {
                 match self {
                     $(Op::$op(_) => Term::$op,)*
@@ -32,14 +32,14 @@ macro_rules! ops {
         }
 
         impl $function_type {
-            /// The term that belongs to this function.
+            /// Returns the term of a `unary` op with this function.
             pub fn term(self) -> Term {
                 match self { $($function_type::$function => Term::$function),* }
             }
         }
 
         $(impl $member_type {
-            /// The term that belongs to this member.
+            /// Returns the term of an op with this member of its family.
             pub fn term(self) -> Term {
                 match self { $($member_type::$member => Term::$member_term),* }
             }
@@ -67,7 +67,7 @@ macro_rules! ops {
                 $(Term::$op,)* $(Term::$function,)* $($(Term::$member_term,)*)* $(Term::$last,)*
             ];
 
-            /// The word of the term.
+            /// Returns the word of the term.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Term::$op => <$op as Attributes>::NAME,)*
@@ -77,7 +77,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The kind of computation that the op with this term does.
+            /// Returns the kind of computation that the op with this term does.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(Term::$op => $op::KIND,)*
@@ -87,7 +87,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The name of the op that this term belongs to ([`Op::name`]).
+            /// Returns the name of the op that this term belongs to ([`Op::name`]).
             pub const fn op_name(self) -> &'static str {
                 match self {
                     $(Term::$function => <$unary as Attributes>::NAME,)*
@@ -107,9 +107,9 @@ macro_rules! ops {
             $variant(Box<$variant>)
         ),* }
 
-        /// Evaluates an expression on the struct inside of an `Op`: `for_op!(op, name => name.method())`. A crate that
-        /// has a trait of its own for ops uses this macro to call the trait's methods. The crate only compiles once
-        /// every op implements the trait.
+        /// Evaluates an expression on the struct inside of an `Op`: `for_op!(op, name => name.method())`. With this
+        /// macro, a crate can call a method of its own trait on any op. The crate only compiles if every op implements
+        /// the trait.
         #[macro_export]
         macro_rules! for_op {
             ($d of:expr, $d op:ident => $d value:expr) => {
@@ -122,7 +122,7 @@ macro_rules! ops {
             pub const ALL: &'static [(&'static str, u16, &'static [&'static str])] =
                 &[$((<$variant as Attributes>::NAME, <$variant as Attributes>::VERSION, <$variant as Attributes>::KEYS)),*];
 
-            /// The name of the op in the text form, IR bytes and tables.
+            /// Returns the name of the op in the text form, IR bytes and tables.
             pub fn name(&self) -> &'static str {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
@@ -144,7 +144,7 @@ macro_rules! ops {
                 false
             }
 
-            /// The version of the op's attributes.
+            /// Returns the version of the op's attributes.
             pub fn version(&self) -> u16 {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
             }
@@ -154,7 +154,7 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.write(put)),* }
             }
 
-            /// Makes the op called `name` from its attributes; `None` if there is no such op.
+            /// Makes the op called `name` from its attributes. Returns `None` if there is no such op.
             pub fn read(
                 name: &str,
                 get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
@@ -165,7 +165,7 @@ macro_rules! ops {
                 None
             }
 
-            /// The smallest and the largest number of operands.
+            /// Returns the smallest and the largest number of operands.
             pub fn arity(&self) -> (usize, usize) {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::ARITY),* }
             }
@@ -195,9 +195,9 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.real()),* }
             }
 
-            /// Infers the types of the results; see [`OpFacts::infer`]. This function checks the number of operands,
-            /// and that no required operand is absent. So the `infer` of an op may index all operands that the op
-            /// requires.
+            /// Infers the types of the results; see [`OpFacts::infer`]. This function first checks the number of
+            /// operands, and that no required operand is absent. So each op's own `infer` may index its required
+            /// operands.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

@@ -18,9 +18,9 @@ words! {
 }
 
 op! {
-    /// The discrete Fourier transform along an axis. Along the last axis, the operand has either the real part of each
-    /// number, or its real and its imaginary part. The last axis of the result has both parts, or only the real part
-    /// for `inverse_half`.
+    /// The discrete Fourier transform along an axis. The last axis of the operand has one or two numbers: the real part
+    /// of a complex number, or its real and its imaginary part. The last axis of the result has both parts, or only the
+    /// real part for `inverse_half`.
     ///
     /// If the operand is shorter along the axis than the transform, zeros are added at the end. If the operand is
     /// longer, its end is cut off.

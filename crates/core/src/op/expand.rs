@@ -5,9 +5,10 @@ use super::prelude::*;
 op! {
     /// Broadcasts the operand to `shape`. The operand is repeated along its axes of extent 1, and along new axes in
     /// front. Where `shape` has an extent of 1, the operand's axis does not change. A second operand (i64, one number
-    /// for each axis) can give the shape at run time. The attribute then has the extents that are already known.
+    /// for each axis) can give the shape at run time. The attribute `shape` then has the extents that are already
+    /// known.
     Expand = "expand" v 1: Moves, 1 to 2 {
-        /// The extents, outermost first. With a second operand, −1 stands for an extent that is not known yet.
+        /// The extents, outermost first. If there is a second operand, −1 stands for an unknown extent.
         shape: SmallVec<[i64; 8]>,
     }
 }

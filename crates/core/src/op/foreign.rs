@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::attribute::{Attribute, AttributeError, Attributes};
 
 /// A node of an external format, such as `AscendQuant` or `QLinearConv`. It occurs only in the export stage. Strait
-/// cannot compute it, and so the code that makes the node also sets the types of its results.
+/// cannot infer the types of its results, so the code that adds the node sets them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Foreign {
     /// The namespace of the format.
@@ -15,8 +15,9 @@ pub struct Foreign {
     pub attributes: Vec<(String, Attribute)>,
 }
 
-/// The attributes of a `Foreign` op have arbitrary names. The text form and IR bytes write them as `x.<name>`, after
-/// the two attributes `domain` and `name`. [`Op::from_attribute_list`](super::Op::from_attribute_list) reads them.
+/// The attributes of a `Foreign` op have arbitrary names. In the text form and in IR bytes, `x.` is written before each
+/// name, and the two attributes `domain` and `name` come first.
+/// [`Op::from_attribute_list`](super::Op::from_attribute_list) reads them.
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;

@@ -97,8 +97,8 @@ impl Gemm {
         }
     }
 
-    /// True if the op is [`Gemm::canonical`], except that the type of the accumulator and the zero points of the
-    /// weights may differ.
+    /// True if the op is [`Gemm::canonical`]. The type of the accumulator and the zero points of the weights may
+    /// differ.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The operand itself. The result is a value with a name of its own.
+    /// The operand itself, as a value with another name.
     Identity = "identity" v 1: Rearranges, 1 {}
 }
 

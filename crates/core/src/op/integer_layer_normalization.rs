@@ -31,7 +31,7 @@ op! {
 }
 
 impl IntegerLayerNormalization {
-    /// The op that computes this function over the axes from `axis` to the last.
+    /// Returns the op that computes `norm` over the axes from `axis` to the last.
     pub fn new(axis: i64, norm: &LayerNorm) -> IntegerLayerNormalization {
         IntegerLayerNormalization {
             axis,
@@ -45,7 +45,7 @@ impl IntegerLayerNormalization {
         }
     }
 
-    /// The function that the op computes.
+    /// Returns the function that the op computes.
     ///
     /// # Errors
     /// The definition is not that of a layer normalization, or does not allow these parameters.

@@ -22,11 +22,11 @@ op! {
 }
 
 impl IntegerResize {
-    /// The largest number of axes whose extent may change. Each further axis doubles the number of neighbours from
-    /// which an element is computed.
+    /// The largest number of axes whose extent may change. An element of the result is computed from two elements along
+    /// each of these axes, so each further axis doubles the work.
     pub const MOST_AXES: usize = 4;
-    /// The largest number of fractional bits of all resized axes together. With 16-bit codes, sums then stay below
-    /// 2^62.
+    /// The largest number of fractional bits of all resized axes together. With this limit and 16-bit codes, sums stay
+    /// below 2^62.
     pub const MOST_BITS: usize = 44;
 
     /// True if `axes` axes can be resized with `fraction` fractional bits each.
@@ -35,7 +35,8 @@ impl IntegerResize {
         (1..=16).contains(&fraction) && axes <= Self::MOST_AXES && bits <= Self::MOST_BITS
     }
 
-    /// Positions and weights of the result's elements along an axis that is resized from extent `from` to extent `to`.
+    /// Returns the positions and weights from which elements are interpolated along an axis that is resized from extent
+    /// `from` to extent `to`.
     pub fn along(&self, from: u64, to: u64) -> Resampled {
         let sampling = match self.coordinate {
             Coordinate::PytorchHalfPixel if to <= 1 => Sampling::Asymmetric,

@@ -14,13 +14,13 @@ op! {
         /// The difference between a code and the largest code of its row is multiplied by `multiplier`·2^(`exponent` −
         /// 31), which converts it to the unit that the definition uses.
         multiplier: i32,
-        /// The exponent of that factor; see `multiplier`.
+        /// The exponent of the factor; see `multiplier`.
         exponent: i32,
     }
 }
 
 impl IntegerSoftmax {
-    /// The function that the op computes.
+    /// Returns the function that the op computes.
     ///
     /// # Errors
     /// The definition is not that of a softmax, or does not allow this factor.

@@ -5,13 +5,12 @@ use strait_requantize::Rounding;
 use strait_requantize::function::Interpolated;
 
 op! {
-    /// A function of one code, by [`Interpolated`]: a table has some of its values, and the others are interpolated
-    /// linearly. Operands: `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for every
-    /// 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has the
-    /// table's element type.
+    /// A function of one code. A table has some of its values, and the others are interpolated linearly; see
+    /// [`Interpolated`]. Operands: `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for
+    /// every 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has
+    /// the table's element type.
     Interpolate = "interpolate" v 1: Integer, 2 {
-        /// log2 of the distance between two entries: an entry stands for the code that is 2^`step` above the code of
-        /// the entry before it.
+        /// log2 of the distance between two entries: neighbouring entries belong to codes that differ by 2^`step`.
         step: u8,
         /// How an interpolated value is rounded.
         rounding: Rounding,

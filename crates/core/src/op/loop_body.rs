@@ -28,8 +28,7 @@ op! {
 }
 
 impl Loop {
-    /// Number of operands before the carried values. They are the largest number of runs, and whether the first run
-    /// takes place.
+    /// Number of operands before the carried values: the largest number of runs, and whether the first run takes place.
     pub const BOUNDS: usize = 2;
 }
 

@@ -29,8 +29,8 @@ impl OpFacts for MatMul {
         let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
-        // As in NumPy, a vector on the left counts as a row, and a vector on the right as a column. The axis of extent
-        // 1 that makes the vector a matrix is removed from the result.
+        // As in NumPy, a vector on the left is treated as a row, and a vector on the right as a column. The added axis
+        // of extent 1 is removed from the result.
         if left.len() == 1 {
             left.insert(0, Dim::Fixed(1));
         }

@@ -94,7 +94,7 @@ use declare::ops;
 use smallvec::SmallVec;
 use strait_requantize::function::Real;
 
-// The module of each op, and its struct, in the order of [`Term::ALL`].
+// The module and the struct of each op, in the order of [`Term::ALL`].
 unary::functions! { ops! {
     ($)
     plain {

@@ -18,7 +18,7 @@ op! {
 }
 
 impl Mul {
-    /// The op that multiplies real numbers.
+    /// Returns the op that multiplies real numbers.
     pub fn float() -> Mul {
         Mul {
             a_zero: 0,

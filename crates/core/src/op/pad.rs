@@ -16,10 +16,11 @@ words! {
 
 op! {
     /// Adds elements at both ends of each axis; a negative amount removes elements. A second operand (i64, two numbers
-    /// for each axis) can give the amounts at run time. The attribute then has the amounts that are already known.
+    /// for each axis) can give the amounts at run time. The attribute `amounts` then has the amounts that are already
+    /// known.
     Pad = "pad" v 1: Extends, 1 to 2 {
-        /// The amounts: first at the begin of each axis, then at the end of each axis. With a second operand, the
-        /// smallest i64 stands for an amount that is not known yet.
+        /// The amounts: first at the begin of each axis, then at the end of each axis. If there is a second operand,
+        /// the smallest i64 stands for an unknown amount.
         amounts: SmallVec<[i64; 8]>,
         /// How padding elements are chosen.
         mode: PadMode,
@@ -30,7 +31,7 @@ op! {
 }
 
 impl Pad {
-    /// Stands for an amount that is only known at run time.
+    /// The number for an amount that is only known at run time.
     pub const UNKNOWN: i64 = i64::MIN;
 }
 

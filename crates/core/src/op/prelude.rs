@@ -1,4 +1,4 @@
-//! What the file of nearly every op imports.
+//! The imports that nearly every op needs.
 
 pub(super) use super::support::{self, OpFacts, Operands, Results};
 pub(super) use crate::attribute::{op, words};

@@ -12,8 +12,8 @@ op! {
         to: Elem,
         /// How the quotient is rounded.
         rounding: Rounding,
-        /// True to multiply by the f32 reciprocal of the scale instead of dividing by the scale. The two can give
-        /// different results where x / scale is halfway between two integers.
+        /// True to multiply by the f32 reciprocal of the scale instead of dividing by the scale. If x / scale is
+        /// halfway between two integers, the two can give different results.
         reciprocal: bool,
         /// Whether the zero point is added before or after rounding. The default is after rounding.
         zero_point: ZeroPoint,

@@ -22,7 +22,7 @@ words! {
 }
 
 impl Cell {
-    /// The number of gates. Each gate has its own weights.
+    /// Returns the number of gates. Each gate has its own weights.
     pub fn gates(self) -> u64 {
         match self {
             Cell::Plain => 1,
@@ -31,7 +31,7 @@ impl Cell {
         }
     }
 
-    /// The number of activations that one direction needs.
+    /// Returns the number of activations that one direction needs.
     pub fn activations(self) -> usize {
         match self {
             Cell::Plain => 1,
@@ -140,7 +140,7 @@ op! {
 }
 
 impl Recurrent {
-    /// The number of directions.
+    /// Returns the number of directions.
     pub fn directions(&self) -> u64 {
         match self.direction {
             Direction::Forward | Direction::Reverse => 1,

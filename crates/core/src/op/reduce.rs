@@ -59,7 +59,7 @@ impl OpFacts for Reduce {
 }
 
 impl Reduce {
-    /// The reduced axes as ascending positions. An empty list of `axes` means all axes.
+    /// Returns the reduced axes as ascending positions. An empty list of `axes` means all axes.
     pub fn reduced(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
         match self.axes.is_empty() {
             true => Ok((0..rank).collect()),

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// max(x, 0) on floats. On integers the op becomes a `clamp`.
+    /// max(x, 0) on floats. For codes, lowering replaces the op by a `clamp`.
     Relu = "relu" v 1: Function, 1 {}
 }
 

@@ -5,10 +5,10 @@ use crate::shape::element_count;
 
 op! {
     /// Gives the elements another shape, in the same row-major order. A second operand (i64, one number for each axis)
-    /// can give the shape at run time. The attribute then has the extents that are already known.
+    /// can give the shape at run time. The attribute `shape` then has the extents that are already known.
     Reshape = "reshape" v 1: Rearranges, 1 to 2 {
         /// The extents. 0 copies the operand's extent at that position. One extent may be −1, and is computed from the
-        /// others. With a second operand, each −1 stands for an extent that is not known yet.
+        /// others. If there is a second operand, each −1 stands for an unknown extent.
         shape: SmallVec<[i64; 4]>,
     }
 }
@@ -39,7 +39,7 @@ impl OpFacts for Reshape {
                 _ => Dim::Fixed(u64::try_from(extent).map_err(|_| error("an extent is negative"))?),
             });
         }
-        // A symbolic extent cancels if its name is on both sides.
+        // A named extent cancels if both shapes have it.
         let (mut from, mut to): (Shape, Shape) = (x.shape.clone(), shape.clone());
         to.retain(|d| {
             let symbolic = d.fixed().is_none();
@@ -51,7 +51,7 @@ impl OpFacts for Reshape {
             if from.iter().chain(&to).all(|dim| dim.fixed().is_some()) {
                 return Err(error("the elements are too many to be counted"));
             }
-            // If exactly one name is left, the extent that was −1 gets this name. Otherwise the extent is only known at
+            // If exactly one named extent is left, it takes the place of the −1. Otherwise this extent is only known at
             // run time.
             if let Some(position) = unknown {
                 let mut names = from.iter().filter(|dim| dim.fixed().is_none());

@@ -16,8 +16,8 @@ words! {
 
 words! {
     /// How a coordinate x of the result is mapped to a coordinate of the operand. In the formulas, `input` is the
-    /// extent of the operand, `output` is the extent of the result, and s = output / input. If the scale s is given as
-    /// an attribute, `output` is input · s instead, which does not have to be an integer:
+    /// extent of the operand, `output` is the extent of the result, and s = output / input. But if the attribute
+    /// `scales` gives the scale s, `output` is input · s, which may be a fraction:
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
@@ -27,7 +27,7 @@ words! {
         AlignCorners = "align_corners",
         /// x/s.
         Asymmetric = "asymmetric",
-        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output). The centre of the image stays where it is.
+        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output). The centre of the image keeps its place.
         HalfPixelSymmetric = "half_pixel_symmetric",
         /// (input − 1)·(begin + x·(end − begin)/(output − 1)), where begin and end are the ends of the attribute
         /// `region` along the axis.
@@ -51,10 +51,9 @@ words! {
 
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
-    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Then
-    /// only one of the attributes `scales` and `sizes` is present: the one that this operand replaces. It has the
-    /// numbers that are already known; 0 stands for a scale that is not known yet, and −1 for a size that is not known
-    /// yet.
+    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. It
+    /// replaces `scales` or `sizes`, and the other of these two attributes is empty. The replaced attribute has the
+    /// numbers that are already known; 0 stands for an unknown scale, and −1 for an unknown size.
     Resize = "resize" v 2: Extends, 1 to 2 {
         /// How an element of the result is computed from its neighbours.
         mode: ResizeMode,
@@ -67,14 +66,14 @@ op! {
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// If true and an axis shrinks, an element is computed from all elements of the operand that it covers.
+        /// True to compute an element from all elements of the operand that it covers, if the axis shrinks.
         antialias: bool = false,
         /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
         exclude_outside: bool = false,
         /// The coefficient of cubic convolution.
         cubic: f32 = Resize::CUBIC,
         /// The region of the operand that is resized, for the coordinate mode `tf_crop_and_resize`. The list has the
-        /// begins of the region along all axes, then its ends along all axes, and then the value of elements outside of
+        /// begin of the region along each axis, then its end along each axis, and then the value of elements outside of
         /// the operand. Empty if the whole operand is resized.
         region: Vec<f32> = Vec::new(),
     }
@@ -84,7 +83,7 @@ impl Resize {
     /// The coefficient of cubic convolution if none is given.
     pub const CUBIC: f32 = -0.75;
 
-    /// A resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
+    /// Makes a resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
     pub fn to_sizes(mode: ResizeMode, coordinate: Coordinate, sizes: &[i64]) -> Resize {
         Resize {
             mode,
@@ -99,7 +98,8 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, which replaces `scales` or `sizes`; `None` if there is no second operand.
+    /// Returns the type of the second operand, which replaces `scales` or `sizes`. Returns `None` if there is no second
+    /// operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);
@@ -178,8 +178,8 @@ impl OpFacts for Resize {
                 )
             })?;
             let resized = if !by_size {
-                // The extent is below 2^40 and the scale is an f32, so their product is exact in f64, and its floor is
-                // exact, too.
+                // The extent is below 2^40 and the scale is an f32, so their product is exact in f64, and so is its
+                // floor.
                 (extent as f64 * f64::from(self.scales[axis])).floor()
             } else {
                 self.sizes[axis] as f64

@@ -7,9 +7,8 @@ words! {
     RoiMode {
         /// The mean of linearly interpolated samples.
         Average = "average",
-        /// For each sample, the op takes the largest product of one of its four neighbours and the weight that this
-        /// neighbour has in the interpolation. The value of a bin is the largest of these products over all samples of
-        /// the bin.
+        /// For each sample, four products are computed: each neighbour times its weight in the linear interpolation.
+        /// The value of a bin is the largest of these products over all samples of the bin.
         Maximum = "maximum",
         /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin has no elements.
         Elements = "elements",
@@ -28,8 +27,8 @@ op! {
         height: u32,
         /// Number of bins of a region horizontally.
         width: u32,
-        /// Number of samples of a bin along each axis. 0 means that it depends on the size of the bin: it is then the
-        /// number of elements that the bin covers along the axis, rounded up.
+        /// Number of samples of a bin along each axis. 0 means the number of elements that the bin covers along the
+        /// axis, rounded up.
         sampling: u32,
         /// Factor by which corners are multiplied to get positions in `x`.
         scale: f32,

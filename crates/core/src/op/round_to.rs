@@ -5,8 +5,8 @@ use crate::quant::Scheme;
 
 op! {
     /// Quantizes the operand and dequantizes it again, with the grid of the result. With a dynamic policy, each run
-    /// computes the grid anew, from the smallest and the largest number of each part of the operand that shares a
-    /// scale. If no grid can cover the numbers of a part, they do not change.
+    /// computes the grid anew: each scale is computed from the smallest and the largest of the elements that share the
+    /// scale. If no grid can cover these elements, they do not change.
     RoundTo = "round_to" v 1: Real, 1 {
         /// Policy, type, range and rounding. They mean the same as in quantization configs.
         scheme: Scheme,

@@ -5,17 +5,16 @@ use super::prelude::*;
 words! {
     /// What an index of [`Scatter`] refers to.
     ScatterBy {
-        /// An index refers to one element. The element has the same coordinates as the index, except along one axis,
+        /// Each index refers to one element. The element has the same coordinates as the index, except along one axis,
         /// where its coordinate is the value of the index.
         Element = "element",
-        /// A list of indices refers to a slice. The list has the coordinates of the slice, and runs along the last axis
-        /// of the indices.
+        /// The indices along the last axis are the coordinates of a slice.
         Slice = "slice",
     }
 }
 
 words! {
-    /// How [`Scatter`] combines an element that exists with its update.
+    /// How [`Scatter`] combines an existing element with its update.
     Combination {
         /// The update replaces the element.
         Replace = "replace",

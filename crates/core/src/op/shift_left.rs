@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// (x − zero) · 2^bits, in an integer type that can hold the result for every code. The result has the zero point
-    /// 0, and a scale that is 2^bits times smaller than that of the operand.
+    /// (x − zero) · 2^bits. The result has an integer type that can hold it for every code, the zero point 0, and a
+    /// scale that is 2^bits times smaller than that of the operand.
     ShiftLeft = "shift_left" v 2: Integer, 1 {
         /// The zero point that is subtracted.
         zero: i32,
@@ -26,8 +26,8 @@ impl OpFacts for ShiftLeft {
         support::ensure(codes.range().contains(&self.zero), ReasonCode::ShiftLeft, || {
             format!("{} is not a code of {}", self.zero, x.elem)
         })?;
-        // The shifted value of every code has to fit in the accumulator. A code minus the zero point has at most 17
-        // bits.
+        // The accumulator must be able to hold the shifted value of every code. A code minus the zero point has at most
+        // 17 bits.
         let shifted = |code: i32| (i128::from(code) - i128::from(self.zero)) << self.bits.min(64);
         let holds = |x: &i128| match self.accumulator {
             Carrier::I32 => i32::try_from(*x).is_ok(),

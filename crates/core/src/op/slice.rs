@@ -3,10 +3,10 @@
 use super::prelude::*;
 
 op! {
-    /// Takes the elements at the positions `starts`, `starts` + `steps`, … before `ends`, along each axis in `axes`.
-    /// Positions are clamped as in ONNX: negative ones count from the end, and those outside of the axis are moved to
-    /// its border. A second and a third operand (i64, one number for each axis) can replace `starts` and `ends`, which
-    /// are then empty.
+    /// Takes the elements at the positions `starts`, `starts` + `steps`, … before `ends`, along each axis in `axes`. As
+    /// in ONNX, negative positions count from the end, and positions outside of the axis are moved to its border. A
+    /// second and a third operand (i64, one number for each axis) can replace `starts` and `ends`, which are then
+    /// empty.
     Slice = "slice" v 1: Moves, 1 to 3 {
         /// First position, for each axis.
         starts: SmallVec<[i64; 4]>,
@@ -31,7 +31,7 @@ impl OpFacts for Slice {
             }
             return support::one(x.elem, shape);
         }
-        // The extent of a symbolic axis stays unknown, unless the slice takes the whole axis.
+        // The extent of a named axis stays unknown, unless the slice takes the whole axis.
         let mut known = self.clone();
         for (position, &axis) in self.axes.iter().enumerate().rev() {
             let axis = support::axis(axis, x.shape.len())?;
@@ -54,7 +54,7 @@ impl OpFacts for Slice {
 pub type Span = (usize, u64, i64, u64);
 
 impl Slice {
-    /// For each sliced axis, which positions of an operand with this shape the slice takes.
+    /// Returns which positions the slice takes along each sliced axis of an operand with this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
         support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {

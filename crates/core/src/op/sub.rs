@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// `a` − `b`. Integer operands are on the same grid, with zero points already subtracted. The difference is i64 if
-    /// the operands are i64, and i32 otherwise.
+    /// `a` − `b`. Integer operands are on the same grid, and their zero points have already been subtracted. The
+    /// difference is i64 if the operands are i64, and i32 otherwise.
     ///
     /// Operands broadcast as in NumPy.
     Sub = "sub" v 1: Accumulates, 2 {}

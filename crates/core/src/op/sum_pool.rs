@@ -3,10 +3,10 @@
 use super::prelude::*;
 
 op! {
-    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. To compute a
-    /// mean, the requantization that follows the sum also divides by the number of elements. If the requantization is
-    /// fused, an optional second operand says for each element of the result which channel's parameters to use; see
-    /// [`Requantize`](struct@super::Requantize).
+    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. The
+    /// requantization after the sum can also divide by the number of elements, so that the result is the mean. If
+    /// windows have different numbers of elements and the requantization is fused, an optional second operand says
+    /// which parameters each element of the result uses; see [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 2: Accumulates, 1 to 2 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
@@ -27,9 +27,8 @@ op! {
 }
 
 impl SumPool {
-    /// Returns, for each position of the result in row-major order, how many taps of the window read elements of an
-    /// operand with these spatial extents. All other taps read `pad_value`. Returns `None` if there are too many
-    /// positions.
+    /// Returns how many taps of the window read elements of the operand, for each position of the result in row-major
+    /// order. All other taps read `pad_value`. Returns `None` if there are too many positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
         self.window().all_inside(extents, positions, false)
     }

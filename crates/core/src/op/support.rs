@@ -1,5 +1,4 @@
-//! What the compiler knows about an op besides its attributes, and the functions that the inference of several ops
-//! shares.
+//! Facts about ops besides their attributes, and functions that several ops share for inference.
 
 use crate::attribute::Attributes;
 use crate::carrier::Carrier;
@@ -11,48 +10,49 @@ use crate::zeros::{WeightZero, Zero};
 use smallvec::{SmallVec, smallvec};
 use strait_requantize::function::Real;
 
-/// The types of the operands that inference gets. An optional operand that is absent is `None`.
+/// The types of an op's operands. An optional operand that is absent is `None`.
 pub type Operands<'a> = [Option<&'a TensorType>];
 
 /// The types of a node's results.
 pub type Results = SmallVec<[TensorType; 1]>;
 
-/// What the compiler knows about an op besides its attributes.
+/// Facts about an op besides its attributes.
 pub trait OpFacts: Attributes {
     /// Infers the types of the results. If the operands are wrong, returns the reason. Named dimensions are kept where
     /// the op allows it. This function never panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 
-    /// Returns the axis of the first result along which the channels of the requantization run. The requantization is
-    /// fused into this op, or is this op. The result has `rank` axes. Returns `None` if all elements have the same
-    /// parameters.
+    /// Returns the axis of the first result along which each index has its own requantization parameters. `rank` is the
+    /// number of axes of this result. Returns `None` if all elements have the same parameters.
     fn channel_axis(&self, _rank: usize) -> Option<usize> {
         None
     }
 
-    /// For ops that can have an operand that gives the channel of each element, returns the position of this operand.
+    /// Returns the position of the operand that gives the channel of each element; `None` if the op never has such an
+    /// operand.
     fn channel_operand(&self) -> Option<usize> {
         None
     }
 
-    /// The zero points of constant weights, for ops with such an attribute.
+    /// Returns the zero points of constant weights, for ops with such an attribute.
     fn weight_zero(&self) -> Option<&WeightZero> {
         None
     }
 
-    /// The zero points that the op has as attributes: codes of its operands that stand for real zero.
+    /// Returns the zero points that the op has as attributes. A zero point is the code that stands for real zero.
     fn zeros(&self) -> SmallVec<[Zero; 2]> {
         SmallVec::new()
     }
 
-    /// The function of real numbers that the op computes, if it is of [`Kind::Function`](crate::Kind::Function).
+    /// Returns the function of real numbers that the op computes, if it is of
+    /// [`Kind::Function`](crate::Kind::Function).
     fn real(&self) -> Option<Real> {
         None
     }
 }
 
-/// Returns the operand at `index`. `Op::infer` has already refused nodes without a required operand, so an error here
-/// means that an op asked for an optional operand that is absent.
+/// Returns the operand at `index`. An error means that an optional operand is absent, because `Op::infer` has already
+/// refused nodes without a required operand.
 pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a TensorType, Reason> {
     operands
         .get(index)
@@ -66,8 +66,8 @@ pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// Returns the type of a sum, or of a sum of products. For codes of up to 32 bits, it is the type of `carrier`. Floats
-/// keep their own type, and so does i64, whose values are shapes, indices, or sums that are already accumulators.
+/// Returns the element type of a sum, or of a sum of products. Codes and other integers of up to 32 bits are summed in
+/// `carrier`. Floats keep their own type, and so does i64, whose values are shapes, indices, or accumulators.
 pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> {
     if elem.int_type().is_some() {
         return Ok(carrier.elem());
@@ -78,14 +78,14 @@ pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> 
     Ok(elem)
 }
 
-/// Returns the type of a sum or difference of two values. For integers of up to 32 bits, it is i32. All other types
-/// keep their own type.
+/// Returns the element type of a sum or difference: i32 for integers of up to 32 bits, and the operands' own type
+/// otherwise.
 pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
 
-/// Returns the type of a sum of products. Both operands must be floats, or both must be codes. `bias` must have the
-/// type of the accumulator.
+/// Returns the element type of a sum of products. Both factors must be floats, or both must be codes. `bias` must have
+/// the type of the sum.
 pub(super) fn factors(
     a: &TensorType,
     b: &TensorType,
@@ -113,7 +113,7 @@ pub(super) fn factors(
     Ok(sum)
 }
 
-/// Checks that `zeros` has one zero point for all outputs, or one for each of them.
+/// Checks that `zeros` has one zero point for all outputs, or one for each output.
 pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reason> {
     let fits = zeros.0.channels().is_none_or(|zeros| zeros as u64 == outputs);
     ensure(fits, ReasonCode::WeightZeros, || {
@@ -124,8 +124,8 @@ pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reaso
     })
 }
 
-/// Checks that the operand at `index` can say which channel each element of a result belongs to: it is i32, and its
-/// shape broadcasts to `result`.
+/// Checks that the operand at `index` can give the channel of each element of a result: it is i32, and its shape
+/// broadcasts to `result`.
 pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Dim]) -> Result<(), Reason> {
     let picks = operand(operands, index)?;
     let fits = broadcast(&picks.shape, result).is_ok_and(|shape| shape[..] == *result);
@@ -137,7 +137,7 @@ pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Di
     })
 }
 
-/// Checks the limits on the sizes of results. Tensors that exceed these limits could never be allocated.
+/// Checks that rank and number of elements of each result are within the limits of the IR.
 pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     for ty in results {
         let fixed = ty.dims().is_some();
@@ -152,7 +152,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The result types of a node with one result, which has this element type and shape.
+/// Returns the result types of a node with a single result.
 pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
@@ -168,8 +168,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Returns the window along one axis, for ops that never round the number of windows up. `lists` are the strides,
-    /// the dilations and the padding of all axes, as [`Lists`] has them.
+    /// Returns the window along one axis, without rounding the number of windows up. `lists` are the strides, the
+    /// dilations and the padding of all axes, as in [`Lists`].
     pub(super) fn along(axis: usize, size: u64, lists: [&[u32]; 3]) -> Window {
         let [stride, dilation, pad] = lists;
         Window {
@@ -246,7 +246,7 @@ pub(super) struct Lists<'a> {
     pub(super) dilation: &'a [u32],
 }
 
-/// Gives each op that has these attributes a function that returns them.
+/// Gives each of these ops a function that returns the attributes of its sliding window.
 macro_rules! windows {
     ($($op:ident),*) => { $(impl super::$op {
         pub(super) fn window(&self) -> Lists<'_> {
@@ -262,9 +262,10 @@ macro_rules! windows {
 windows!(MaxPool, AveragePool, SumPool);
 
 impl Lists<'_> {
-    /// Returns, for each position along a spatial axis, how many taps of the window read elements of an operand with
-    /// this extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
-    /// stride + k · dilation − begin, where begin is the padding before the axis.
+    /// Returns how many taps of the window read elements of the operand, for each position along a spatial axis.
+    /// `extent` is the operand's extent along this axis. If `padding` is true, taps on the padding count, too. At
+    /// position p, tap k reads the coordinate p · stride + k · dilation − begin, where begin is the padding before the
+    /// axis.
     pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
         let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
         let (begin, end) = (at(self.pad, axis), at(self.pad, axis + self.pad.len() / 2));
@@ -286,8 +287,8 @@ impl Lists<'_> {
         (0..positions).map(inside).collect()
     }
 
-    /// Does the same as `taps_inside` for windows over all axes, in row-major order. The number for a window is the
-    /// product of the numbers along each axis. Returns `None` for more than [`MAX_POSITIONS`] positions.
+    /// Like `taps_inside`, but for windows over all axes, in row-major order. The number for a window is the product of
+    /// the numbers along each axis. Returns `None` for more than [`MAX_POSITIONS`] positions.
     pub(super) fn all_inside(&self, extents: &[u64], positions: &[u64], padding: bool) -> Option<Vec<u64>> {
         let count = positions.iter().try_fold(1u64, |n, &p| n.checked_mul(p))?;
         if count > MAX_POSITIONS {
@@ -304,21 +305,21 @@ impl Lists<'_> {
     }
 }
 
-/// The largest number of window positions for which `all_inside` makes a list.
+/// The largest number of window positions in the result of `all_inside`.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
-/// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
+/// Returns the position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let text = || format!("axis {axis} is outside rank {rank}");
     axis_of(axis, rank).ok_or_else(|| Reason::new(ReasonCode::Axis, text()))
 }
 
-/// The positions of several axes, in the same order; see [`axis`].
+/// Returns the positions of several axes, in the same order; see [`axis`].
 pub(super) fn axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
     axes.iter().map(|&own| axis(own, rank)).collect()
 }
 
-/// The positions of several axes in ascending order. No axis may be named twice.
+/// Returns the positions of several axes in ascending order. No axis may be named twice.
 pub(super) fn ascending_axes(own: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
     let mut sorted = axes(own, rank)?;
     sorted.sort_unstable();
@@ -327,7 +328,7 @@ pub(super) fn ascending_axes(own: &[i64], rank: usize) -> Result<SmallVec<[usize
     Ok(sorted)
 }
 
-/// Checks the operand at `index`, if it is present: it is a bias with one number for each output.
+/// Checks that the operand at `index`, if it is present, is a bias with one number for each output.
 pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Result<(), Reason> {
     let bias = operands.get(index).copied().flatten();
     let fits = bias.is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(outputs)]);
@@ -361,7 +362,7 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
         .collect()
 }
 
-/// True if `shape` broadcasts to `to`, and the result is `to` itself. Two named extents count as equal.
+/// True if `shape` broadcasts to the shape `to`. Two named extents count as equal.
 pub(super) fn broadcasts_to(shape: &[Dim], to: &[Dim]) -> Result<bool, Reason> {
     let found = broadcast(shape, to)?;
     let is_own = |(found, own): (&Dim, &Dim)| found == own || (*found == Dim::OPEN && own.fixed().is_none());
@@ -389,8 +390,9 @@ pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
     one(x.elem, x.shape.clone())
 }
 
-/// Returns the product of dimensions. If all dimensions but one are 1, the product is that one, with its name if it is
-/// named. If several dimensions are not 1, and one of them is named, the product is only known at run time.
+/// Returns the product of dimensions. Dimensions of 1 are ignored. If only one dimension is left, the product is this
+/// dimension, with its name if it is named. If several are left and one of them is named, the product is only known at
+/// run time.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
     let others = || dims.iter().filter(|dim| **dim != Dim::Fixed(1));
     if others().any(|dim| dim.fixed().is_none()) {
@@ -462,8 +464,7 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
-/// Checks the shape of indices that refer to elements of `x` along `axis`: `indices` has the rank of `x`, and is not
-/// longer than `x` along any other axis.
+/// Checks that `indices` has the rank of `x`, and that it is not longer than `x` along any axis except `axis`.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
         let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);
@@ -475,7 +476,8 @@ pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reas
     })
 }
 
-/// True if the operand at `index` is present. It replaces an attribute, so it must be a list of `length` integers.
+/// Returns true if the operand at `index` is present. It replaces an attribute, so it must be a list of `length`
+/// integers.
 pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
     let Some(Some(list)) = operands.get(index) else {
         return Ok(false);
@@ -487,7 +489,7 @@ pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) ->
     Ok(true)
 }
 
-/// True if the operand at `index` is present. The operand must be a single integer; it replaces an attribute.
+/// Returns true if the operand at `index` is present. It replaces an attribute, so it must be a single integer.
 pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool, Reason> {
     let Some(Some(number)) = operands.get(index) else {
         return Ok(false);

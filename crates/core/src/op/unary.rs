@@ -3,9 +3,10 @@
 use super::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// All functions, one in each row. A row has, in this order: the name of the function; the function of real numbers
-/// from which tables are made (`None` if no enclosures of it are proved); the function on f64; and the function on f32,
-/// which is left out if it is the function on f64, rounded. `execute` has kernels for the frequent functions.
+/// All functions, one in each row. A row has, in this order: the name of the function; the function of real numbers for
+/// making tables (`None` if no proved enclosures exist); the function on f64; and the function on f32. The last entry
+/// can be left out; then the f64 function is computed and rounded. The crate `execute` has kernels for the frequent
+/// functions.
 macro_rules! functions {
     ($then:ident! { $($given:tt)* }) => {
         $then! {
@@ -84,17 +85,17 @@ macro_rules! declare {
         }
 
         impl Function {
-            /// The function of real numbers that tables are made from.
+            /// Returns the function of real numbers from which tables are made; `None` if tables cannot be made.
             pub const fn real(self) -> Option<Real> {
                 match self { $(Function::$function => $real),* }
             }
 
-            /// The function on f64. It uses only operations that give the same result on every machine.
+            /// Returns the function on f64. It uses only operations that give the same result on every machine.
             pub fn wide(self) -> fn(f64) -> f64 {
                 match self { $(Function::$function => $wide),* }
             }
 
-            /// The function on f32; `None` if it is the result of the f64 function, rounded.
+            /// Returns the function on f32. Returns `None` if the f64 function has to be computed and rounded instead.
             pub fn narrow(self) -> Option<fn(f32) -> f32> {
                 match self { $(Function::$function => narrow!($($narrow)?)),* }
             }
@@ -114,8 +115,8 @@ macro_rules! narrow {
 functions! { declare! {} }
 
 impl Function {
-    /// The kind of computation. If there is no real function for tables ([`Function::real`]), the function cannot be
-    /// applied to codes.
+    /// Returns the kind of computation. If there is no real function for tables ([`Function::real`]), the function
+    /// cannot be applied to codes.
     pub const fn kind(self) -> Kind {
         match self.real() {
             Some(_) => Kind::Function,
@@ -138,8 +139,8 @@ fn gelu_tanh(x: f64) -> f64 {
 }
 
 op! {
-    /// A function of one variable, applied to each element. The operand is a float. For neg, abs and sign, whose
-    /// results are integers for integers, it can also be i64.
+    /// A function of one variable, applied to each element. The operand is a float. For neg, abs and sign, the operand
+    /// can also be i64.
     Unary = "unary" v 1: 1 {
         /// Which function to compute.
         function: Function,

@@ -13,17 +13,17 @@ named! {
         Initial = "initial",
         /// The config has a grid of its own.
         Activated = "activated",
-        /// The config has no grid of its own, but reads the grid of another config, which dominates it.
+        /// The config has no grid of its own. It reads the grid of another config, its dominator.
         Overlapped = "overlapped",
         /// The config's grid is derived from other grids.
         Passive = "passive",
         /// The config's grid will be derived from other grids, but some of these other grids do not exist yet.
         PassiveInitial = "passive_initial",
-        /// The config is that of a parameter, which was turned into integers.
+        /// The config belongs to a parameter that was converted to codes.
         Baked = "baked",
-        /// The config is that of a parameter, its grid is derived, and the parameter was turned into integers.
+        /// The config belongs to a parameter that was converted to codes, and its grid is derived.
         PassiveBaked = "passive_baked",
-        /// The operand or result is not quantized. The config remembers its previous state.
+        /// The operand or result is not quantized. The config's previous state is stored.
         Float = "float",
     }
 }
@@ -33,10 +33,10 @@ named! {
     Origin {
         /// An observer chose it, from statistics or from the elements of a constant.
         Observed = "observed",
-        /// It follows from a range that a rule of the configuration states.
+        /// A rule of the configuration states the range from which the grid was computed.
         Rule = "rule",
-        /// The model or a record states the grid. The grid is pinned: only another grid that the model or a record
-        /// gives can replace it.
+        /// The model or a record states the grid. The grid is pinned: only another grid from the model or a record can
+        /// replace it.
         Given = "given",
         /// It is derived from the grids of other configs.
         Derived = "derived",
@@ -55,7 +55,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid with its origin.
+    /// Makes a grid, with the information who chose it.
     pub fn new(params: impl Into<Arc<QuantParams>>, origin: Origin) -> Grid {
         Grid {
             params: params.into(),
@@ -69,17 +69,17 @@ impl Grid {
 pub enum Derivation {
     /// The grid is that of another config.
     Same(ConfigId),
-    /// The scale is the product of the scales of two configs, and the zero point is 0. An accumulator has this grid,
-    /// and so has the bias that is added to the accumulator. The first config has one scale; the second may have one
-    /// for each channel.
+    /// The scale is the product of the scales of two configs, and the zero point is 0. This is the grid of an
+    /// accumulator and of the bias that is added to it. The first config has one scale; the second may have one for
+    /// each channel.
     Product(ConfigId, ConfigId),
-    /// The grid of another config's codes after a right shift by this number of bits. The scale is 2^bits times as
-    /// large, and the zero point is divided by 2^bits. So the other config's zero point must be a multiple of 2^bits.
+    /// The grid of another config's codes after a right shift by this number of bits. The scale is multiplied by
+    /// 2^bits, and the zero point is divided by 2^bits. So the other config's zero point must be a multiple of 2^bits.
     Shifted(ConfigId, u8),
 }
 
 impl Derivation {
-    /// The configs that the grid is derived from.
+    /// Returns the configs from whose grids this grid is derived.
     pub fn masters(self) -> impl Iterator<Item = ConfigId> {
         let masters = match self {
             Derivation::Same(master) | Derivation::Shifted(master, _) => [Some(master), None],
@@ -89,14 +89,13 @@ impl Derivation {
     }
 }
 
-/// The codes of a parameter. They are a constant of the module, with the shape of the parameter and the type of the
-/// scheme.
+/// The constant with the codes of a parameter. It has the shape of the parameter and the type of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
-    /// The constant that has the codes.
+    /// The constant with the codes.
     pub data: DataId,
-    /// True if the model or a record gives the codes. The codes are then pinned, and so are all grids that they depend
-    /// on.
+    /// True if the model or a record gives the codes. Then the codes cannot change, and neither can the grids on which
+    /// they depend.
     pub given: bool,
 }
 
@@ -111,17 +110,17 @@ pub struct QuantConfig {
     pub scheme: Scheme,
     /// The config's own grid. If the config is the root of a set, all configs of the set read this grid.
     pub(super) own: Option<Grid>,
-    /// How the grid is derived, in the states passive and passive baked.
+    /// How the grid is derived, if the state is passive or passive baked.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
-    /// The state to go back to, in the state float.
+    /// The state before the config was excluded from quantization. `Restore` returns to it.
     pub(super) stored: State,
-    /// The codes of a parameter. A config in the state baked or passive baked has them. If the codes were given, the
-    /// config also has them in earlier states.
+    /// The codes of a parameter, in the states baked and passive baked. If the model or a record gives the codes, they
+    /// are here in earlier states, too.
     pub(super) codes: Option<ParameterCodes>,
-    /// The configs whose grids the codes depend on, including this config. Empty without codes.
+    /// The configs whose grids determine the codes, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
-    /// How many parameters have codes that depend on this config's grid. While there are any, the grid cannot change.
+    /// The number of parameters with codes that depend on this config's grid. The grid cannot change unless this is 0.
     pub(super) held: u32,
     /// True if the config was removed from the table. Its id is never used again.
     pub(super) withdrawn: bool,
@@ -132,26 +131,26 @@ pub struct QuantConfig {
 pub enum Move {
     /// Give this grid to the config.
     Activate(Grid),
-    /// Let the config read another config's grid from now on.
+    /// Let the config read another config's grid.
     DominatedBy(ConfigId),
     /// Derive the config's grid from other grids.
     MasteredBy(Derivation),
-    /// Record that the parameter already has codes on its grid. `Bake` then turns it into these codes.
+    /// Record codes that the model or a record gives for the parameter. `Bake` then uses these codes.
     Give(DataId),
-    /// Record that the parameter was turned into these codes.
+    /// Record the codes to which the parameter was converted.
     Bake(DataId),
-    /// Undo `Bake`. Codes that were given stay recorded.
+    /// Undo `Bake`. Codes that the model or a record gives are kept.
     Unbake,
     /// Exclude the config from quantization.
     Dequantize,
-    /// Undo `Dequantize`, and go back to the state before it.
+    /// Undo `Dequantize`: return to the previous state.
     Restore,
-    /// Forget the config's grid.
+    /// Remove the config's grid.
     Reset,
 }
 
 impl Move {
-    /// The state that the request leads to, as error messages name it.
+    /// Returns the name of the state that the request leads to, for error messages.
     pub(super) fn target(&self) -> &'static str {
         match self {
             Move::Activate(_) => "activated",

@@ -6,7 +6,7 @@ use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
 use crate::ids::{ConfigId, DataId, NodeId};
 
-/// A config as plain data. The position of another config in the list of entries serves as its id.
+/// A config as plain data. Other configs are referred to by their positions in the list of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
@@ -15,11 +15,10 @@ pub struct Entry {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Where the config's grid comes from. If the config is excluded from quantization, this is what `Restore` would
-    /// bring back.
+    /// Where the config's grid comes from. If the config is excluded from quantization, where its grid would come from
+    /// after `Restore`.
     pub standing: Standing,
-    /// The codes of the parameter. If the config is excluded from quantization, these are the codes that `Restore`
-    /// would bring back.
+    /// The codes of the parameter. If the config is excluded from quantization, its codes after `Restore`.
     pub parameter: Parameter,
     /// True if the config is excluded from quantization.
     pub float: bool,
@@ -43,13 +42,13 @@ pub enum Standing {
 pub enum Parameter {
     /// There are no codes: the config does not belong to a parameter, or the parameter still has real numbers.
     Real,
-    /// Codes were given, but the parameter was not turned into them yet.
+    /// The model or a record gives codes, but the parameter has not been converted to them yet.
     Given(DataId),
-    /// The parameter was turned into these codes.
+    /// The parameter was converted to these codes.
     Baked(ParameterCodes),
 }
 
-/// Why no table can be made from entries. The fault is in the file that the entries come from.
+/// Why no table can be made from entries. The text or the IR bytes with these entries are wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// An operand or result has a second config.
@@ -60,7 +59,7 @@ pub enum EntryError {
         /// The operand or result of the config.
         port: Port,
     },
-    /// A config reads the grid of another config that is not the root of its set, or that does not exist.
+    /// A config reads the grid of another config, but this other config does not exist, or is not the root of its set.
     #[error("{0} is not the config whose grid is read here")]
     NotRoot(ConfigId),
     /// Grids are derived from each other in a circle.
@@ -129,7 +128,7 @@ impl QuantTable {
         }
     }
 
-    /// Makes the table with these entries. It is built only with [`QuantTable::transition`], which checks every step.
+    /// Makes the table with these entries. The table is built with [`QuantTable::transition`], which checks every step.
     /// The caller has to check that the nodes and ports exist.
     ///
     /// # Errors
@@ -148,8 +147,8 @@ impl QuantTable {
                 .transition(ConfigId::new(at), request)
                 .map_err(|error| (at, error.into()))
         };
-        // First, configs join the sets of their roots. As long as no grid is derived from another one, these
-        // transitions take little time.
+        // First, configs join the sets of their roots. These transitions are fast as long as no grid is derived from
+        // another grid.
         for at in 0..entries.len() {
             if let Standing::Overlapped(root) = *standing(at) {
                 step(&mut table, at, Move::DominatedBy(root))?;
@@ -201,9 +200,9 @@ fn parameter(config: &QuantConfig) -> Parameter {
     }
 }
 
-/// Orders the positions of the entries such that each entry comes before its masters, which are the entries from which
-/// its grid is derived. Derivations are added in this order. So when a derivation is added, the grid of its master is
-/// not derived from another grid yet, and the search for a cycle ends at once.
+/// Returns the positions of the entries in an order in which each entry comes before its masters. The masters of an
+/// entry are the entries from which its grid is derived. If derivations are added in this order, the grids of masters
+/// are not derived yet, and each search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {
@@ -215,7 +214,7 @@ fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>,
     };
     let mut dependents = vec![0usize; entries.len()];
     for master in (0..entries.len()).flat_map(masters) {
-        // If a master does not exist, the transition will refuse the entry.
+        // A master that does not exist is refused later, by the transition.
         if let Some(count) = dependents.get_mut(master) {
             *count += 1;
         }

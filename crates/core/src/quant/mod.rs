@@ -1,7 +1,7 @@
 //! Quantization of operands. Each operand and each result of a node has exactly one config.
 //!
-//! The config of a result gives the grid and the type of the codes that the node produces. The config of an operand
-//! gives the grid on which the node needs the codes that it reads. All configs are in one [`QuantTable`], which only
+//! The config of a result says which grid and which type the produced codes have. The config of an operand says on
+//! which grid the node needs the codes that it reads. All configs are in one [`QuantTable`], which only
 //! [`QuantTable::transition`] changes. The states and transitions are those of PPQ (its public sources, 2024), with its
 //! bugs fixed.
 

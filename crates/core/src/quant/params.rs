@@ -13,20 +13,20 @@ pub struct QuantParams {
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
-    /// The axis along which scales and zero points differ, by index or by block. Absent if there is one scale and one
-    /// zero point for the whole tensor.
+    /// The axis along which scales and zero points differ. Absent if there is one scale and one zero point for the
+    /// whole tensor.
     pub axis: Option<u8>,
     /// How many elements along the axis share a scale. `scale` and `zero_point` then have one number for each block of
-    /// the tensor, in row-major order. Absent if each index of the axis has its own scale.
+    /// elements, in row-major order. Absent if each index of the axis has its own scale.
     pub block: Option<NonZeroU32>,
     /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
-    /// the codes have the type of the tensor itself, or of the config that the grid belongs to. IR bytes do not store
-    /// this field: graphs that are written have no real numbers left that have to be rounded to such a grid.
+    /// the codes have the type of the tensor itself, or of the config with this grid. IR bytes do not store this field,
+    /// because graphs are only written after such roundings have become nodes.
     pub codes: Option<Elem>,
 }
 
 impl QuantParams {
-    /// A single grid for the whole tensor.
+    /// Returns a grid with one scale and one zero point for the whole tensor.
     pub fn tensor(scale: f32, zero_point: i32) -> QuantParams {
         QuantParams {
             scale: Per::Tensor(scale),
@@ -37,7 +37,7 @@ impl QuantParams {
         }
     }
 
-    /// The same grid, with `codes` as the type of its codes.
+    /// Returns the same grid, with `codes` as the type of its codes.
     pub fn of_codes(self, codes: Elem) -> QuantParams {
         QuantParams {
             codes: Some(codes),
@@ -45,7 +45,7 @@ impl QuantParams {
         }
     }
 
-    /// The grid without the type of the codes.
+    /// Returns the grid without the type of the codes.
     pub fn bare(&self) -> QuantParams {
         QuantParams {
             codes: None,
@@ -53,7 +53,8 @@ impl QuantParams {
         }
     }
 
-    /// The grid on which the codes of the same real numbers are larger by `distance`.
+    /// Returns the grid with all zero points larger by `distance`. On it, the codes of the same real numbers are also
+    /// larger by `distance`.
     pub fn moved(&self, distance: i32) -> QuantParams {
         QuantParams {
             zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
@@ -61,7 +62,7 @@ impl QuantParams {
         }
     }
 
-    /// A symmetric grid with a scale for each index of `axis`.
+    /// Returns a symmetric grid with a scale for each index of `axis`.
     pub fn channel(scales: Arc<[f32]>, axis: u8) -> QuantParams {
         QuantParams {
             scale: Per::Channel(scales),
@@ -78,10 +79,10 @@ impl QuantParams {
         }
     }
 
-    /// Returns the grid of products of codes on this grid with codes on another one, after the zero points are
-    /// subtracted. Its scale is the product of both scales. If the other grid has a scale for each channel, the
-    /// products have channels along `axis`. Returns `None` if this grid has several scales, if the other grid has
-    /// scales per block, or if the other grid has channels and `axis` is absent.
+    /// Returns the grid of products: a code on this grid times a code on the grid `other`, after the zero points are
+    /// subtracted. Its scale is the product of both scales. If `other` has a scale for each channel, the products have
+    /// channels along `axis`. Returns `None` if this grid has several scales, if `other` has scales per block, or if
+    /// `other` has channels and `axis` is absent.
     pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
         let (scale, _) = self.as_tensor()?;
         let per_channel = other.scale.channels().is_some();
@@ -92,8 +93,8 @@ impl QuantParams {
         })
     }
 
-    /// Returns the grid of the codes after a right shift by `bits` bits. Returns `None` if the zero point is not a
-    /// multiple of 2^bits, if the grid has scales per block, or if `bits` is more than 31.
+    /// Returns the grid that codes of this grid have after a right shift by `bits` bits. Returns `None` if the zero
+    /// point is not a multiple of 2^bits, if the grid has scales per block, or if `bits` is more than 31.
     pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
         let step = 1i32.checked_shl(bits.into())?;
         let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
@@ -104,8 +105,8 @@ impl QuantParams {
         })
     }
 
-    /// Returns the grid of the tensor after its axes are permuted: axis i of the result is axis `permutation[i]` of
-    /// this tensor. Returns `None` if the grid has scales per block.
+    /// Returns the grid of a tensor after its axes are permuted: axis i of the permuted tensor is axis `permutation[i]`
+    /// of the tensor. Returns `None` if the grid has scales per block.
     pub fn permuted(&self, permutation: &[u32]) -> Option<QuantParams> {
         let axis = match self.axis {
             None => None,
@@ -114,7 +115,8 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
-    /// The grid of a matrix with this shape after it is transposed. Scales per block are reordered accordingly.
+    /// Returns the grid of a matrix after it is transposed. `shape` is its shape before. Scales per block are reordered
+    /// accordingly.
     pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
         let Some(block) = self.block.map(|block| u64::from(block.get())) else {
             return self.permuted(&[1, 0]);
@@ -144,9 +146,8 @@ impl QuantParams {
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }
 
-    /// Returns the number of scales and zero points that a tensor with this shape needs: one for each index of the
-    /// grid's axis, or one for each block. Returns `None` if an extent is unknown, or if the blocks do not fill the
-    /// axis.
+    /// Returns how many scales and zero points a tensor with this shape needs: one for each index of the grid's axis,
+    /// or one for each block. Returns `None` if an extent is unknown, or if the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
         let axis = usize::from(self.axis?);
         let extent = shape.get(axis)?.fixed()?;
@@ -164,10 +165,10 @@ impl QuantParams {
 /// How the elements of a tensor are divided into parts that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The number of contiguous elements that have the same index of the axis, and the extent of the axis. Absent if
-    /// there is only one part.
+    /// How many neighbouring elements have the same index of the axis, and the extent of the axis. Absent if there is
+    /// only one part.
     axis: Option<[usize; 2]>,
-    /// The number of indices of the axis that belong to one block. Absent if there are no blocks.
+    /// How many indices of the axis belong to one block. Absent if there are no blocks.
     block: Option<usize>,
     count: usize,
 }
@@ -201,14 +202,14 @@ impl Parts {
         })
     }
 
-    /// The parts of a tensor with this shape whose elements share a scale of `grid`.
+    /// Returns the parts of a tensor with this shape whose elements share a scale of `grid`.
     pub fn of_grid(grid: &QuantParams, shape: &[usize]) -> Option<Parts> {
         let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
         let axis = grid.axis.map(usize::from).filter(|_| several);
         Parts::new(shape, axis, grid.block.map(|block| block.get() as usize))
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -224,7 +225,7 @@ impl Parts {
     }
 }
 
-/// The numbers in the order `order`. A single number for the whole tensor stays as it is.
+/// Reorders the numbers as `order` says. A single number for the whole tensor stays as it is.
 fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     match numbers.channels() {
         None => Some(numbers.clone()),
@@ -233,12 +234,12 @@ fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     }
 }
 
-/// How an operand reads a value, if it does not read the value on the grid that the model gives.
+/// How an operand reads a value, if it does not simply read it on the grid that the model gives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// The operand reads the value as it is computed, without rounding.
     Computed,
-    /// The operand reads the value rounded to this grid instead of the grid that the model gives.
+    /// The operand reads the value rounded to this grid, and not to the grid that the model gives.
     On(Arc<QuantParams>),
     /// The operand reads the value rounded first to the grid that the model gives, and then to this grid.
     Behind(Arc<QuantParams>),

@@ -23,11 +23,10 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid: linear, or of small floats. The codes of a linear grid stand for equally spaced numbers. Linear
-/// grids are of eight kinds: symmetric or not, with arbitrary scales or powers of two, and with a range that is fixed
-/// or measured in each run. In a grid of small floats, each code is a small float. Such a grid is symmetric, and its
-/// scales are powers of two, which makes a ninth kind. Each kind exists per tensor and per channel. These are the
-/// eighteen policies of PPQ. Strait also has scales per block.
+/// A kind of grid. The codes of a linear grid stand for equally spaced numbers. A linear grid is symmetric or not, its
+/// scales are arbitrary or powers of two, and its range is fixed or measured in each run: eight kinds. The ninth kind
+/// has codes that are small floats; it is symmetric, and its scales are powers of two. Each kind exists per tensor and
+/// per channel. These are the eighteen policies of PPQ. Strait also has scales per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// A grid whose codes stand for equally spaced numbers.
@@ -51,7 +50,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// A linear policy with a fixed range and any scale.
+    /// Makes a linear policy with a fixed range and any scale.
     pub fn linear(symmetric: bool, per: Granularity) -> Policy {
         Policy::Linear {
             symmetric,
@@ -61,7 +60,7 @@ impl Policy {
         }
     }
 
-    /// The granularity of the scale: which elements share a scale.
+    /// Returns the granularity of the scale: which elements share a scale.
     pub fn per(self) -> Granularity {
         match self {
             Policy::Linear { per, .. } | Policy::Floating { per, .. } => per,
@@ -76,7 +75,7 @@ impl Policy {
         }
     }
 
-    /// The words that stand for the policy in texts; none for small floats.
+    /// Returns the words for the policy in texts; none for small floats.
     pub(crate) fn words(self) -> Vec<&'static str> {
         let Policy::Linear {
             symmetric,
@@ -106,7 +105,7 @@ impl Policy {
     }
 }
 
-/// A small float: how many bits its exponent and its mantissa have. It also has a sign.
+/// A format of small floats: a sign, and this many bits of exponent and mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
     exponent: u8,
@@ -114,16 +113,16 @@ pub struct FloatFormat {
 }
 
 impl FloatFormat {
-    /// A float with 1 to 8 bits of exponent and 0 to 10 bits of mantissa; `None` outside of these limits.
+    /// Returns the format with 1 to 8 bits of exponent and 0 to 10 bits of mantissa; `None` outside of these limits.
     pub fn new(exponent: u8, mantissa: u8) -> Option<FloatFormat> {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The format with this name, such as `e4m3`; the inverse of the format's `Display`.
+    /// Returns the format with this name, such as `e4m3`; the inverse of the format's `Display`.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;
-        // Names with leading zeros or signs are refused.
+        // Leading zeros and signs are refused.
         (format.to_string() == name).then_some(format)
     }
 
@@ -137,7 +136,7 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// Rounds a real number to one of the numbers s·f, where s is the scale and f is any number of the format, as
+    /// Rounds a real number to the nearest s·f, where s is the scale and f is a number of the format, as
     /// [`strait_requantize::small_float::round`] does.
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);
@@ -153,8 +152,8 @@ impl fmt::Display for FloatFormat {
 }
 
 impl Granularity {
-    /// Divides a tensor with this shape into the parts that share a scale under this granularity. Returns `None` if the
-    /// shape has no such axis or blocks.
+    /// Divides a tensor with this shape into parts that share a scale. Returns `None` if the shape does not have the
+    /// axis of the granularity, or if blocks do not fill the axis.
     pub fn parts(self, shape: &[usize]) -> Option<Parts> {
         match self {
             Granularity::Tensor => Some(Parts::WHOLE),

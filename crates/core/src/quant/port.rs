@@ -22,8 +22,7 @@ impl Port {
         matches!(self, Port::Input(_) | Port::Output(_))
     }
 
-    /// Names the port for error messages, with its node unless it is a port of the graph: `operand 0 of node3`, `input
-    /// 0`.
+    /// Names the port for error messages: `operand 0 of node3`, or `input 0` for a port of the graph.
     pub(crate) fn of(self, node: NodeId) -> String {
         match self.is_border() {
             true => self.to_string(),

@@ -1,5 +1,4 @@
-//! Quantization schemes. A scheme is everything that determines how real numbers become codes, except scale and zero
-//! point.
+//! Quantization schemes. A scheme determines how real numbers become codes, except for scale and zero point.
 
 use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
@@ -11,8 +10,7 @@ use strait_requantize::{IntType, Rounding};
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// If the policy is floating, the codes are numbers of its float format, and the scheme has no integer type and no
-/// range of integers.
+/// If the policy is floating, codes are small floats, and the scheme has no integer type and no range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -26,13 +24,13 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why no scheme can be made from these fields. The fault is in the file or the pass that stated them.
+/// Why no scheme can be made from the fields that a file or a pass states.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.
     #[error("{0} is not a type of codes")]
     Elem(Elem),
-    /// The smallest code is larger than the largest, or one of them is not in the element type.
+    /// The smallest code is larger than the largest code, or one of the two is not in the element type.
     #[error("[{low}, {high}] is not a range of {elem}")]
     Range {
         /// The element type.
@@ -48,7 +46,7 @@ pub enum SchemeError {
 }
 
 impl Scheme {
-    /// A scheme with a linear policy and integer codes.
+    /// Makes a scheme with a linear policy and integer codes.
     ///
     /// # Errors
     /// The type has no integer codes, or `range` is not within the type.
@@ -71,7 +69,7 @@ impl Scheme {
         })
     }
 
-    /// A scheme of small floats.
+    /// Makes a scheme of small floats.
     pub fn floats(format: FloatFormat, per: Granularity, rounding: Rounding) -> Scheme {
         Scheme {
             policy: Policy::Floating { format, per },
@@ -80,28 +78,29 @@ impl Scheme {
         }
     }
 
-    /// The policy, which says what kind of grid the codes are on.
+    /// Returns the policy, which says what kind of grid the codes are on.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The type of the codes; `None` for small floats.
+    /// Returns the type of the codes; `None` for small floats.
     pub fn elem(&self) -> Option<Elem> {
         self.codes.map(|codes| codes.elem)
     }
 
-    /// The type of the codes in arithmetic; `None` for small floats and for types that no arithmetic has.
+    /// Returns the type of the codes for integer arithmetic; `None` for small floats, and for types that have no such
+    /// arithmetic.
     pub fn int_type(self) -> Option<IntType> {
         self.elem()?.int_type()
     }
 
-    /// The smallest and the largest code; `None` for small floats.
+    /// Returns the smallest and the largest code; `None` for small floats.
     pub fn range(&self) -> Option<[i64; 2]> {
         self.codes.map(|codes| codes.range)
     }
 
-    /// True if real numbers become integers on a fixed grid. False for small floats, and for grids whose range is
-    /// measured in each run.
+    /// True if real numbers become integers on a fixed grid. False for small floats, and if each run measures the
+    /// range.
     pub fn has_codes(&self) -> bool {
         self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
     }
@@ -111,13 +110,13 @@ impl Scheme {
         matches!(self.elem(), Some(Elem::I32 | Elem::I64))
     }
 
-    /// How real numbers are rounded to codes.
+    /// Returns how real numbers are rounded to codes.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }
 
-    /// If these parameters are not a valid grid for a value with this shape, returns the reason, as the end of a
-    /// sentence whose subject is the grid. Returns `None` if they are valid. A grid may be coarser than its scheme
+    /// Checks whether these parameters are a valid grid for a value with this shape. Returns `None` if they are, and
+    /// otherwise the reason, as the end of a sentence whose subject is the grid. A grid may be coarser than its scheme
     /// allows (one scale for the whole tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
@@ -167,7 +166,7 @@ impl Scheme {
     }
 }
 
-/// True for a positive power of two: the mantissa is 0, or the number is subnormal with a single bit.
+/// True for a positive power of two. The bits of its mantissa are all 0, or it is subnormal with a single bit set.
 fn is_power_of_two(scale: f32) -> bool {
     let mantissa = scale.to_bits() & 0x007f_ffff;
     mantissa.count_ones() == u32::from(!scale.is_normal())
@@ -184,7 +183,7 @@ impl fmt::Display for Scheme {
                     range: [low, high],
                 }),
             ) => write!(f, "{elem} [{low}, {high}]")?,
-            // `integers` always gives a linear policy a type and a range, so this case does not occur.
+            // [`Scheme::integers`] always gives a linear policy a type and a range, so this case does not occur.
             (Policy::Linear { .. }, None) => {}
         }
         for word in self.policy.words() {

@@ -3,15 +3,15 @@
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
 
-/// A member of the union-find forest. If a config leaves its set, it gets a new member. Its old member stays, because
+/// A node of the union-find forest. If a config leaves its set, it gets a new member. Its old member stays, because
 /// other members may be below it.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The index of the member above this one. For the top of a set, the index of the top itself.
+    /// The index of the member above this one. The top member of a set has its own index here.
     above: u32,
-    /// If this is the top of a set, the number of members in the set.
+    /// For the top member of a set: the number of members in the set.
     size: u32,
-    /// If this is the top of a set, the config whose grid the set reads.
+    /// For the top member of a set: the config whose grid all configs of the set read.
     root: ConfigId,
 }
 
@@ -30,8 +30,7 @@ impl Sets {
     }
 
     fn alone(&mut self, root: ConfigId) -> u32 {
-        // 32 bits are enough to number all members: a config is added once, and each transition makes it leave a set at
-        // most once.
+        // 32 bits are enough to number all members: each config adds one, and each transition at most one more.
         let above = self.members.len() as u32;
         self.members.push(Member { above, size: 1, root });
         above
@@ -44,7 +43,7 @@ impl Sets {
         member
     }
 
-    /// Finds the top of the set that a member is in, and attaches every member on the way directly to the top.
+    /// Finds the top member of a set, and attaches every member on the way to it directly to the top.
     fn compress(&mut self, member: u32) -> u32 {
         let top = self.top(member);
         let mut at = member;
@@ -60,7 +59,7 @@ impl Sets {
         top
     }
 
-    /// The root of the set that the config `id` is in: the config whose grid all configs of the set read.
+    /// Returns the root of the set that the config `id` is in: the config whose grid all configs of the set read.
     pub(super) fn root(&self, id: ConfigId) -> ConfigId {
         let member = self.of.get(id.index()).map(|&member| self.top(member));
         member
@@ -68,7 +67,7 @@ impl Sets {
             .map_or(id, |top| top.root)
     }
 
-    /// Joins the sets of two configs. All configs of the joined set read the grid that the set of `to` read before.
+    /// Joins the sets of two configs. All configs of the joined set read the grid of the set of `to`.
     pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) {
         let member = |sets: &Sets, id: ConfigId| sets.of.get(id.index()).copied();
         let (Some(one), Some(another)) = (member(self, id), member(self, to)) else {
@@ -91,7 +90,8 @@ impl Sets {
         }
     }
 
-    /// Removes a config from its set. A root stays, because the other configs of the set read its grid.
+    /// Removes a config from its set. Does nothing for the root of a set, because the other configs of the set read its
+    /// grid.
     pub(super) fn part(&mut self, id: ConfigId) {
         if self.root(id) == id {
             return;

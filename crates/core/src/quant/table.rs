@@ -8,12 +8,11 @@
 //! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial;  baked ──Unbake──▶ what it was
 //! ```
 //!
-//! Domination joins two sets of configs into one. All configs of a set read the grid of its root, and have the same
-//! scheme. A config whose grid is derived from other configs (its masters) is not in a set with its masters: the table
-//! stores the derivation, and computes the grid whenever it is read, so the grid is always up to date. Cycles of
-//! dominations or derivations are refused. A grid that the model or a record gives is pinned. A grid that codes depend
-//! on cannot change as long as these codes exist, so codes are always up to date. To change such a grid, the codes have
-//! to be removed first.
+//! `DominatedBy` joins two sets of configs into one. All configs of a set read the grid of its root, and have the same
+//! scheme. `MasteredBy` derives the grid of a config from the grids of other configs, its masters, which are not in its
+//! set. The table stores only the derivation, and computes the grid whenever it is read, so the grid is always up to
+//! date. Cycles of dominations or derivations are refused. A grid that the model or a record gives is pinned. A grid
+//! cannot change while there are codes that depend on it; they have to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -27,13 +26,13 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The largest number of grids that one grid may be derived from, directly or indirectly. The grid of a bias is derived
-/// from the grids of an operand and of the weights, and the grid of an operand from the grids of at most a few other
-/// operands with which it is aligned. If products are derived from products, the number of grids doubles with each
-/// step, so the limit is on the number of grids that are read, and not on the number of steps.
+/// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: the
+/// grid of a bias is derived from the grids of an operand and of the weights, and these from at most a few other grids.
+/// But if products are derived from products, the number doubles with each step. So the limit is on the number of grids
+/// that are read, and not on the number of steps.
 const MOST_MASTERS: usize = 32;
 
-/// A transition that is not allowed. The fault is in the pass or the file that asked for it.
+/// A transition that is not allowed. The pass or the file that asked for it is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} in the state {from} cannot become {to}{}", .port.of(*.node), .why.map(|why| format!(": {why}")).unwrap_or_default())]
 pub struct IllegalMove {
@@ -49,14 +48,14 @@ pub struct IllegalMove {
     pub why: Option<&'static str>,
 }
 
-/// The configs of one graph, by node and port. A clone shares its memory with the original, except for the parts that
-/// one of them has written since.
+/// The configs of one graph, by node and port. A clone shares its memory with the original, except for what one of them
+/// has written since.
 #[derive(Clone, Debug, Default)]
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// The configs of the graph's inputs and outputs. The table treats everything outside of the graph as a node:
-    /// inputs are the results of that node, and outputs are its operands.
+    /// The configs of the graph's inputs and outputs. For them, everything outside of the graph is one node: its
+    /// results are the graph's inputs, and its operands are the graph's outputs.
     border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were removed.
@@ -124,7 +123,7 @@ impl QuantTable {
         id
     }
 
-    /// The config of an operand or result of a node, or of an input or output of the graph.
+    /// Returns the config of an operand or result of a node, or of an input or output of the graph.
     pub fn id(&self, node: NodeId, port: Port) -> Option<ConfigId> {
         match port.is_border() {
             true => self.border.get(port),
@@ -140,8 +139,8 @@ impl QuantTable {
     }
 
     /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
-    /// caller has to remove whole sets, and together with a set all configs whose grids are derived from it. Otherwise
-    /// a config would be left that has lost its root or its master, and with it its grid.
+    /// caller has to remove whole sets, together with all configs whose grids are derived from these sets. Otherwise a
+    /// config would be left whose grid no longer exists.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -161,17 +160,17 @@ impl QuantTable {
         }
     }
 
-    /// The config with this id, unless it was removed. The id has to be one of this table.
+    /// Returns the config with this id, unless it was removed. The id has to belong to this table.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
         self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
 
-    /// The number of configs.
+    /// Returns the number of configs.
     pub fn len(&self) -> usize {
         self.configs.len() - self.withdrawn
     }
 
-    /// One more than the largest index of an id so far. A table indexed by config needs this length.
+    /// Returns one more than the largest index of an id so far. This is the length of a table indexed by config.
     pub fn bound(&self) -> usize {
         self.configs.len()
     }
@@ -181,19 +180,20 @@ impl QuantTable {
         self.len() == 0
     }
 
-    /// All configs, in the order in which they were added.
+    /// Returns all configs, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (ConfigId, &QuantConfig)> {
         let configs = self.configs.iter().enumerate().filter(|(_, config)| !config.withdrawn);
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
-    /// The config whose grid the config `id` reads: the root of its set, which may be `id` itself.
+    /// Returns the root of the set that the config `id` is in. The config `id` reads the root's grid. A config that is
+    /// in no other set is its own root.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
 
-    /// Returns the state of a config. Whether a passive config is `Passive` or `PassiveInitial` is computed here and
-    /// not stored, because it has a grid only if the configs that it is derived from have grids.
+    /// Returns the state of a config. `Passive` and `PassiveInitial` are told apart here: a passive config has a grid
+    /// as soon as all its masters have grids.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();
@@ -203,7 +203,7 @@ impl QuantTable {
         })
     }
 
-    /// The grid that a config has or reads; `None` while the config is in the state float.
+    /// Returns the grid that a config has or reads; `None` while the config is in the state float.
     pub fn grid(&self, id: ConfigId) -> Option<Grid> {
         if self.config(id)?.state == State::Float {
             return None;
@@ -211,46 +211,47 @@ impl QuantTable {
         self.kept(id)
     }
 
-    /// Returns the grid that a config has or reads. If the config is in the state float, returns the grid that it would
-    /// have or read after it is restored.
+    /// Like [`QuantTable::grid`]. But for a config in the state float, returns the grid that it would have or read
+    /// after it is restored.
     pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
 
-    /// The scale and zero point of the grid that a config has or reads; see [`QuantTable::grid`].
+    /// Returns the scale and zero point of the grid that a config has or reads; see [`QuantTable::grid`].
     pub fn params(&self, id: ConfigId) -> Option<Arc<QuantParams>> {
         self.grid(id).map(|grid| grid.params)
     }
 
-    /// The scale and zero point of an operand or a result.
+    /// Returns the scale and zero point of an operand or a result.
     pub fn params_of(&self, node: NodeId, port: Port) -> Option<Arc<QuantParams>> {
         self.params(self.id(node, port)?)
     }
 
-    /// The scheme of an operand or a result.
+    /// Returns the scheme of an operand or a result.
     pub fn scheme_of(&self, node: NodeId, port: Port) -> Option<Scheme> {
         Some(self.config(self.id(node, port)?)?.scheme)
     }
 
-    /// How the grid of a passive config is derived.
+    /// Returns how the grid of a passive config is derived.
     pub fn derivation(&self, id: ConfigId) -> Option<Derivation> {
         self.config(id)?.derivation
     }
 
-    /// Returns the codes of a parameter, whether the parameter is baked, or its codes were given and it is not baked
-    /// yet. If the config is in the state float, returns the codes that it would have after it is restored.
+    /// Returns the codes of a parameter, if it was converted to them or they are given. If the config is in the state
+    /// float, returns the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
 
-    /// The codes that a node reads for an operand. `None` unless the operand is a parameter that was turned into codes.
+    /// Returns the codes that a node reads for an operand. Returns `None` unless the operand is a parameter that was
+    /// converted to codes.
     pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
         let config = self.config(self.id(node, port)?)?;
         let baked = matches!(config.state, State::Baked | State::PassiveBaked);
         Some(config.codes.filter(|_| baked)?.data)
     }
 
-    /// Reads the grid of a config. `masters` is increased by the number of grids that are read to compute it.
+    /// Returns the grid of a config. Adds to `masters` the number of grids that are read to compute it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
         root.own.clone().or_else(|| {
@@ -259,7 +260,7 @@ impl QuantTable {
         })
     }
 
-    /// Computes the grid of a passive config. No other function derives grids.
+    /// Computes the grid of a passive config.
     fn derived(&self, config: &QuantConfig, masters: &mut usize) -> Option<Arc<QuantParams>> {
         let mut master = |id| {
             *masters += 1;
@@ -270,7 +271,7 @@ impl QuantTable {
             Derivation::Shifted(id, bits) => master(id)?.params.shifted(bits).map(Arc::new),
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);
-                // A product has channels only if the policy is per channel, and not if it is per block.
+                // Products have a channel axis only if the policy is per channel.
                 let axis = match config.scheme.policy().per() {
                     Granularity::Channel { axis } => Some(axis),
                     Granularity::Tensor | Granularity::Block { .. } => None,
@@ -281,7 +282,7 @@ impl QuantTable {
     }
 
     /// Returns the operands and results whose scheme, state, grid or codes differ between the two tables, in the order
-    /// of the configs. `same` compares codes of this table with codes of `other`.
+    /// of the configs. `same` tells whether codes of this table are equal to codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -304,8 +305,7 @@ impl QuantTable {
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| differ([Some(id); 2]));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
-        // A config that was removed and then added again has another id. It is a difference only if something else
-        // changed too.
+        // A config that was removed and added again has another id. This alone is not a difference.
         let mut looked_at = BTreeSet::new();
         let places = places.flatten().map(|config| (config.node, config.port));
         let places = places.filter(|&place| looked_at.insert(place));
@@ -313,8 +313,8 @@ impl QuantTable {
         places.filter(|&place| differ(at(place))).collect()
     }
 
-    /// Changes the state, grid or set of a config. Only this function and [`QuantTable::withdraw`], which removes
-    /// configs, do that.
+    /// Changes the state, grid or set of a config. The only other function that changes configs is
+    /// [`QuantTable::withdraw`], which removes them.
     ///
     /// # Errors
     /// The transition is not allowed. In that case nothing is changed.
@@ -337,7 +337,7 @@ impl QuantTable {
             }),
             Move::DominatedBy(by) => {
                 if self.root(by) != root {
-                    // The whole set of `id` joins the other set, so the root of that set gives up its grid, too.
+                    // The whole set of `id` joins the other set, so the root of the set of `id` gives up its grid, too.
                     for moved in [root, id] {
                         self.write(moved, |config| {
                             config.state = State::Overlapped;
@@ -393,8 +393,8 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks whether a transition is allowed. If it is not, the error has the reason, or `None` if the state of the
-    /// config already explains it.
+    /// Checks whether a transition is allowed. If it is not, the error is the reason, or `None` if the state of the
+    /// config is reason enough.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(NO_CONFIG)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
@@ -415,7 +415,7 @@ impl QuantTable {
                 if self.root(*by) == root {
                     return Ok(());
                 }
-                // The root of the set joins the other set, too, so its state must also be one that allows domination.
+                // The root of the set joins the other set, too, so its state must allow domination as well.
                 let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
@@ -460,8 +460,8 @@ impl QuantTable {
     }
 
     /// True if the config `id` has the grid of the config `on`, or if its grid is derived from the grid of `on`,
-    /// directly or indirectly. A derivation from `on` also counts if `on` currently reads the grid of another config,
-    /// because `on` may leave the set of that config.
+    /// directly or indirectly. A derivation from `on` counts even while `on` reads the grid of another config, because
+    /// `on` may leave that config's set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
@@ -478,14 +478,14 @@ impl QuantTable {
         false
     }
 
-    /// Gives a config a scheme that the other configs of its set do not have. No transition allows this; it is only for
-    /// tests of the verifier.
+    /// Gives one config of a set another scheme than the rest. No transition allows this; it is only for tests of the
+    /// verifier.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {
         self.write(id, |config| config.scheme = scheme);
     }
 
-    /// Gives a config its codes. From then on, the grids that the codes depend on cannot change.
+    /// Stores the codes of a config. From then on, the grids on which the codes depend cannot change.
     fn hold(&mut self, id: ConfigId, codes: ParameterCodes) {
         let mut seen: SmallVec<[ConfigId; 1]> = SmallVec::new();
         let mut open = vec![id];

@@ -21,7 +21,7 @@ use std::sync::Arc;
 type Built<T> = Result<T, TextError>;
 type Key = (String, u32);
 
-/// A constant of the text. In each graph that names the constant, it becomes a value.
+/// A constant of the text. It becomes a value in each graph that uses its name.
 struct Constant {
     name: Symbol,
     data: DataId,
@@ -38,7 +38,7 @@ struct Builder<'a> {
     generated: u64,
 }
 
-/// Adds a definition. Definitions with the same name must have the ordinals 0, 1, 2, … in this order.
+/// Adds a definition. The definitions of `name`, `name~1`, `name~2`, … must come in this order.
 fn define<T>(map: &mut BTreeMap<Key, T>, name: &Name, value: T) -> Built<()> {
     if map.contains_key(&name.key()) {
         return Err(name.at.fault(TextFault::Twice(name.spelled())));
@@ -132,8 +132,7 @@ impl Builder<'_> {
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
                 let tensor = match content {
-                    // The bytes of a blob have the layout of a constant in the pool, in which elements of 4 bits are
-                    // packed.
+                    // In a blob, elements of 4 bits are packed, as in a constant of the pool.
                     Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
                     _ => TensorData::from_unpacked(value.elem, &shape, bytes),
                 };
@@ -168,12 +167,12 @@ impl Builder<'_> {
                     .and_then(|i| (self.blobs)(i, digest.as_deref()));
                 found.ok_or_else(|| name.at.fault(TextFault::Blob(*index)))?
             }
-            // The tensor of the other constant has already been looked up in `constant`.
+            // A constant with `same` shares the tensor of another constant, so it needs no bytes here.
             Content::Same(_) => Bytes::new(),
         })
     }
 
-    /// The number of elements to generate. Fails if the limit for all generated tensors is exceeded.
+    /// Returns the number of elements to generate. Fails if all generated tensors together exceed the limit.
     fn generate(&mut self, name: &Name, elem: Elem, shape: &[u64]) -> Built<usize> {
         let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
         let total = count

@@ -1,10 +1,10 @@
-//! The parser's position in the tokens, and the functions from which all parsing is built.
+//! The parser's position in the text, and the functions from which all parsers of items are built.
 
 use super::error::{Position, TextError};
 use super::lexer::{Lexer, Token};
 use super::number::Number;
 
-/// What parsing returns: an item, or the error in the text.
+/// An item that was parsed, or the error in the text.
 pub(super) type Parsed<T> = Result<T, TextError>;
 
 /// A parser that looks one token ahead.
@@ -15,7 +15,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A parser at the first token of a text.
+    /// Makes a parser at the first token of a text.
     pub(super) fn new(text: &'a str) -> Parsed<Parser<'a>> {
         let mut lexer = Lexer::new(text);
         let (at, token) = lexer.next()?;
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
-    /// Parses the next token, if `read` makes something of it.
+    /// Parses the next token with `read`. Fails if `read` returns `None`.
     pub(super) fn take<T>(&mut self, expected: &str, read: impl FnOnce(&Token) -> Option<T>) -> Parsed<T> {
         let Some(found) = read(&self.token) else {
             return self.unexpected(expected);
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Parses a word that has to be the name of one of `all`.
+    /// Parses a word that has to be the name of one of the items in `all`.
     pub(super) fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
         let found = match &self.token {
             Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Parses `key =`, if `key` is the next word. Returns whether it was.
+    /// Parses `key =`, if `key` is the next word. Returns whether it is.
     pub(super) fn key(&mut self, key: &str) -> Parsed<bool> {
         let found = self.eat_word(key)?;
         if found {
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Ok(if self.key(key)? { Some(item(self)?) } else { None })
     }
 
-    /// Parses `[low,high]`, the ends of a range of codes.
+    /// Parses `[low,high]`, a range of codes.
     pub(super) fn ends<T: std::str::FromStr>(&mut self) -> Parsed<[T; 2]> {
         self.mark('[')?;
         let low = self.integer("the lowest code")?;

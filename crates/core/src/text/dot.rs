@@ -7,8 +7,8 @@ use crate::ids::ValueId;
 use crate::module::Module;
 
 /// Returns the module in DOT. It has one cluster per graph, one box per node with its attributes (dashed if the node
-/// runs on the host), and one edge per operand with its type. Constants have no boxes of their own; their names are
-/// inside the boxes of the nodes.
+/// runs on the host), and one edge per operand with its type. Constants have no boxes; their names are in the boxes of
+/// the nodes that read them.
 pub fn to_dot(module: &Module) -> String {
     let labels = Labels::new(module);
     let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");
@@ -29,7 +29,7 @@ pub fn to_dot(module: &Module) -> String {
     out
 }
 
-/// A string in DOT: quotes and backslashes are escaped, and each line of the text is left-aligned.
+/// Writes a string in DOT: quotes and backslashes are escaped, and each line of the text is left-aligned.
 fn dot_string(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l");
     format!("\"{escaped}\"")
@@ -74,7 +74,8 @@ impl Drawing<'_> {
         out.push_str(&format!("    {text};\n"));
     }
 
-    /// The identifier in DOT of the box of the node, or of the oval of the graph input, that produces a value.
+    /// Returns the identifier in DOT of the shape that stands for the producer of a value: a node's box, or a graph
+    /// input's oval.
     fn port(&self, id: ValueId) -> String {
         match self.graph.value(id).map(|v| v.def) {
             Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),
@@ -91,7 +92,7 @@ impl Drawing<'_> {
         self.line(out, &format!("{port} -> {to} [label={label}]"));
     }
 
-    /// The text in the box of a node: its name, the op with its constants, and one attribute per line.
+    /// Returns the text in the box of a node: its name, the op with its constants, and one attribute per line.
     fn box_text(&self, node: &Node) -> String {
         let constants: Vec<&str> = node
             .inputs

@@ -20,7 +20,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a text is not a module. The fault is in the text.
+/// Why a text is not a module: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{at}: {fault}")]
 pub struct TextError {
@@ -36,19 +36,19 @@ pub enum TextFault {
     /// Something else was expected at this position.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What would be right.
+        /// What may stand at this position.
         expected: String,
         /// What was found.
         found: String,
     },
-    /// A name is not defined. Values have to be defined before they are used; constants and graphs may be defined
+    /// A name is not defined. Values have to be defined before their first use; constants and graphs may be defined
     /// anywhere.
     #[error("`{0}` is not defined{1}")]
     Unknown(String, &'static str),
     /// A name is defined twice.
     #[error("`{0}` is defined twice; write `{0}~1` for a second one")]
     Twice(String),
-    /// The `~number` of a name is not the next number for that name.
+    /// The number in `name~number` is not the next number for that name.
     #[error("`{0}` is out of order: the things of one name are numbered from 0 without a gap")]
     Ordinal(String),
     /// A limit of the format is exceeded.
@@ -84,7 +84,7 @@ impl Position {
         }
     }
 
-    /// The fault that `what` exceeds a limit of the format.
+    /// Returns the error that `what` exceeds a limit of the format.
     pub(super) fn past(self, what: &'static str, limit: u64) -> TextError {
         self.fault(TextFault::Limit { what, limit })
     }

@@ -119,7 +119,7 @@ fn per<T>(values: &Per<T>, one: impl Fn(&T) -> Value) -> Value {
     }
 }
 
-/// An f32 as the JSON number with the fewest digits. The same number as an f64 would be written with more digits.
+/// Converts an f32 to the JSON number with the fewest digits that reads back as the same f32.
 fn float_json(v: f32) -> Value {
     let text = f32_text(v);
     text.parse::<f64>()

@@ -1,4 +1,4 @@
-//! Unique names in a text for the parts of a module. If several parts have the same name, they are numbered.
+//! The names that the parts of a module have in a text. If several parts have the same name, they are numbered.
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
@@ -17,21 +17,21 @@ pub(super) struct Constant {
     pub(super) data: DataId,
     pub(super) ty: TensorType,
     pub(super) quant: Option<Arc<QuantParams>>,
-    /// The position of the first constant that has the same tensor; `None` if this constant is that first one.
+    /// The position of the first constant with the same tensor; `None` if this constant is the first.
     pub(super) shares: Option<usize>,
 }
 
 /// The names in one graph, and the order of its nodes in the text.
 pub(super) struct GraphLabels {
     pub(super) label: String,
-    /// The nodes in topological order. If there is a cycle, they are in the order of ids, so that a broken graph can
-    /// still be printed.
+    /// The nodes in topological order. If there is a cycle, they are in the order of their ids, so that a broken graph
+    /// can be printed, too.
     pub(super) order: Vec<NodeId>,
     values: BTreeMap<ValueId, String>,
 }
 
 impl GraphLabels {
-    /// The name of a value. If the value was removed, a text that says so.
+    /// Returns the name of a value; for a removed value, a text that says so.
     pub(super) fn value(&self, id: ValueId) -> &str {
         self.values.get(&id).map_or("%\"removed value\"", |label| label)
     }
@@ -43,7 +43,7 @@ pub(super) struct Labels {
     by_data: BTreeMap<DataId, Vec<usize>>,
 }
 
-/// Hands out unique names with a sigil in front: `name`, `name~1`, `name~2`, …
+/// Makes unique names with a sigil in front: `name`, `name~1`, `name~2`, …
 struct Numbering {
     sigil: char,
     next: BTreeMap<String, u32>,
@@ -132,12 +132,12 @@ impl Labels {
         GraphLabels { label, order, values }
     }
 
-    /// Gives names to the codes of parameters, in the order in which the text lists the configs.
+    /// Names the constants that have the codes of parameters, in the order in which the text lists the configs.
     fn codes(&mut self, module: &Module, graph: &Graph, order: &[NodeId], constants: &mut Numbering) {
         if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
             return;
         }
-        // If the table of configs is broken, the module is printed without names for codes.
+        // If the table of configs is broken, these constants get no names.
         for entry in graph.quant.entries(order).unwrap_or_default() {
             let (Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, .. })) = entry.parameter else {
                 continue;
@@ -150,7 +150,7 @@ impl Labels {
         }
     }
 
-    /// The position of the constant that stands for this value. Equal values of all graphs share one line.
+    /// Returns the position of the constant for this value. Equal values of all graphs share one `data` line.
     fn constant(&mut self, name: &str, value: &Value, data: DataId, numbering: &mut Numbering) -> usize {
         let alike = self
             .by_data
@@ -191,7 +191,7 @@ impl Labels {
         position
     }
 
-    /// The name of a constant to which an attribute refers.
+    /// Returns the name of a constant to which an attribute refers.
     pub(super) fn data(&self, id: DataId) -> Option<&str> {
         let first = self.by_data.get(&id)?.first()?;
         Some(&self.constants[*first].label)

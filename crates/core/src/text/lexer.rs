@@ -23,7 +23,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The token as error messages describe it.
+    /// Describes the token in error messages.
     pub(super) fn describe(&self) -> String {
         match self {
             Token::Word(word) => format!("`{word}`"),
@@ -43,7 +43,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// True if the text can be written without quotes where a word is allowed, because it cannot be mistaken for a number.
+/// True if the text can be written as a word without quotes, and cannot be mistaken for a number.
 pub(super) fn is_plain_word(text: &str) -> bool {
     is_plain_name(text)
         && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -54,7 +54,7 @@ fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }
 
-/// The text in quotes, with `"`, `\` and control characters escaped.
+/// Returns the text in quotes, with `"`, `\` and control characters escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -119,7 +119,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token, and the position where it starts.
+    /// Returns the next token, and the position where it starts.
     pub(super) fn next(&mut self) -> Result<(Position, Token), TextError> {
         self.skip_blank();
         let at = self.at;
@@ -223,7 +223,8 @@ impl<'a> Lexer<'a> {
         Number::Decimal(start[..start.len() - self.rest.len()].into())
     }
 
-    /// Reads the bits of a NaN, `(0x7fc00000)`. The word `nan` has been read already.
+    /// Reads the bits of a NaN in parentheses, such as `(0x7fc00000)`. The word `nan` before them has been read
+    /// already.
     fn nan_bits(&mut self) -> Result<Number, TextError> {
         let at = self.at;
         let bits = self

@@ -104,7 +104,7 @@ impl BlobSource for [TensorData] {
     }
 }
 
-/// Reads a module from a text without blobs. The module is not verified, because tests of the verifier need broken
+/// Reads a module from a text without blobs. The module is not verified, so that tests of the verifier can use broken
 /// modules.
 pub fn parse(text: &str) -> Result<Module, TextError> {
     parse_beside::<[TensorData]>(text, &[])

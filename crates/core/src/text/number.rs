@@ -22,21 +22,21 @@ fn f64_text(v: f64) -> String {
 }
 
 fn f16_text(bits: u16) -> String {
-    // The shortest decimal of an f16 is that of the f32 with the same value, and reads back as the same number.
+    // The shortest decimal of the f32 with the same value also reads back as the same f16.
     match F16.decode(bits) {
         v if v.is_nan() => format!("nan({bits:#06x})"),
         v => format!("{v:?}"),
     }
 }
 
-/// One element of a tensor as text. `bytes` are its little-endian bytes as they are stored at run time; there are
-/// `elem.size()` of them.
+/// Returns one element of a tensor as text. `bytes` are the `elem.size()` little-endian bytes in which the element is
+/// stored at run time.
 pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
     let mut word = [0u8; 8];
     for (to, from) in word.iter_mut().zip(bytes) {
         *to = *from;
     }
-    // The bytes after the element are zero, so each cast gets exactly the bits of the element.
+    // `bits` has the bits of the element, followed by zeros, so each cast keeps exactly these bits.
     let bits = u64::from_le_bytes(word);
     match elem {
         Elem::F32 => f32_text(f32::from_bits(bits as u32)),
@@ -73,7 +73,8 @@ impl Number {
         }
     }
 
-    /// The f32 that is nearest to the number. `None` if the text is not a number, or the bits are not those of a NaN.
+    /// Returns the f32 that is nearest to the number. Returns `None` if the text is not a number, or if the bits are
+    /// not those of a NaN.
     pub(super) fn f32(&self) -> Option<f32> {
         match self {
             Number::Decimal(text) => decimal(text)?.parse().ok(),
@@ -105,8 +106,8 @@ impl Number {
         }
     }
 
-    /// Appends this number to `bytes` as an element, in little-endian order, as it is stored at run time. Returns
-    /// `None` if the type cannot represent the number.
+    /// Appends this number to `bytes` as an element: little-endian, as stored at run time. Returns `None` if the type
+    /// cannot represent the number.
     pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
         match elem {
             Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
@@ -128,8 +129,8 @@ impl Number {
     }
 }
 
-/// Returns the text if the text form allows it as a number. Spellings that only Rust accepts (`infinity`, `NaN`, `+1`)
-/// are refused.
+/// Returns the text if it is a number in the text form. Rust also accepts other spellings, such as `infinity`, `NaN`
+/// and `+1`, which are refused here.
 fn decimal(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (digits == "inf" || digits.starts_with(|c: char| c.is_ascii_digit())).then_some(text)

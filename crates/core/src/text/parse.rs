@@ -1,4 +1,4 @@
-//! Parses tokens to a syntax tree. The grammar nests only to a fixed depth, so the functions do not call themselves.
+//! Parses tokens to a syntax tree. The grammar has no recursion, so the functions do not need it either.
 
 use super::cursor::{Parsed, Parser};
 use super::error::Position;

@@ -24,7 +24,7 @@ impl Parser<'_> {
         Ok((key, value))
     }
 
-    /// Parses the value of an attribute that is a number, a list of numbers, or a text.
+    /// Parses an attribute that is a number, a list of numbers, or a text.
     fn plain_attribute(&mut self) -> Parsed<Attribute> {
         let at = self.at;
         if self.eat_word("f32")? {

@@ -21,7 +21,7 @@ use strait_requantize::Requantization;
 /// Which constants a text shows in full.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
-    /// The largest number of elements with which a constant is printed as a list. A larger constant becomes a `blob`,
+    /// The largest number of elements that are printed as a list. A constant with more elements becomes a `blob`,
     /// unless all its elements are equal.
     pub inline_limit: usize,
     /// Computes the BLAKE3 digest of a blob's bytes in hexadecimal. The digest is written beside the blob.
@@ -38,7 +38,7 @@ impl Default for PrintOptions<'_> {
 }
 
 impl PrintOptions<'_> {
-    /// Options with which every constant has all its elements in the text, so that the text is complete.
+    /// Returns options for a complete text: every constant has all its elements in the text.
     pub fn whole() -> Self {
         PrintOptions {
             inline_limit: usize::MAX,
@@ -47,8 +47,8 @@ impl PrintOptions<'_> {
     }
 }
 
-/// The text of a module. The same module always gives the same text. If the text is read and printed again, the result
-/// is the same text, too.
+/// Returns the text of a module. The same module always gives the same text, and so does the module that is read from
+/// this text.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
     let mut out = format!("strait {} {}", VERSION, module.main().stage());
@@ -83,7 +83,7 @@ impl<'m> NodePrinter<'m> {
         NodePrinter { module, labels }
     }
 
-    /// The line that a node has in the text.
+    /// Returns the line that a node has in the text.
     pub(crate) fn node(&self, graph: &Graph, id: NodeId) -> Option<String> {
         let position = self.module.graphs.iter().position(|other| std::ptr::eq(other, graph))?;
         let printer = Printer {
@@ -100,7 +100,7 @@ fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &Pr
     let content = match (constant.shares, module.data(constant.data)) {
         (Some(position), _) => format!("same {}", labels.constants[position].label),
         (None, Some(tensor)) => content(tensor, constant.data.index(), options),
-        // This constant has no bytes, but a broken module must be printable, too.
+        // A constant without bytes occurs only in a broken module, which must be printable, too.
         (None, None) => format!("blob {}", constant.data.index()),
     };
     let ty = typed(module, &constant.ty, constant.quant.as_deref());
@@ -126,13 +126,13 @@ fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> Str
     }
 }
 
-/// A type as in the text form: `i8[N,3]`.
+/// Returns a type as in the text form: `i8[N,3]`.
 pub fn type_text(module: &Module, ty: &TensorType) -> String {
     format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
 }
 
-/// Type and grid: `i8[1,3] scale=0.5 zero=0`. For real numbers with a grid from the model, it is `f32[1,3] scale=0.5
-/// zero=0 codes=i8`.
+/// Writes type and grid: `i8[1,3] scale=0.5 zero=0`. For real numbers with a grid from the model, it is `f32[1,3]
+/// scale=0.5 zero=0 codes=i8`.
 fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
     type_text(module, ty) + &quant.map(grid).unwrap_or_default()
 }
@@ -144,7 +144,7 @@ pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
     }
 }
 
-/// A form as in the text form: `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`.
+/// Writes a form as in the text form: `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`.
 fn form_text(form: &Requantization) -> String {
     let fields = form_list(form)
         .into_iter()
@@ -152,7 +152,7 @@ fn form_text(form: &Requantization) -> String {
     format!("{{{}{}}}", form.kind(), fields.collect::<String>())
 }
 
-/// Formats an attribute as in the text form, except that a constant is an id, because its name is not known here.
+/// Formats an attribute as in the text form. A constant is written as its id, because its name is not known here.
 impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -168,7 +168,7 @@ impl fmt::Display for Attribute {
     }
 }
 
-/// The value of an attribute as in the text form.
+/// Writes the value of an attribute as in the text form.
 pub(super) fn attribute_text(labels: &Labels, attribute: &Attribute) -> String {
     match attribute {
         Attribute::Data(data) => labels.data(*data).unwrap_or("@\"missing tensor\"").into(),
@@ -206,7 +206,7 @@ impl Printer<'_> {
         quant_print::block(self.module, self.graph, self.labels, self.names, out);
     }
 
-    /// The declaration of a value: `%name: type grid`.
+    /// Writes the declaration of a value: `%name: type grid`.
     fn value(&self, id: crate::ValueId) -> String {
         let label = self.names.value(id);
         let ty = self
@@ -238,8 +238,8 @@ impl Printer<'_> {
             graphs => format!("{} {}", node.op.name(), graphs.join(", ")),
         };
         let mut text = format!("{results} = {op}({})", operands.join(", "));
-        // The first attributes of an op that runs graphs are the positions of the graphs. They are printed as names
-        // before the operands.
+        // If an op runs graphs, its first attributes are the positions of these graphs. The names of the graphs are
+        // printed before the operands instead.
         let attributes = node.op.attribute_list().into_iter().skip(graphs.len());
         let attributes =
             attributes.map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));

@@ -125,10 +125,11 @@ impl Parser<'_> {
         self.one_of("a rounding", &Rounding::ALL, Rounding::name)
     }
 
-    /// Parses where the grid of a config comes from. Also returns whether the parameter was turned into codes.
+    /// Parses where the grid of a config comes from. Also returns whether the config has codes to which its parameter
+    /// was converted.
     fn standing(&mut self) -> Parsed<(Written, bool)> {
-        // The word `float` has already been parsed by the caller. A passive config is written as `passive`, whether its
-        // grid exists yet or not.
+        // The word `float` has already been parsed by the caller. Every passive config is written as `passive`, whether
+        // its grid exists yet or not.
         const STATES: [State; 6] = [
             State::Initial,
             State::Activated,
@@ -176,7 +177,7 @@ pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     (parser.token == Token::End).then_some(scheme)
 }
 
-/// A scheme as an attribute of an op is written as its text.
+/// Makes a scheme an attribute of ops, written as its text.
 impl Field for Scheme {
     fn to_attribute(&self) -> Attribute {
         Attribute::Text(scheme_text(self))
@@ -189,7 +190,7 @@ impl Field for Scheme {
     }
 }
 
-/// Looks up the nodes and ports of a graph by their names.
+/// Finds the nodes and ports of a graph by their names.
 struct Places<'a> {
     graph: &'a Graph,
     nodes: BTreeMap<(Symbol, u32), NodeId>,
@@ -224,8 +225,7 @@ impl Places<'_> {
     }
 }
 
-/// Makes the table of configs from the block `quant` of the text. The graph has its nodes in the order of the text.
-/// `tensor` finds a constant by its name.
+/// Makes the table of configs from the block `quant` of the text. `tensor` finds a constant by its name.
 pub(super) fn build(
     quant: Quant,
     graph: &Graph,

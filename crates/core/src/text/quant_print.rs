@@ -8,9 +8,9 @@ use crate::module::Module;
 use crate::quant::{Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State};
 use std::collections::BTreeMap;
 
-/// The key before the codes of a parameter that was turned into codes.
+/// The key before the codes to which a parameter was converted.
 pub(super) const CODES: &str = "codes";
-/// The key before codes that were given, and that the parameter was not turned into yet.
+/// The key before codes that the model or a record gives, if the parameter has not been converted to them yet.
 pub(super) const GIVEN_CODES: &str = "given_codes";
 
 /// Prints the block with the configs of a graph, if it has any.
@@ -21,13 +21,13 @@ pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &Gra
     out.push_str(&format!("quant {} {{\n", names.label));
     match graph.quant.entries(&names.order) {
         Ok(entries) => lines(&entries, labels, &node_labels(module, graph, &names.order), out),
-        // The node of this config was removed, but a broken module must be printable, too.
+        // The node of this config was removed. Only a broken module has such a config, and it must be printable, too.
         Err(node) => out.push_str(&format!("  ; {node}, which was removed, has a config\n")),
     }
     out.push_str("}\n");
 }
 
-/// A unique name for each node. If several nodes have the same name, a number is appended.
+/// Returns a unique name for each node. If several nodes have the same name, a number is appended.
 fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<NodeId, String> {
     let mut next: BTreeMap<&str, u32> = BTreeMap::new();
     let mut labels = BTreeMap::new();
@@ -82,7 +82,7 @@ fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, o
     }
 }
 
-/// The codes of a parameter: ` codes=@w`.
+/// Writes the codes of a parameter: ` codes=@w`.
 fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     let label = |data: DataId| labels.data(data).map_or_else(|| data.to_string(), str::to_owned);
     match *parameter {
@@ -94,7 +94,7 @@ fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     }
 }
 
-/// A scheme as in the text form: `i8[-128,127] asymmetric half_even`.
+/// Writes a scheme as in the text form: `i8[-128,127] asymmetric half_even`.
 pub fn scheme_text(scheme: &Scheme) -> String {
     let per = match scheme.policy().per() {
         Granularity::Tensor => String::new(),
@@ -106,7 +106,7 @@ pub fn scheme_text(scheme: &Scheme) -> String {
             format!("{elem}[{low},{high}] {}", policy.words().join(" "))
         }
         (Policy::Floating { format, .. }, ..) => format.to_string(),
-        // Every constructor gives a linear policy a type and a range, so this case does not occur.
+        // `Scheme` always gives a linear policy a type and a range, so this case does not occur.
         (Policy::Linear { .. }, ..) => String::new(),
     };
     format!("{codes}{per} {}", scheme.rounding().name())

@@ -21,12 +21,12 @@ use strait_requantize::half_float::{BF16, F16};
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator that starts with this state.
+    /// Returns a generator with this seed, which is its first state.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The next number of the generator.
+    /// Returns the next number of the generator.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -35,7 +35,7 @@ impl SplitMix64 {
     }
 }
 
-/// The little-endian bytes of `count` random elements, as they are stored at run time.
+/// Returns the little-endian bytes of `count` random elements, as they are stored at run time.
 pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
     let mut generator = SplitMix64::new(seed);
     let mut bytes = Vec::with_capacity(count.saturating_mul(elem.size()));
@@ -43,7 +43,7 @@ pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
         let z = generator.next_u64();
         let (low, unit) = (z as i16, (z >> 40) as f64 / 8_388_608.0 - 1.0);
         match elem {
-            // The number has 24 bits, as many as the significand of an f32, so nothing is rounded.
+            // The number has 24 bits, as many as an f32 can have, so nothing is rounded.
             Elem::F32 => bytes.extend((unit as f32).to_le_bytes()),
             Elem::F64 => bytes.extend(unit.to_le_bytes()),
             Elem::F16 => bytes.extend(F16.encode((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),

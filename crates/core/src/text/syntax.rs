@@ -12,7 +12,7 @@ use strait_requantize::Requantization;
 /// The version of the text form, which is stated in the first line.
 pub(super) const VERSION: &str = "1";
 
-/// The largest text that is read: 2^30 bytes.
+/// The largest length of a text in bytes: 2^30. Longer texts are refused.
 pub const MAX_TEXT: usize = 1 << 30;
 
 /// The largest number of bytes that all `splat` and `random` tensors of a text may have together. Without a limit, a
@@ -28,7 +28,7 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// The name as it is written in the text, for error messages.
+    /// Returns the name as it is written in the text, for error messages.
     pub(super) fn spelled(&self) -> String {
         match self.ordinal {
             0 => self.text.clone(),
@@ -36,7 +36,8 @@ impl Name {
         }
     }
 
-    /// The fault that nothing has this name. `sigil` stands in front of the name, and `where_not` behind it.
+    /// Returns the error that nothing has this name. In the message, `sigil` stands in front of the name, and
+    /// `where_not` behind it.
     pub(super) fn unknown(&self, sigil: char, where_not: &'static str) -> TextError {
         let name = format!("{sigil}{}", self.spelled());
         self.at.fault(TextFault::Unknown(name, where_not))
@@ -116,7 +117,7 @@ pub(super) struct Data {
 pub(super) enum Content {
     /// All elements as bytes.
     Inline(Vec<u8>),
-    /// One element as bytes. All elements of the tensor are equal.
+    /// One element as bytes, to which all elements of the tensor are equal.
     Splat(Vec<u8>),
     Random(u64),
     Blob(u64, Option<String>),
@@ -143,7 +144,7 @@ pub(super) struct Config {
     pub(super) float: bool,
     pub(super) standing: Written,
     pub(super) baked: bool,
-    /// The name of the constant with the codes of the parameter, and whether the codes were given.
+    /// The name of the constant with the codes of the parameter, and whether the model or a record gives the codes.
     pub(super) codes: Option<(Name, bool)>,
 }
 

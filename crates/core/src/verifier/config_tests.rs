@@ -4,7 +4,7 @@ use crate::{DataId, Elem, Granularity, Move, NodeId, Policy, Port, QuantParams, 
 use std::sync::Arc;
 use strait_requantize::Rounding;
 
-/// A module in which this line is the config of the weights.
+/// Returns a module in which `weights` is the line with the config of the weights.
 fn module(weights: &str) -> Module {
     let text = format!(
         "strait 1 annotated
@@ -215,8 +215,8 @@ fn a_border_that_is_not_as_the_graph_has_it_is_found() {
             table.transition(id, Move::Activate(grid)).unwrap();
         })
     };
-    // Codes of the input may be requantized before an operand reads them. But an output must have the grid of its
-    // producer.
+    // An operand may read the codes of the input on another grid, because they can be requantized. An output must have
+    // the grid of its producer.
     assert_eq!(verify(&other(Port::Input(0))), Ok(()));
     broken(&other(Port::Output(0)), 23, "output 0 has another grid than what it is");
     let id = |table: &crate::QuantTable| table.id(NodeId::OUTSIDE, Port::Output(0)).unwrap();
@@ -251,8 +251,8 @@ fn a_set_with_two_schemes_is_found() {
 
 #[test]
 fn a_config_that_rests_on_what_was_taken_out_is_found() {
-    // The grid of the bias is derived from those of both operands. The result and the graph's input and output read the
-    // grid of the first operand.
+    // The grid of the bias is derived from the grids of both operands. The result and the graph's input and output read
+    // the grid of the first operand.
     let of_first = ["input 0", "operand 2", "result 0", "output 0"];
     for (operand, resting) in [(0, of_first.as_slice()), (1, &["operand 2"])] {
         let mut module = module(GOOD);

@@ -27,7 +27,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let found = graph.value_at(config.node, config.port);
-        // If the operand or result now has another config, the table does not find this one at its node and port.
+        // If the operand or result now has another config, the table does not find this config at its node and port.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
         let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
             findings.take(ensure_of(view, config, false, 18, || {
@@ -42,7 +42,8 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     border(view, findings);
 }
 
-/// Checks an invariant of a config. Its node stands in front of the text; for an input or output, the graph does.
+/// Checks an invariant of a config. The message begins with the name of the node; for an input or output, with the name
+/// of the graph.
 fn ensure_of(
     view: View<'_>,
     config: &QuantConfig,
@@ -58,8 +59,8 @@ fn ensure_of(
     ensure(holds, invariant, || format!("{}: {}", place(), text()))
 }
 
-/// Checks the configs of inputs and outputs. Every input and every output that is a float must have a config, and an
-/// output must have the grid of its value.
+/// Checks the configs of the graph's inputs and outputs. Every float input and output must have a config, and the
+/// config of an output must have the grid of its value.
 fn border<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let (graph, table) = (view.graph, &view.graph.quant);
     let inputs = graph.inputs().iter().enumerate();
@@ -98,8 +99,8 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig) -> Verified {
     })
 }
 
-/// Checks the grid that a config has or reads. If the config is excluded from quantization, checks the grid that would
-/// be restored.
+/// Checks the grid that a config has or reads. If the config is excluded from quantization, checks the grid that it
+/// would have after it is restored.
 fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Verified {
     let table = &view.graph.quant;
     let wrong = table
@@ -112,7 +113,7 @@ fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Ve
 }
 
 /// Checks the codes of a parameter. Several configs may share one constant, so its smallest and largest element are
-/// computed for the first of them and then reused.
+/// computed only once.
 fn codes(
     view: View<'_>,
     id: ConfigId,

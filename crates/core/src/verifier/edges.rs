@@ -23,7 +23,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// Checks that the results of a node name the node as their producer, and that its operands are in use lists.
+/// Checks that the results of a node have the node as their producer, and that its operands are in use lists.
 fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for (position, &output) in node.outputs.iter().enumerate() {
         let def = view.graph.value(output).map(|v| v.def);
@@ -37,7 +37,7 @@ fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     })
 }
 
-/// Checks that a value is at the place (graph input or result of a node) that its `def` states.
+/// Checks that a value is the graph input or result of a node that its `def` states.
 fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     let graph = view.graph;
     let there = match value.def {
@@ -70,8 +70,7 @@ fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// Walks through every use list once. If a list runs in a circle, the walk comes to an operand that it has already
-/// seen.
+/// Checks every use list. Each operand is visited once; if a list visits an operand again, it runs in a circle.
 fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
     // The position in `seen` at which the operands of each node start.

@@ -1,11 +1,11 @@
-//! The invariants that do not hold, and the graph that a check looks at.
+//! Violations of invariants, and the graph that a check looks at.
 
 use crate::graph::{Graph, Node};
 use crate::ids::NodeId;
 use crate::module::Module;
 use crate::text::NodePrinter;
 
-/// An invariant that does not hold. The cause is a bug in a pass, or a damaged file.
+/// An invariant that does not hold, because a pass has a bug or a file is damaged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invariant {invariant} does not hold: {text}{}", .node.iter().map(|node| format!("\n  {node}")).collect::<String>())]
 pub struct Violation {
@@ -17,23 +17,22 @@ pub struct Violation {
     pub node: Option<String>,
 }
 
-/// All invariants of a module that do not hold; there is at least one. If there are very many, only the first ones are
-/// shown.
+/// All violated invariants of a module; there is at least one. If there are very many, only the first ones are shown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{}", .shown.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
     if *.more > 0 { format!("\nand {} more", .more) } else { String::new() })]
 pub struct Violations {
     /// The first [`MOST_SHOWN`] violations, in the order of the graphs and their nodes.
     pub shown: Vec<Violation>,
-    /// How many violations there are beyond those in `shown`.
+    /// The number of further violations.
     pub more: usize,
 }
 
 /// The largest number of violations that are shown.
 pub const MOST_SHOWN: usize = 32;
 
-/// The largest number of characters of a node's text that are shown. The text of a node may be long, because a form may
-/// have thousands of channels.
+/// The largest number of characters of a node's text in a message. The text may be long, because a form may have
+/// thousands of channels.
 pub(super) const NODE_WIDTH: usize = 400;
 
 pub(super) type Verified = Result<(), Violation>;
@@ -55,12 +54,12 @@ pub(super) struct Findings<'m> {
 }
 
 impl<'m> Findings<'m> {
-    /// Takes the result of a check that is not about a node.
+    /// Adds the result of a check that does not belong to a node.
     pub(super) fn take(&mut self, outcome: Verified) {
         self.add(outcome, None);
     }
 
-    /// Takes the result of a check of the node `id`.
+    /// Adds the result of a check of the node `id`.
     pub(super) fn of_node(&mut self, view: View<'m>, id: NodeId, outcome: Verified) {
         self.add(outcome, Some((view.graph, id)));
     }
@@ -110,7 +109,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The names of the graph and of a node, for the text of a violation.
+    /// Returns the names of the graph and of a node, for messages.
     pub(super) fn place(self, node: &Node) -> String {
         format!(
             "{}: {} ({})",
@@ -120,12 +119,12 @@ impl<'a> View<'a> {
         )
     }
 
-    /// Checks an invariant at a node. The names of the graph and of the node stand in front of the text.
+    /// Checks an invariant at a node. The message begins with the names of the graph and of the node.
     pub(super) fn ensure(self, node: &Node, holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified {
         ensure(holds, invariant, || format!("{}: {}", self.place(node), text()))
     }
 
-    /// The names of the graph and of a value, for the text of a violation.
+    /// Returns the names of the graph and of a value, for messages.
     pub(super) fn value(self, value: &crate::Value) -> String {
         format!(
             "{}: %{}",
@@ -134,17 +133,17 @@ impl<'a> View<'a> {
         )
     }
 
-    /// The operand at `index`, if it is present.
+    /// Returns the operand at `index`, if it is present.
     pub(super) fn operand(self, node: &Node, index: usize) -> Option<&'a crate::Value> {
         self.graph.value(node.inputs.get(index).copied().flatten()?)
     }
 
-    /// The operands that are present.
+    /// Returns the operands that are present.
     pub(super) fn operands(self, node: &Node) -> impl Iterator<Item = &'a crate::Value> {
         node.inputs.iter().flatten().filter_map(move |&id| self.graph.value(id))
     }
 
-    /// The results of the node.
+    /// Returns the results of the node.
     pub(super) fn results(self, node: &Node) -> impl Iterator<Item = &'a crate::Value> {
         node.outputs.iter().filter_map(move |&id| self.graph.value(id))
     }

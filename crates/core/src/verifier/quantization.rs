@@ -35,8 +35,8 @@ fn forms(view: View<'_>, node: &Node) -> Verified {
     }
 }
 
-/// Checks an operand that says which channel each element belongs to: the operand is a constant, and each of its
-/// elements is a channel of the node's forms.
+/// Checks an operand that gives the channel of each element: the operand is a constant, and each of its elements is a
+/// channel of the node's forms.
 fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let own = match &node.op {
         Op::Requantize(op) => Some(&op.form),
@@ -96,7 +96,7 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
     })
 }
 
-/// The channel axis and its extent, as messages describe them.
+/// Describes the channel axis and its extent in messages.
 fn along(axis: Option<usize>, ty: &TensorType) -> String {
     let Some(axis) = axis else { return "no axis".to_owned() };
     match ty.shape.get(axis) {
@@ -112,7 +112,7 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
     ensure(quant.codes.is_none() || value.ty.elem.is_float(), 6, || {
         format!("{} has codes of another type than its own", view.value(value))
     })?;
-    // If a float value has a grid without a code type, only the target knows what the grid means.
+    // If the grid of a float value states no type of codes, only the target knows what the grid means.
     let codes = quant.codes.unwrap_or(value.ty.elem);
     let range = codes.int_type().map(strait_requantize::IntType::range);
     ensure(

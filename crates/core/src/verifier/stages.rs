@@ -28,7 +28,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
-            // The host computes real numbers, so what it computes is not codes.
+            // The host computes real numbers, so it neither reads nor writes codes.
             let host = view
                 .graph
                 .producer(id)
@@ -48,8 +48,8 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if the node is an `add` that is computed inside an accumulator, and its operand at `index` is this accumulator,
-/// the sum of a convolution or Gemm.
+/// True if the node is an `add` that is computed inside an accumulator, and its operand at `index` is the sum of a
+/// convolution or Gemm in this accumulator.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
@@ -74,8 +74,8 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True for a weight-only convolution or Gemm. Only the weights of such a node have a config, and they are a constant
-/// that is dequantized before the product.
+/// True for a weight-only convolution or Gemm. Such a node computes on real numbers. Only its weights have a config;
+/// they are constant codes that are dequantized first.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));
@@ -126,7 +126,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             format!("{} {how}, but touches the codes of {name}", view.place(node))
         });
     }
-    // Calls are left out, because the nodes of a called graph are checked in that graph.
+    // Calls are not checked here, because the nodes of the called graph are checked in that graph.
     let float = touched.find(|v| v.ty.elem.is_float() && !matches!(node.op, Op::Call(_)));
     ensure(float.is_none(), 11, || {
         let name = float.map(|v| view.value(v)).unwrap_or_default();

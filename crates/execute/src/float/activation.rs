@@ -7,7 +7,7 @@ use strait_kernels::float::{Unary, unary};
 
 struct Activation<F>(F);
 
-// The comparisons in this file are written so that a NaN stays a NaN.
+// The comparisons in this file are arranged such that a NaN stays a NaN.
 
 impl Executable for op::Relu {
     fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {

@@ -18,7 +18,7 @@ macro_rules! arithmetic {
             }))
         }
 
-        // If other steps are fused into an integer addition, they read a copy of the sums.
+        // If other steps are fused into an integer addition, they need a copy of the sums.
         fn scratch(&self, x: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
             Scratch::run(if types.fused { times(count(y), x.elem.size() as u64) } else { 0 })
         }

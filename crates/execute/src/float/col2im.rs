@@ -6,7 +6,7 @@ use strait_kernels::float::{Blocks, col2im};
 
 struct Col2Im {
     blocks: Blocks,
-    /// Number of elements of one batch entry: in the operand, and in the result.
+    /// The number of elements of one batch entry in the operand, and in the result.
     each: [usize; 2],
 }
 

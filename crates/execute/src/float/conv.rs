@@ -31,9 +31,9 @@ impl Executable for op::Conv {
     }
 }
 
-/// Returns the bytes of temporary memory that a convolution over three axes needs. They hold the padded layers of the
-/// operand that one layer of the result reads, and this layer of the result, as floats or as codes. If the layers are
-/// codes, the layer's accumulators are included.
+/// Returns the bytes of temporary memory that a convolution over three axes needs. The memory holds one layer of the
+/// result, and the padded layers of the operand from which it is computed. If the layers are codes, the accumulators of
+/// the result's layer are included.
 fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorType) -> u64 {
     let read = extent(x, 1).saturating_mul(extent(weight, 2));
     let pads = |axis: usize| {
@@ -44,14 +44,14 @@ fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorTy
     let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
     let read = times(read, plane(1).saturating_mul(plane(2)));
     let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
-    // Codes are copied into padded 16-bit words, unless they can be used as they are.
+    // Codes are copied to padded 16-bit words, unless they can be used as they are.
     times(
         read.saturating_mul(2).saturating_add(made),
         FLOAT.max(y.elem.size() as u64),
     )
 }
 
-/// The bytes of one padded image in the layout that the kernels read; 0 if the image has this layout already.
+/// Returns the bytes of one padded image in the layout that the kernels read; 0 if the operand has this layout already.
 fn padded_bytes(op: &op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u64 {
     let words = [Some(x), weight].into_iter().flatten().any(|ty| ty.elem.size() > 1);
     let along = op.stride.last().copied().map_or(1, u64::from);
@@ -77,6 +77,6 @@ fn padded_bytes(op: &op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u
         .map(extent)
         .fold(1, u64::saturating_mul);
     let channels = x.shape.get(1).and_then(|dim| dim.fixed()).unwrap_or(1);
-    // A word has two bytes. The codes that the words are made from may be copied as well.
+    // Each word has two bytes. The codes may also be copied before they become words.
     times(times(channels, plane), if words { 4 } else { 1 })
 }

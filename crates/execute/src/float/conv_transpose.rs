@@ -1,6 +1,6 @@
 //! Transposed convolution. For each image and group, the transposed weights are multiplied by the image, as a product
-//! of two matrices. The product contains a kernel for each position of the image: the weights, multiplied by the
-//! elements at this position. The kernels overlap in the result and are added up there.
+//! of two matrices. For each position of the image, the product has a kernel: the weights, multiplied by the elements
+//! at this position. The kernels overlap in the result and are added up there.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
@@ -8,11 +8,11 @@ use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
 struct ConvTranspose {
     blocks: Blocks,
     groups: usize,
-    /// Channels per group: of the operand, and of the result.
+    /// The number of channels per group, of the operand and of the result.
     channels: [usize; 2],
-    /// Elements of one channel: of the operand, and of the result.
+    /// The number of elements in a channel, of the operand and of the result.
     plane: [usize; 2],
-    /// Number of elements of the kernel of one channel of the result.
+    /// The number of kernel elements for one channel of the result.
     taps: usize,
 }
 
@@ -54,12 +54,14 @@ impl Executable for op::ConvTranspose {
     }
 }
 
-/// The bytes of a matrix with `rows` rows and a column for each position, and of a transposed copy of the weights.
+/// Returns the bytes of a matrix with `rows` rows and a column for each position, plus a transposed copy of the
+/// weights.
 pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u64 {
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// Extends a list of one to three numbers, one for each axis, to three numbers, by putting `missing` in front of them.
+/// Extends a list of one to three numbers to three numbers, by putting `missing` in front. The numbers belong to the
+/// last axes.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),
@@ -72,7 +74,7 @@ pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], St
     }
 }
 
-/// Converts the numbers of an attribute to extents.
+/// Converts a list of numbers from u32 to usize.
 pub(crate) fn wide(numbers: &[u32]) -> Vec<usize> {
     numbers.iter().map(|&number| number as usize).collect()
 }
@@ -87,7 +89,7 @@ impl Step for ConvTranspose {
         let rows = outputs * self.taps;
         let (image, result) = (inputs * self.plane[0], outputs * self.plane[1]);
         if image == 0 {
-            // If the operand has no elements, each result is its channel's bias.
+            // If the operand has no elements, each element of the result is the bias of its channel.
             for (channel, plane) in out.chunks_exact_mut(self.plane[1]).enumerate() {
                 plane.fill(bias.map_or(0.0, |bias| bias[channel % bias.len().max(1)]));
             }

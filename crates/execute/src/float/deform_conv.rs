@@ -1,5 +1,5 @@
-//! Deformable convolution: an operand gives an offset by which each tap is moved. The elements at the moved taps are
-//! gathered into a matrix, which is multiplied by the weights.
+//! Deformable convolution: an operand gives an offset for each tap. The elements at the moved taps are gathered into a
+//! matrix, which is multiplied by the weights.
 
 use super::conv_transpose::columns_bytes;
 use crate::elementwise::for_each_piece;
@@ -9,7 +9,7 @@ use strait_kernels::float::{Bias, Matrix, gemm};
 struct DeformConv {
     op: op::DeformConv,
     batch: usize,
-    /// Number of channels: of the operand, and of the result.
+    /// The number of channels of the operand, and of the result.
     channels: [usize; 2],
     /// Height and width of the operand. The next two fields are the height and width of the kernel and of the result.
     size: [usize; 2],
@@ -67,7 +67,7 @@ impl DeformConv {
     }
 
     /// Computes one row of the matrix: the elements that one tap reads from one channel of an image, for all positions
-    /// of the result.
+    /// in the result.
     fn row(&self, image: &[f32], offset: &[f32], mask: Option<&[f32]>, row: usize, out: &mut [f32]) {
         let taps = self.kernel[0] * self.kernel[1];
         let (channel, tap) = (row / taps, row % taps);

@@ -1,6 +1,6 @@
-//! Discrete Fourier transforms in f64. A transform whose length is a power of two is split into two transforms of half
-//! the length, again and again. A transform of any other length is a convolution with chirps (Bluestein's algorithm),
-//! which is computed by transforms whose length is a power of two.
+//! Discrete Fourier transforms in f64. If the length is a power of two, a transform is repeatedly split into two
+//! transforms of half the length. For any other length, Bluestein's algorithm is used: the transform is a convolution
+//! with chirps, which is computed by transforms whose length is a power of two.
 
 use crate::layout::{around, axis};
 use crate::prelude::*;
@@ -19,14 +19,14 @@ fn root(part: usize, whole: usize) -> Number {
     [libm::cos(angle), libm::sin(angle)]
 }
 
-/// What is computed once for all transforms of one length.
+/// What all transforms of one length have in common.
 struct Plan {
     length: usize,
-    /// e^(−2πi·k/size), where `size` is the length of the transforms that are computed, a power of two.
+    /// e^(−2πi·k/size), where `size` is the power of two for which `by_halves` computes transforms.
     roots: Vec<Number>,
     /// The chirps e^(−πi·k²/length). Empty if the length is a power of two.
     chirps: Vec<Number>,
-    /// The transform of the chirps' conjugates. Empty if the length is a power of two.
+    /// The transform of the conjugates of the chirps. Empty if the length is a power of two.
     filter: Vec<Number>,
 }
 
@@ -58,7 +58,7 @@ impl Plan {
         plan
     }
 
-    /// Transforms numbers in place. Their number must be a power of two.
+    /// Transforms numbers in place, by repeated halving. Their number must be a power of two.
     fn by_halves(&self, x: &mut [Number]) {
         let size = x.len();
         let bits = size.trailing_zeros();
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// The transform X_k = Σ x_n·e^(−2πi·kn/length), in place.
+    /// Computes X_k = Σ x_n·e^(−2πi·kn/length), in place.
     fn forward(&self, x: &mut [Number]) {
         if self.chirps.is_empty() {
             return self.by_halves(x);
@@ -96,7 +96,8 @@ impl Plan {
             *to = product(x, chirp);
         }
         self.by_halves(&mut spread);
-        // The inverse transform is the conjugate of the transform of the conjugates, divided by the number of elements.
+        // The inverse transform is computed by the forward transform: conjugates go in, and the conjugates of the
+        // results are divided by the number of elements.
         for (x, &filter) in spread.iter_mut().zip(&self.filter) {
             let [re, im] = product(*x, filter);
             *x = [re, -im];
@@ -112,11 +113,12 @@ impl Plan {
 struct Dft {
     transform: Transform,
     plan: Plan,
-    /// Extents before the axis, of the axis, and between the axis and the real and imaginary parts.
+    /// The product of the extents before the axis, the extent of the axis, and the product of the extents between the
+    /// axis and the last axis, which has real and imaginary parts.
     extents: [usize; 3],
-    /// The number of results along the axis.
+    /// The extent of the result along the axis.
     made: usize,
-    /// Floats per number (1 for real, 2 for complex numbers): in the operand, and in the result.
+    /// How many floats make a number of the operand, and of the result: 1 for real and 2 for complex numbers.
     parts: [usize; 2],
 }
 
@@ -136,15 +138,15 @@ impl Executable for op::Dft {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // One or two transforms compute the result. Their length is a power of two below 4·`length`. With b the number
-        // of bits of `length`, each takes at most b + 1 rounds, and a round takes half a multiplication for each of its
-        // numbers. For each number of the result, these are at most 2·(b + 1)·4 / 2 ≤ 8·b multiplications.
+        // A transform takes one or two transforms whose length is a power of two below 4·`length`. With b the number of
+        // bits of `length`, each has at most b + 1 rounds, and a round takes half a multiplication per number. For each
+        // number of the result, these are at most 2·(b + 1)·4 / 2 ≤ 8·b multiplications.
         types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))
     }
 
     fn scratch(&self, _: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // The plan holds the roots, the chirps and the filter for the next power of two. During a run, the numbers of a
-        // transform take as much memory again.
+        // The plan holds the roots, the chirps and the filter for the next power of two. During a run, the numbers that
+        // are transformed take as much memory again.
         let size = u64::from(self.length).saturating_mul(2).next_power_of_two();
         Scratch {
             held: times(size, 6 * WORD),
@@ -180,7 +182,7 @@ impl Step for Dft {
         let out = io.output::<f32>()?;
         let ([outer, extent, inner], [from, to]) = (self.extents, self.parts);
         let length = self.plan.length;
-        // If only half of the numbers are given, the other half is their mirrored conjugates.
+        // If only half of the numbers are given, the others are the conjugates of these in reverse order.
         let read = if self.transform == Transform::InverseHalf {
             length / 2 + 1
         } else {

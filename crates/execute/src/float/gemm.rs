@@ -13,7 +13,7 @@ struct Gemm {
     bias: BiasKind,
 }
 
-/// How the product and the bias are added.
+/// How the bias is added to the product.
 enum BiasKind {
     /// The sums start from the bias. This needs a bias with one value per column, and alpha and beta must be 1.
     Start,

@@ -1,5 +1,5 @@
-//! Samples an image at positions that an operand gives. The neighbours of a position and their weights are the same for
-//! all channels.
+//! Samples an image at positions that an operand gives. All channels use the same neighbours and weights for a
+//! position.
 
 use crate::elementwise::for_each_piece;
 use crate::prelude::*;
@@ -45,7 +45,7 @@ impl Executable for op::GridSample {
     }
 }
 
-/// Moves a coordinate outside of `least` to `most` inside, by mirroring at these two bounds.
+/// Returns a coordinate between `least` and `most`. A coordinate outside of this range is mirrored at the bounds.
 fn reflect(at: f32, least: f32, most: f32) -> f32 {
     let range = most - least;
     let beyond = if at < least {
@@ -77,9 +77,9 @@ pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
 }
 
 impl GridSample {
-    /// Finds the neighbours, along one axis, of the position that `number`, an entry of the grid, stands for. Returns
-    /// the coordinates of up to four neighbours, their weights, and the number of neighbours. The coordinate `None` is
-    /// a neighbour outside of the image, whose value is 0.
+    /// Finds the neighbours of a position along one axis. `number` is the position's coordinate in the operand `grid`.
+    /// Returns the indices of up to four neighbours, their weights, and the number of neighbours. `None` stands for a
+    /// neighbour outside of the image, whose value is 0.
     fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
         let extent = self.spatial[axis];
         let length = extent as f32;
@@ -94,8 +94,8 @@ impl GridSample {
         if !(least..=most).contains(&at) {
             match self.op.border {
                 Border::Zeros => {}
-                // Each position has four neighbours, and the border element replaces those outside of the image. For a
-                // position beyond these bounds, all four are the border element.
+                // Each position has four neighbours; outside of the image, the border element takes the place of a
+                // neighbour. Beyond these bounds, all four are the border element.
                 Border::Edge if self.op.mode == Sampling::Cubic => at = at.clamp(-2.0, length + 1.0),
                 Border::Edge => at = at.clamp(0.0, length - 1.0),
                 Border::Reflection => at = reflect(at, least, most),
@@ -130,13 +130,13 @@ impl GridSample {
         }
     }
 
-    /// Lists the elements that a position reads, with their weights, in row-major order. Each element is given by its
-    /// index within a channel.
+    /// Lists the elements that a position reads, with their weights, in row-major order. An element is given by its
+    /// index in its channel.
     fn taps(&self, position: &[f32], taps: &mut Vec<(usize, f32)>) {
         taps.clear();
         taps.push((0, 1.0));
         for (axis, &extent) in self.spatial.iter().enumerate() {
-            // A position lists the coordinate of the innermost axis first.
+            // The coordinates of a position begin with the innermost axis.
             let (indices, weights, count) = self.neighbours(axis, position[self.spatial.len() - 1 - axis]);
             let before = std::mem::take(taps);
             for (place, weight) in before {
@@ -157,7 +157,7 @@ impl Step for GridSample {
         let plane: usize = self.spatial.iter().product();
         let axes = self.spatial.len();
         let each = self.positions * axes;
-        // The outer loop runs over positions, so that the neighbours of each position are computed once for all
+        // The outer loop is over positions, so that the neighbours of a position are computed only once for all
         // channels.
         let mut samples = vec![0.0; self.channels * self.positions];
         for image in 0..self.batch {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn cubic_weights_are_those_of_the_formula_and_add_up_to_one() {
-        // The weights at the position ¼ with a = −¾, computed by hand, in 256ths.
+        // The weights for x = ¼ and a = −¾, computed by hand, in 256ths.
         let expected = [-27.0 / 256.0, 225.0 / 256.0, 67.0 / 256.0, -9.0 / 256.0];
         assert_eq!(cubic(-0.75, 0.25), expected);
         assert_eq!(cubic(-0.75, 0.0), [0.0, 1.0, 0.0, 0.0]);

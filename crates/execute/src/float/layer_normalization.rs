@@ -1,4 +1,4 @@
-//! Layer normalization, with the mean subtracted or not.
+//! Layer normalization, with or without subtracting the mean.
 
 use crate::elementwise::{Broadcast, for_each_piece};
 use crate::layout::axis;

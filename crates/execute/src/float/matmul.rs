@@ -5,7 +5,7 @@ use crate::prelude::*;
 use strait_core::shape::element_count;
 use strait_kernels::float::{Bias, Matrix, gemm};
 
-/// Bytes for one product of a batch: the index of the matrix in each operand, and room for the list to grow.
+/// The size in bytes of the two matrix indices of one product in a batch, and room for the list to grow.
 const PAIR: u64 = 32;
 
 struct MatMul(Batches);

@@ -24,8 +24,8 @@ impl Executable for op::MaxPool {
         let taps = times(sum_from(y, 2), TAPS);
         match (x.shape.len(), x.elem) {
             (5, Elem::F32) => Scratch::held(taps),
-            // A run needs memory for the taps along the rows and columns of a layer, for the taps along the layers, and
-            // for the maxima of the layers.
+            // A run needs memory for the taps along rows and columns, for the taps along layers, and for the maxima of
+            // the layers.
             (5, _) => {
                 let positions = extent(y, 3).saturating_mul(extent(y, 4));
                 let between = count(x) / extent(x, 3).saturating_mul(extent(x, 4)).max(1);

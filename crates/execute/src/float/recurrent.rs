@@ -1,5 +1,5 @@
-//! Recurrent layers, computed step by step. In each step, one GEMM multiplies the state by the weights of several
-//! gates.
+//! Recurrent layers, computed step by step. In each step, a GEMM multiplies the state by the weights of several gates
+//! at once.
 
 use crate::prelude::*;
 use crate::step::elements_mut;
@@ -44,7 +44,7 @@ impl Executable for op::Recurrent {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Memory for the pre-activations, gates, products and copies of one step, and for both states.
+        // A step needs memory for pre-activations, gates, products, copies, and both states.
         let step = product_from(x, 1) / self.directions().max(1);
         Scratch::run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
     }
@@ -66,7 +66,7 @@ fn cut_off(values: &mut [f32], bound: f32) {
     });
 }
 
-/// An activation function with its parameters, and the bound to which its argument is clipped.
+/// An activation function with its parameters, and the bound for clipping its argument.
 #[derive(Clone, Copy)]
 struct Function {
     activation: Activation,
@@ -107,7 +107,7 @@ impl Function {
             Activation::LeakyRelu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { a * *x } else { *x }),
             Activation::ThresholdedRelu => values.iter_mut().for_each(|x| *x = if *x <= a { 0.0 } else { *x }),
             Activation::HardSigmoid => values.iter_mut().for_each(|x| {
-                // The comparisons are written so that a NaN stays a NaN.
+                // The comparisons are arranged such that a NaN stays a NaN.
                 let line = a * *x + b;
                 let above = if line < 0.0 { 0.0 } else { line };
                 *x = if above > 1.0 { 1.0 } else { above };
@@ -122,20 +122,21 @@ impl Function {
 struct Weights<'a> {
     /// The recurrent weights, `[G·H, H]`, where G is the number of gates and H the size of the state.
     recurrent: &'a [f32],
-    /// The peepholes: weights by which the cell state enters the gates i, o and f.
+    /// The peepholes, which are the weights by which the cell state is multiplied for the gates i, o and f.
     peepholes: Option<&'a [f32]>,
     bias: Option<&'a [f32]>,
     functions: &'a [Function],
 }
 
-/// The state of one direction and the buffers of one step. Each is `[N, H]` (N sequences), except for the gates.
+/// The state of one direction, and buffers for one step. All have the shape `[N, H]`, for N sequences and H numbers per
+/// state, except for the buffers of the gates.
 struct State {
     h: Vec<f32>,
     c: Vec<f32>,
-    /// The pre-activations `[N, G·H]`. During a step, the gates replace them.
+    /// The pre-activations `[N, G·H]` of the G gates. During a step, the gates overwrite them.
     gates: Vec<f32>,
-    /// Working memory. At different stages, it contains the products of the gates `[G, N, H]`, the new state, or the
-    /// operand of the product with the weights.
+    /// Working memory. During a step, it first has the products of the gates `[G, N, H]`; later it has the new state,
+    /// or an operand of the product with the weights.
     parts: Vec<f32>,
     product: Vec<f32>,
     copy: Vec<f32>,
@@ -154,8 +155,8 @@ impl Recurrent {
     }
 
     /// Multiplies the state `[N, H]` by the weights of `gates`, and writes the products to `state.parts`, gate by gate.
-    /// If `reset` is true, `state.copy` is multiplied instead of the state. Unless `alone` is true, the pre-activations
-    /// in `state.gates` are added to the products.
+    /// If `reset` is true, `state.copy` takes the place of the state. Unless `alone` is true, the pre-activations in
+    /// `state.gates` are added to the products.
     fn product(
         &self,
         context: &Context,
@@ -198,8 +199,8 @@ impl Recurrent {
         Ok(())
     }
 
-    /// Computes one step. The new state of all sequences is written to the first `[N, H]` elements of `state.parts`,
-    /// and for an LSTM the new cell state to the second.
+    /// Computes one step. The new state of all sequences is written to the first `[N, H]` elements of `state.parts`.
+    /// For an LSTM, the new cell state is written to the next `[N, H]` elements.
     fn step(&self, context: &Context, weights: &Weights<'_>, state: &mut State) -> Result<(), StepError> {
         let (size, hidden, gates) = (self.batch * self.hidden, self.hidden, self.op.cell.gates() as usize);
         let functions = weights.functions;
@@ -239,7 +240,7 @@ impl Recurrent {
                 cut_off(f, self.op.cell_clip);
                 peep(o, f, 1);
                 functions[0].apply(context, o, copy)?;
-                // The caller expects the new state in the first part (`i`), and the new cell state in the second part
+                // The caller reads the new state from the first part (`i`), and the new cell state from the second part
                 // (`o`).
                 i.copy_from_slice(f);
                 functions[2].apply(context, i, copy)?;
@@ -283,7 +284,7 @@ impl Recurrent {
         }
     }
 
-    /// The number of steps of each sequence.
+    /// Returns the number of steps of each sequence.
     fn lengths(&self, lengths: Option<&[i64]>) -> Result<Vec<usize>, StepError> {
         let Some(lengths) = lengths else {
             return Ok(vec![self.steps; self.batch]);
@@ -335,8 +336,8 @@ impl Step for Recurrent {
             };
             let backwards = self.op.direction == Direction::Reverse || direction == 1;
             for turn in 0..self.steps {
-                // In the backward direction, each sequence begins at its own last step: earlier turns do not change its
-                // state.
+                // In the backward direction, a sequence starts at its own last step. Its state does not change before
+                // that.
                 let at = if backwards { self.steps - 1 - turn } else { turn };
                 for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
                     let from = ((at * self.batch + row) * self.directions + direction) * self.gates;

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use strait_core::op::Reduction;
 use strait_kernels::float;
 
-/// Reduces groups of neighbouring axes one after the other, starting with the last group. Each group takes one kernel
-/// call. A mean is a sum that is divided at the end.
+/// Reduces groups of neighbouring axes one after the other, the last group first, each by one kernel call. A mean is a
+/// sum that is divided at the end.
 struct Reduce {
     reduction: Reduction,
     /// The extents `[outer, reduced, inner]` of each kernel call.
@@ -33,7 +33,7 @@ impl Executable for op::Reduce {
 }
 
 /// Divides the reduced axes, which are sorted, into groups of neighbours. Returns the extents `[outer, reduced, inner]`
-/// for each group, the last group first, so that the axes after a group are already reduced when its turn comes.
+/// for each group, the last group first. When a group is reduced, the axes after it are already reduced.
 pub(crate) fn runs(dims: &[usize], reduced: &[usize]) -> Vec<[usize; 3]> {
     let mut calls = Vec::new();
     let mut inner = 1;

@@ -9,24 +9,24 @@ use strait_core::op::{Coordinate, ResizeMode};
 
 /// One resized axis.
 struct Axis {
-    /// The extents when this axis is resized: the product of the extents before the axis, the extent of the axis, and
-    /// the product of the extents after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of the extents after it,
+    /// when this axis is resized.
     extents: [usize; 3],
     /// Number of neighbours of each result position.
     count: usize,
     /// The index and weight of each neighbour, for each position of the result.
     taps: Vec<(usize, f32)>,
-    /// For each position of the result: true if it lies outside of the operand.
+    /// For each position of the result: true if its coordinate lies outside of the operand.
     outside: Vec<bool>,
 }
 
 struct Resize {
     axes: Vec<Axis>,
-    /// The value of result positions that are outside of the operand.
+    /// The value of the result for coordinates outside of the operand.
     beside: f32,
 }
 
-/// The largest number of neighbours that any position has along an axis. It is also used to estimate memory.
+/// Returns the largest number of neighbours that a position has along an axis. Estimates of memory use it, too.
 pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> usize {
     let reach = match op.mode {
         ResizeMode::Nearest => return 1,
@@ -36,10 +36,10 @@ pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -
     2 * (reach / width(op, axis, [from, to])).ceil() as usize
 }
 
-/// The ratio of the extents of an axis that shrinks, if antialiasing makes the filter wider; otherwise 1.
+/// Returns the scale of an axis that shrinks, if antialiasing makes the filter wider. Otherwise returns 1.
 fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
-    // The filter never covers more than twice as many elements as the operand has.
+    // The filter covers at most twice as many elements as the operand has.
     if op.antialias {
         scale.min(1.0).max(1.0 / from.max(1) as f32)
     } else {
@@ -47,7 +47,7 @@ fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     }
 }
 
-/// The weight of a neighbour at this distance, before the weights of a position are scaled so that their sum is one.
+/// Returns the weight of a neighbour at this distance. The weights of a position are later scaled to the sum 1.
 fn weight(op: &op::Resize, distance: f32) -> f32 {
     let (a, x) = (op.cubic, distance.abs());
     match op.mode {
@@ -59,14 +59,15 @@ fn weight(op: &op::Resize, distance: f32) -> f32 {
     }
 }
 
-/// Appends to `taps` the neighbours of the result position that maps to the coordinate `at`.
+/// Appends the neighbours of one position of the result to `taps`. `at` is the coordinate of this position in the
+/// operand.
 fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut Vec<(usize, f32)>) {
     let last = extents[0].saturating_sub(1);
     let plain = !op.antialias;
     match op.mode {
         ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
-        // If a coordinate is outside of the operand, both neighbours are the border element, whether the op excludes
-        // elements outside of the operand or not.
+        // If a coordinate is outside of the operand, both neighbours are the border element, even if the op excludes
+        // elements outside of the operand.
         ResizeMode::Linear if plain => {
             let at = at.clamp(0.0, last as f32);
             let lower = at.floor() as usize;

@@ -1,10 +1,10 @@
-//! RoiAlign and RoiPool: divides regions of an image into bins and pools each bin.
+//! RoiAlign and RoiPool: divides regions of an image into bins, and computes one value for each bin.
 
 use crate::elementwise::for_each_piece;
 use crate::prelude::*;
 use strait_core::op::RoiMode;
 
-/// The largest number of samples of a bin along one axis. Without a limit, a huge region would take forever.
+/// The largest number of samples of a bin along one axis. Without a limit, a huge region would take endless time.
 const MOST_SAMPLES: f32 = 65536.0;
 
 struct RoiAlign {
@@ -35,8 +35,8 @@ impl Executable for op::RoiAlign {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // A sample has four neighbours. If the sizes of the regions determine the number of samples, the number of
-        // elements of the image is taken as an upper bound of the number of samples.
+        // A sample has four neighbours. If the number of samples depends on the size of a region, the number of
+        // elements of the image is used as an upper bound.
         let extents = types.operand(0).into_iter().flat_map(|x| x.shape.iter().skip(2));
         let plane: u64 = extents.map(|dim| dim.fixed().unwrap_or(1)).product();
         let bins = u64::from(self.height).saturating_mul(self.width.into()).max(1);
@@ -47,8 +47,8 @@ impl Executable for op::RoiAlign {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Each sample has two neighbours along an axis. If the size of a region determines the number of samples, the
-        // number of elements along the axis is taken as an upper bound of the number of samples.
+        // Each sample has two neighbours along an axis. If the number of samples depends on the size of a region, the
+        // number of elements along the axis is used as an upper bound.
         let along = |bins: u32, extent: u64| match self.sampling {
             0 => extent.saturating_add(bins.into()),
             samples => u64::from(bins).saturating_mul(samples.into()),
@@ -69,14 +69,14 @@ struct Along {
 }
 
 impl Along {
-    /// The samples of a bin that lie in the image.
+    /// Returns the samples of a bin that lie in the image.
     fn inside(&self, bin: usize) -> impl Iterator<Item = &[(usize, f32); 2]> + Clone {
         self.samples[bin * self.each..(bin + 1) * self.each].iter().flatten()
     }
 }
 
 impl RoiAlign {
-    /// The samples of a region from `start` to `end`, along an axis of `extent` elements.
+    /// Returns the samples of a region from `start` to `end`, along an axis of `extent` elements.
     fn along(&self, [start, end]: [f32; 2], bins: u32, extent: usize) -> Result<Along, StepError> {
         let size = if self.op.half_pixel {
             end - start
@@ -111,7 +111,7 @@ impl RoiAlign {
         })
     }
 
-    /// The samples of a region: along the rows, and along the columns.
+    /// Returns the samples of a region along the rows, and along the columns.
     fn samples(&self, corners: &[f32]) -> Result<[Along; 2], StepError> {
         let offset = if self.op.half_pixel { 0.5 } else { 0.0 };
         let at = |index: usize| corners[index] * self.op.scale - offset;
@@ -151,7 +151,7 @@ impl RoiAlign {
             .unwrap_or(0.0)
     }
 
-    /// The mean or the maximum of a bin's samples, which are interpolated. Samples outside of the image are 0.
+    /// Returns the mean or the maximum of a bin's interpolated samples. Samples outside of the image are 0.
     fn interpolated(&self, image: &[f32], [rows, columns]: &[Along; 2], bin: usize) -> f32 {
         let (row, column) = (bin / self.op.width as usize, bin % self.op.width as usize);
         let width = self.size[1];

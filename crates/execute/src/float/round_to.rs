@@ -1,6 +1,6 @@
-//! Rounds floats to the values of a grid without making codes. The result is the same as after quantizing and
-//! dequantizing, because the quotient of number and scale is rounded to f32 here, too. If the values of the grid are
-//! small floats, the quotient is exact.
+//! Rounds floats to the values of a grid without making codes. The result is the same as after `quantize` and
+//! `dequantize`, because the quotient of number and scale is rounded to f32 in both cases. If the values of the grid
+//! are small floats, the quotient is exact.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ struct RoundTo {
     how: How,
     rounding: Rounding,
     parts: Parts,
-    /// The grid of each part of the operand. `None` if each run computes the grids from its own values.
+    /// The grid of each part of the operand; `None` if each run computes the grids.
     grids: Option<Vec<(f32, i32)>>,
     symmetric: bool,
     powers: bool,
@@ -65,8 +65,8 @@ impl Executable for op::RoundTo {
 }
 
 impl RoundTo {
-    /// Computes a grid for each part of `x` from the values of this run. The grid is `None` for a part whose values no
-    /// grid can cover.
+    /// Computes a grid for each part of `x` from the values of this run. The grid of a part is `None` if no grid can
+    /// cover its values.
     fn observed(&self, x: &[f32], codes: &RangeInclusive<i32>) -> Vec<Option<(f32, i32)>> {
         let mut ranges = vec![[0f32; 2]; self.parts.count()];
         for (index, &x) in x.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Functions of one variable. They are composed of the elementary functions that the kernels have.
+//! Functions of one variable, composed of the elementary functions that the kernels have.
 
 use crate::elementwise::map;
 use crate::prelude::*;
@@ -7,7 +7,7 @@ use strait_core::op::Function;
 use strait_kernels::Context;
 use strait_kernels::float::{Unary, unary};
 
-/// This is √(2/π).
+/// √(2/π).
 const SQRT_2_OVER_PI: f32 = 0.797_884_6;
 
 struct Apply(Function);

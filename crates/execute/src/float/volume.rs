@@ -21,7 +21,7 @@ pub(crate) fn prepare_conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dy
     }))
 }
 
-/// Describes the taps along one axis for one position of the result: the coordinate of the first tap inside of the
+/// The taps of a window along one axis, for one position of the result: the coordinate of the first tap inside of the
 /// operand, the number of taps inside of the operand, and the number of taps inside of the padded operand.
 #[derive(Clone, Copy)]
 struct Taps {
@@ -39,7 +39,7 @@ enum Of {
 
 struct VolumePool {
     of: Of,
-    /// Extents of a channel of the operand.
+    /// The extents of one channel of the operand.
     size: [usize; 3],
     taps: [Vec<Taps>; 3],
     dilation: [usize; 3],
@@ -58,7 +58,7 @@ pub(crate) fn prepare_average(op: &op::AveragePool, site: &NodeSlots<'_>) -> Res
     )
 }
 
-/// Prepares a pool. `lists` has its kernel, strides, dilations and pads.
+/// Prepares a pool. `lists` are the size of its window, the strides, the dilations and the padding.
 fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step>, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let [kernel, stride, dilation, pad] = lists.map(wide);
@@ -68,7 +68,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
     let (begin, end) = (behind(begins, 0)?, behind(ends, 0)?);
     let along = |axis: usize| -> Vec<Taps> {
         let taps = |position: usize| {
-            // This coordinate counts from the start of the padding, not of the operand.
+            // This coordinate counts from the start of the padding.
             let start = position * stride[axis];
             let below = |end: usize| {
                 end.saturating_sub(start)

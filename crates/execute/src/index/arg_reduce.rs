@@ -23,7 +23,7 @@ impl Executable for op::ArgReduce {
     }
 }
 
-/// True if the element `new` replaces `old`, the best element before `new`.
+/// True if `new` takes the place of `old`, the best element so far.
 #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
 fn replaces<T: PartialOrd + Copy>(op: &op::ArgReduce, new: T, old: T) -> bool {
     if new != new || old != old {
@@ -36,8 +36,8 @@ fn replaces<T: PartialOrd + Copy>(op: &op::ArgReduce, new: T, old: T) -> bool {
     further || op.last && new == old
 }
 
-/// Runs the op. The three extents are the product of the extents before the axis, the extent of the axis, and the
-/// product of the extents after it.
+/// Runs the op. The array has three extents: the product of the extents before the axis, the extent of the axis, and
+/// the product of the extents after it.
 fn run<T: Pod + PartialOrd>(
     op: &op::ArgReduce,
     [_, extent, inner]: [usize; 3],

@@ -23,8 +23,8 @@ impl Executable for op::Cumulative {
     }
 }
 
-/// Runs the op. The three extents are the product of the extents before the axis, the extent of the axis, and the
-/// product of the extents after it.
+/// Runs the op. The array has three extents: the product of the extents before the axis, the extent of the axis, and
+/// the product of the extents after it.
 fn run<T: Number>(op: &op::Cumulative, [_, extent, inner]: [usize; 3], io: &mut Io<'_>) -> Result<(), StepError> {
     let x = io.input::<T>(0)?;
     let block = (extent * inner).max(1);

@@ -1,5 +1,5 @@
-//! GatherElements: picks one element for each index. Along one axis, the index is the position of the element; along
-//! all other axes, the element has the same position as the index.
+//! GatherElements: picks one element for each index. The element has the same position as the index, except along one
+//! axis, where the index is its position.
 
 use super::places;
 use crate::layout::{axis, by_width};

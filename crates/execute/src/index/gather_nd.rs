@@ -18,9 +18,9 @@ impl Executable for op::GatherNd {
         }
         let elem = x.elem;
         let slice: usize = x.dims[named..].iter().product();
-        // The extents of those axes that the coordinates index.
+        // The extents of the axes to which the coordinates belong.
         let named: Dims = x.dims[batch..named].into();
-        // Number of batch entries. The coordinates of an entry pick slices of the same entry.
+        // The number of batch entries. Coordinates pick slices of their own batch entry.
         let batch: usize = x.dims[..batch].iter().product();
         Ok(reading(2, move |io| {
             let indices = io.input::<i64>(1)?;
@@ -29,7 +29,7 @@ impl Executable for op::GatherNd {
                 let x = io.input::<T>(0)?;
                 let out = io.output::<T>()?;
                 if named.is_empty() {
-                    // With an empty list of coordinates, each entry is a copy of the whole tensor.
+                    // If there are no coordinates, each slice is a whole batch entry.
                     let copies = out.len() / x.len().max(1);
                     for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
                         to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));

@@ -45,10 +45,9 @@ fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
 }
 
-/// Assigns an element of a tensor with extents `whole` to each element of a tensor with extents `part`. Both tensors
-/// have the same number of axes. The two elements have the same position along all axes except `axis`. Along `axis`,
-/// `indices` contains the position in `whole`. Returns the indices of the assigned elements in `whole`, in the order of
-/// the elements of `part`.
+/// Returns the index in a tensor with extents `whole` for each element of a tensor with extents `part`. Both tensors
+/// have the same number of axes. The position is the same along all axes except `axis`; along `axis`, `indices` has the
+/// position.
 fn places<'a>(
     whole: &'a [usize],
     part: &'a [usize],
@@ -65,8 +64,8 @@ fn places<'a>(
     })
 }
 
-/// Returns the index of the first element of each slice that `indices` selects. A slice has `slice` elements. `indices`
-/// contains the coordinates of one slice after the other, one coordinate for each of the axes with the extents `dims`.
+/// Returns the index of the first element of each slice. A slice has `slice` elements. `indices` has the coordinates of
+/// one slice after the other, with one coordinate for each extent in `dims`.
 fn slices<'a>(
     dims: &'a [usize],
     slice: usize,

@@ -50,7 +50,7 @@ impl Executable for op::Scatter {
     }
 }
 
-/// Arithmetic of one type of numbers. Integers wrap.
+/// Arithmetic on one type of numbers. Integers wrap around.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
@@ -74,12 +74,12 @@ number!(f32, 1.0, |a, b| a + b, |a, b| a * b);
 number!(f64, 1.0, |a, b| a + b, |a, b| a * b);
 number!(i64, 1, i64::wrapping_add, i64::wrapping_mul);
 
-/// The larger number. If one of them is NaN, the result is NaN.
+/// Returns the larger number, or NaN if one of the numbers is NaN.
 fn larger<T: PartialOrd>(old: T, new: T) -> T {
     if super::order(&new, &old).is_gt() { new } else { old }
 }
 
-/// The smaller number. If one of them is NaN, the result is NaN.
+/// Returns the smaller number, or NaN if one of the numbers is NaN.
 #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
 fn smaller<T: PartialOrd>(old: T, new: T) -> T {
     let replaces = new < old || new != new;

@@ -25,8 +25,8 @@ impl Executable for op::TopK {
     }
 }
 
-/// Runs the op. The three extents are the product of the extents before the axis, the extent of the axis, and the
-/// product of the extents after it.
+/// Runs the op. The array has three extents: the product of the extents before the axis, the extent of the axis, and
+/// the product of the extents after it.
 fn run<T: Pod + PartialOrd>(
     largest: bool,
     count: usize,

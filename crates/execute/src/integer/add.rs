@@ -1,5 +1,5 @@
-//! Sums and differences of accumulators. If the operands of a sum are requantized codes, the sum is instead joined with
-//! the nodes that compute the operands; see [`crate::join`].
+//! Sums and differences of accumulators. A sum of requantized codes is usually computed together with its operands
+//! instead; see [`crate::join`].
 
 use super::operands::Prepared;
 use crate::elementwise::Broadcast;
@@ -12,7 +12,7 @@ use strait_requantize::IntType;
 struct Accumulators<T> {
     broadcast: Broadcast,
     function: fn(T, T) -> T,
-    /// The kernel that requantizes the sums, and the number of elements. `None` if the sums are the result.
+    /// The loops that requantize the sums, and the number of elements; `None` if the sums are the result.
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 

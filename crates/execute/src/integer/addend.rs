@@ -1,4 +1,4 @@
-//! Convolutions and matrix products with an addend: another tensor is added to the accumulators before they are
+//! Convolutions and matrix products with an addend. Another tensor is added to the accumulators before they are
 //! requantized, so that the result is rounded only once.
 
 use super::operands::{Prepared, codes};
@@ -14,7 +14,7 @@ use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Requantization};
 
 struct Sum {
-    /// The step that computes the accumulators, without the addend.
+    /// The step that computes the accumulators without the addend.
     product: Box<dyn Step>,
     /// The type of the codes that are added.
     element: IntType,
@@ -22,12 +22,12 @@ struct Sum {
     zero: i32,
     /// Requantizes the addend to the scale of the accumulators.
     onto: Part,
-    /// Requantizes the accumulators, with the addend added to them, to the result.
+    /// Requantizes the sums of accumulators and addend to the result.
     narrow: Part,
     count: usize,
 }
 
-/// A requantization's loops, and the extents over which they run: outer extents, channels, inner extents.
+/// The loops of a requantization, and the extents for which they run: outer extents, channels, inner extents.
 struct Part {
     loops: Box<dyn Loops>,
     extents: [usize; 3],
@@ -77,13 +77,13 @@ pub(crate) fn prepare(addend: &Addend, site: &NodeSlots<'_>) -> Prepared {
 }
 
 impl Sum {
-    /// The addend's codes minus their zero point.
+    /// Returns the addend's codes minus their zero point.
     fn centred<T: Pod + Into<i32>>(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let codes = io.input::<T>(Addend::OPERAND)?;
         Ok(codes.iter().map(|&code| code.into() - self.zero).collect())
     }
 
-    /// The addend on the scale of the accumulators.
+    /// Returns the addend on the scale of the accumulators.
     fn addends(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let mut addends = vec![0i32; self.count];
         let out = cast_slice_mut(&mut addends);

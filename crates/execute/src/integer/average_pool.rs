@@ -5,14 +5,14 @@ use crate::prelude::*;
 use crate::window;
 use strait_kernels::integer::average_pool;
 
-/// Prepares a mean over windows. Without `op` it is a global pool, whose window is the whole image.
+/// Prepares a mean over windows. If `op` is `None`, it is a global pool, whose window is the whole image.
 pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let pool = match op {
         Some(op) => window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),
         None => window::global(site),
     };
-    // If a requantization is fused into the mean, there is no fast loop, and the reference definition computes both.
+    // There is no fast loop for a mean with a fused requantization; it is computed by the reference definition.
     let (Some(element), Ok(pool), None) = (codes(x), pool, &site.fused) else {
         return Ok(None);
     };

@@ -13,7 +13,7 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Some(weights), Some(bias)) = (codes(x), Constant::of(weight, &op.weight_zero, 0), bias) else {
         return Ok(None);
     };
-    // For three axes: the convolution of each layer, and the bytes of the code that fills the padding.
+    // For three spatial axes: the convolution of each layer, and the bytes of a padding element.
     let layers = match volume::applies(site) {
         true => {
             let layers = Layers::new(op, site)?;

@@ -1,4 +1,4 @@
-//! Dequantizes integers to floats. This happens where the integer graph ends, or before an operator on the host.
+//! Dequantizes integers to floats, at the end of the integer graph or before an operator on the host.
 
 use super::operands::Prepared;
 use crate::prelude::*;

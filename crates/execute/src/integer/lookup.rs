@@ -6,7 +6,8 @@ use crate::reference::write;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
-/// A lookup in a table. The table has one entry for each code of the operand, beginning with the smallest code.
+/// Returns a step that looks up each code of the operand in a table. The table begins with the entry of the smallest
+/// code.
 pub(crate) fn step(element: IntType, table: Vec<u8>) -> Box<dyn Step> {
     reading(1, move |io| {
         Ok(lookup(io.context, element, &table, io.input(0)?, io.output()?)?)
@@ -19,7 +20,8 @@ impl Executable for op::Interpolate {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Memory for an entry per code, and for the number from which it is computed.
+        // While a table is made, each code needs memory for its entry and for the number from which the entry is
+        // computed.
         Scratch::held(times(1 << x.elem.bits().min(16), 2 * WORD))
     }
 }
@@ -32,7 +34,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     Ok(Some(step(element, table.unpacked().to_vec())))
 }
 
-/// Prepares an interpolation with constant points, expanded to a table with one entry for each code.
+/// Prepares an interpolation if its points are constant: it becomes a lookup in a table with one entry for each code.
 pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
     let (Some(lines), Some(constant), None) = (op.on(x.elem), table.constant, &site.fused) else {

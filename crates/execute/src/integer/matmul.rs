@@ -32,7 +32,7 @@ pub(crate) fn prepare(op: &op::MatMul, site: &NodeSlots<'_>) -> Prepared {
 }
 
 impl MatMul {
-    /// One matrix of an operand.
+    /// Returns one matrix of an operand.
     fn matrix<'a>(&self, operand: usize, data: &'a [u8], [rows, columns]: [usize; 2], index: usize) -> Activation<'a> {
         let element = self.elements[operand];
         let size = rows * columns * Elem::from(element).size();

@@ -10,7 +10,7 @@ use strait_kernels::{Images, Pool, Window};
 use strait_requantize::IntType;
 
 /// Prepares a pool over three axes as two pools. The first pools rows and columns inside of each layer. The second
-/// pools the first pool's results across layers, and treats each layer as one row.
+/// pools the results of the first across layers; each layer is one of its rows.
 fn three_axes(op: &op::MaxPool, site: &NodeSlots<'_>, element: IntType) -> Result<Box<dyn Step>, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let (&[batch, channels, depth, height, width], &[_, _, made, rows, columns]) = (&x[..], &y[..]) else {
@@ -67,7 +67,7 @@ pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Prepared {
     Ok(Some(step(pool, element)))
 }
 
-/// A maximum over windows with one or two axes.
+/// Returns a step that computes the maximum over windows with one or two axes.
 pub(super) fn step(pool: Pool, element: IntType) -> Box<dyn Step> {
     reading(1, move |io| {
         Ok(max_pool(io.context, &pool, element, io.input(0)?, io.output()?)?)

@@ -1,9 +1,9 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! The loops of [`NodeSlots::loops`] also requantize a node's accumulators, by the requantization that is fused into
-//! the node or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
-//! convolutions and matrix products whose weights are not constant. A [`plain`] step computes these by their definition
-//! in [`crate::reference`].
+//! The loops of [`NodeSlots::loops`] also requantize a node's accumulators. The requantization is fused into the node,
+//! or it is a node that is joined to it ([`crate::join`]). Some primitives have no fast loops, such as sums over three
+//! spatial axes, or convolutions and matrix products whose weights are not constant. A [`plain`] step computes these by
+//! their definition in [`crate::reference`].
 
 pub(crate) mod add;
 mod addend;
@@ -32,7 +32,7 @@ use crate::prelude::*;
 use crate::wide;
 use strait_core::{Fused, Op};
 
-/// Prepares a primitive whose first operand is an integer.
+/// Prepares the step of a primitive whose first operand is an integer.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     if let (Some(fused), None) = (&site.fused, site.node.op.channel_axis(site.output()?.dims.len()))
         && fused.requant.channels().is_some()

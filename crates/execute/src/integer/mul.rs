@@ -1,4 +1,4 @@
-//! Elementwise product of two activations, requantized as soon as it is computed.
+//! Elementwise product of two activations. Products are requantized as soon as they are computed.
 
 use super::operands::{Prepared, carrier, codes};
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Converts operands of integer primitives to what the loops take, and finds the loops for a node's requantization.
+//! Converts operands of integer primitives to the types of the loops, and finds the loops for a node's requantization.
 
 use crate::prelude::*;
 use crate::site::Slot;
@@ -7,11 +7,11 @@ use strait_core::WeightZero;
 use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
 use strait_requantize::IntType;
 
-/// The result of a preparation: a step, or `None` if the loops do not support these operands.
+/// A step, or `None` if the loops do not support the operands.
 pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 impl NodeSlots<'_> {
-    /// The loops that requantize the accumulators of this node.
+    /// Returns the loops that requantize the accumulators of this node.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
         match &self.fused {
             Some(fused) => self.options.loops.loops_for(&fused.requant, fused.clamp),
@@ -20,17 +20,17 @@ impl NodeSlots<'_> {
     }
 }
 
-/// The integer type of a slot with codes of 8 bits.
+/// Returns the integer type of a slot with codes of 8 bits.
 pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     slot.elem.int_type().filter(|codes| codes.bits() == 8)
 }
 
-/// The integer type of a slot with codes of at most 16 bits.
+/// Returns the integer type of a slot with codes of at most 16 bits.
 pub(crate) fn codes(slot: &Slot<'_>) -> Option<IntType> {
     slot.elem.int_type().filter(|codes| codes.bits() <= 16)
 }
 
-/// Converts an accumulator type to the kernels' type.
+/// Converts an accumulator type to the type that the kernels have for it.
 pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
     match carrier {
         strait_core::Carrier::I32 => Carrier::I32,
@@ -38,7 +38,7 @@ pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
     }
 }
 
-/// Constant weights as numbers.
+/// The numbers of constant weights.
 pub(crate) enum Constant<'a> {
     /// Signed codes of up to 8 bits, or unsigned codes of 4 bits.
     I8(Cow<'a, [i8]>),
@@ -47,8 +47,8 @@ pub(crate) enum Constant<'a> {
 }
 
 impl Constant<'_> {
-    /// Returns the weights of a slot: the codes minus the zero point of their output channel. The output channels are
-    /// the indices along `axis`. Returns `None` if the weights are not constant.
+    /// Returns the weights in a slot: the codes minus the zero point of their output channel. `axis` is the axis of
+    /// output channels. Returns `None` if the weights are not constant.
     pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
@@ -73,7 +73,7 @@ impl Constant<'_> {
     }
 }
 
-/// The elements of a bias, as numbers of the accumulator type.
+/// The elements of a constant bias, in the accumulator type.
 pub(crate) struct ConstantBias {
     carrier: Carrier,
     narrow: Option<Vec<i32>>,
@@ -81,7 +81,7 @@ pub(crate) struct ConstantBias {
 }
 
 impl ConstantBias {
-    /// Reads the bias in a slot. `None` if the slot is not a constant of the accumulator type.
+    /// Reads the bias in a slot. Returns `None` if the slot is not a constant of the accumulator type.
     pub(crate) fn of(slot: Option<&Slot<'_>>, carrier: Carrier) -> Option<ConstantBias> {
         let mut bias = ConstantBias {
             carrier,
@@ -96,8 +96,8 @@ impl ConstantBias {
         Some(bias)
     }
 
-    /// Extends a bias of a single value to one value per channel. Returns `None` if the bias has neither one value nor
-    /// one per channel.
+    /// Repeats a bias with a single value for each channel. Returns `None` if the bias has neither one value nor one
+    /// per channel.
     pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
         fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
             if let Some(&[one]) = values.as_deref() {

@@ -1,38 +1,38 @@
-//! A node may have an operand that picks channels. For every position of the result, it contains the index of the
-//! channel whose parameters requantize the element at this position.
+//! Operands that give the channel of each element of the result. An element is requantized with the parameters of its
+//! channel.
 //!
-//! The loops only know channels as indices along one axis. If an operand picks a channel for each position of a plane,
-//! each position becomes a channel of its own, with the parameters of the picked channel. This is done once, when the
+//! The loops only know channels as indices along one axis. If an operand gives a channel for each position of a plane,
+//! each position becomes a channel of its own, with the parameters of the given channel. This is done once, when the
 //! plan is made.
 
 use crate::prelude::*;
 use strait_core::TensorData;
 use strait_core::shape::element_count;
 
-/// Bytes for one position of a plane whose channels an operand picks: the index of the channel, and its parameters
-/// while they are selected.
+/// The size in bytes of the channel index for one position, and of its parameters while they are collected.
 const PICKED: u64 = 64;
 
-/// The channel that is picked for each position along the last axes of the result. The picked channels are the same for
-/// every index along the earlier axes.
+/// The channel of each position along the last axes of the result. The channels are the same for every index along the
+/// earlier axes.
 pub(super) struct Picked {
-    /// The first of these last axes.
+    /// The first of the last axes along which channels differ.
     pub(super) from: usize,
     /// The channel of each position, in row-major order.
     pub(super) channels: Vec<usize>,
 }
 
 impl NodeSlots<'_> {
-    /// Returns the channels that an operand picks. There is a channel for each position along the last axes of the
-    /// result. These axes begin at `least`, or at an earlier axis if the channels differ along it. Returns `None` if no
-    /// operand picks channels. Returns `Err` if the operand is not constant, or if one of its numbers is negative.
+    /// Returns the channels that an operand gives for the positions along the last axes of the result. These axes begin
+    /// at `least`, or at an earlier axis if the channels differ along it. Returns `None` if no operand gives channels.
+    /// Returns `Err` if the operand is not constant, or if one of its numbers is negative.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };
         let picks = slot.constant.map(TensorData::values::<i32>);
         let Some(Ok(picks)) = picks else { return Err(()) };
         let result = &self.output().map_err(|_| ())?.dims;
-        // Axes are aligned at the last one. Along an axis that the operand lacks, all positions have the same channel.
+        // The two shapes are aligned at their last axes. The channels do not differ along an axis that the operand
+        // lacks.
         let missing = result.len().checked_sub(slot.dims.len()).ok_or(())?;
         let told_apart = slot.dims.iter().position(|&extent| extent > 1);
         let from = told_apart
@@ -41,7 +41,7 @@ impl NodeSlots<'_> {
         let mut channels = vec![0];
         for (axis, &extent) in result.iter().enumerate().skip(from) {
             let own = axis.checked_sub(missing).map_or(1, |axis| slot.dims[axis]);
-            // The order is row-major, so each later axis lies inside of the earlier ones. An extent of 1 is repeated.
+            // Each later axis is repeated inside of the earlier ones. An extent of 1 is broadcast.
             let step = |&at: &usize| (0..extent).map(move |i| at * own + if own == 1 { 0 } else { i });
             channels = channels.iter().flat_map(step).collect();
         }
@@ -51,7 +51,7 @@ impl NodeSlots<'_> {
     }
 }
 
-/// The bytes that a sum or a requantization needs if an operand picks its channels.
+/// Returns the memory that a sum or a requantization needs if an operand gives its channels.
 pub(super) fn scratch(y: &TensorType, types: &Types<'_>) -> Scratch {
     let planes = types.operands.iter().flatten().skip(1).map(|picks| plane(y, picks));
     Scratch {
@@ -63,7 +63,7 @@ pub(super) fn scratch(y: &TensorType, types: &Types<'_>) -> Scratch {
     }
 }
 
-/// Number of positions along those axes of the result along which `picks` may differ.
+/// Returns the number of positions along the last axes of the result, from the first axis along which `picks` differs.
 fn plane(y: &TensorType, picks: &TensorType) -> u64 {
     let apart = picks.shape.iter().position(|dim| dim.fixed() != Some(1));
     let behind = apart.map_or(2, |axis| picks.shape.len() - axis).min(y.shape.len());

@@ -1,4 +1,4 @@
-//! Runs a primitive by its reference definition if it has no fast loop.
+//! Runs a primitive that has no fast loop, by its reference definition.
 
 use crate::prelude::*;
 use crate::reference::{Array, Primitive, write};

@@ -1,4 +1,4 @@
-//! Quantizes floats to integers. This happens where the integer graph begins.
+//! Quantizes floats to integers, at the begin of the integer graph.
 
 use crate::prelude::*;
 use crate::reference::Grids;

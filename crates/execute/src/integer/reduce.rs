@@ -1,4 +1,4 @@
-//! Sums and maxima over neighbouring axes. They are computed by a pool whose window covers these axes completely.
+//! Sums and maxima over neighbouring axes, computed by a pool whose window covers these axes completely.
 
 use super::max_pool;
 use super::operands::{Prepared, carrier, codes};

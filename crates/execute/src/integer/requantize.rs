@@ -17,8 +17,8 @@ impl Executable for op::Requantize {
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
-    // If this node is joined, `fused` contains the form of this node and the clamps after it. If `fused` contains
-    // another form, that form is a second requantization. The loops compute only one, so there is no step for both.
+    // If this node is joined, `fused` has the form of this node and the clamps after it. If `fused` has another form,
+    // that is a second requantization. The loops compute only one, so there is no step for both.
     let clamp = match &site.fused {
         None => None,
         Some(Fused {
@@ -29,7 +29,7 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
         Some(_) => return Ok(None),
     };
     let x = site.input(0)?;
-    // Accumulators without such a type are i64.
+    // Accumulators of type i64 have no `IntType`.
     let element = x.elem.int_type();
     let Ok(picked) = site.picked(x.dims.len()) else {
         return Ok(None);

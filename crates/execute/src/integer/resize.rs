@@ -12,8 +12,8 @@ use strait_requantize::function::{Neighbours, resampled};
 struct Resize {
     x: Shape,
     out: Elem,
-    /// The resized axes. For each of them, there are the extents `[outer, axis, inner]` when this axis is resized, and
-    /// the neighbours of each position along it.
+    /// For each resized axis, the extents `[outer, axis, inner]` when this axis is resized, and the neighbours of each
+    /// position.
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,
@@ -25,7 +25,7 @@ impl Executable for op::IntegerResize {
     }
 
     fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
-        // The same memory as for a resize of floats, and a copy of each element of the operand.
+        // The same memory as for a resize of floats, plus a copy of each element of the operand.
         Scratch {
             held: times(sum_from(y, 0), TAPS),
             run: times(between(x, y), 2 * WORD),
@@ -75,7 +75,7 @@ impl Step for Resize {
             }
             values = next;
         }
-        // The weights have at most 16 bits along each axis, and 44 bits in total.
+        // The weights have at most 16 bits for each axis, and at most 44 bits for all axes together.
         let bits = self.fraction.saturating_mul(self.axes.len() as u8);
         values
             .iter_mut()

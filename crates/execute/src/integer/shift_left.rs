@@ -1,4 +1,4 @@
-//! (x − zero)·2^bits: by a table of 256 accumulators, or element by element.
+//! Computes (x − zero)·2^bits, with a table of 256 accumulators or element by element.
 
 use super::lookup;
 use super::operands::{Prepared, carrier, eight_bits};
@@ -7,7 +7,7 @@ use crate::prelude::*;
 use bytemuck::Pod;
 use strait_kernels::integer::Carrier;
 
-/// Shifts codes element by element, if no table is made for them.
+/// Shifts codes element by element, without a table.
 struct Shift {
     from: Elem,
     zero: i64,
@@ -21,7 +21,7 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
         return Ok(None);
     }
     let (carrier, zero) = (carrier(op.accumulator), i64::from(op.zero));
-    // Each entry fits in the accumulator type, because the op only allows such shifts.
+    // Each entry fits in the accumulator type; inference has checked this.
     let entry = |code: i32| (i64::from(code) - zero) << op.bits;
     Ok(match (eight_bits(x), carrier) {
         (Some(element), Carrier::I32) => {
@@ -41,7 +41,7 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
     })
 }
 
-/// Number of elements of a piece.
+/// The number of elements of a piece of work.
 const PIECE: usize = 4096;
 
 impl Shift {
@@ -50,7 +50,7 @@ impl Shift {
         let shifted = |x: T| (x.into() - self.zero) << self.bits;
         match self.carrier {
             Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, &|first, out| {
-                // Each result fits in i32, because the op only allows such shifts.
+                // Each result fits in i32; inference has checked this.
                 out.iter_mut()
                     .zip(&x[first..])
                     .for_each(|(to, &x)| *to = shifted(x) as i32);

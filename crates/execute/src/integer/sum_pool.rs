@@ -13,12 +13,12 @@ pub(super) struct SumPool {
     pub(super) element: IntType,
     pub(super) pad_value: i32,
     pub(super) carrier: Carrier,
-    /// Along which axis the requantization's channels run: over the channels of the image, or over the positions.
+    /// Whether the requantization has its channels along the image's channels, or along the positions in the image.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }
 
-/// The first spatial axis of [N, C, spatial…]. The spatial axes form a plane.
+/// The first spatial axis of [N, C, spatial…].
 const PLANE: usize = 2;
 
 impl Executable for op::SumPool {

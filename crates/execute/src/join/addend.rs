@@ -1,5 +1,5 @@
-//! Finds operands of additions that are made by shifting and requantizing codes of up to 16 bits. Such an operand is
-//! computed code by code, because a table of all codes would be too large.
+//! Finds operands of additions that are computed by shifting and requantizing codes of up to 16 bits. Such an operand
+//! is computed code by code, because a table of all 16-bit codes would be too large.
 
 use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;
@@ -8,7 +8,7 @@ use crate::prelude::*;
 use strait_core::{Carrier, NodeId, Op, ValueId};
 use strait_requantize::{IntType, Requantization};
 
-/// An operand that is `requantize((code − zero)·2^bits)`, where the codes are those of the value `base`.
+/// An operand `requantize((code − zero)·2^bits)`, where the codes are those of the value `base`.
 pub(super) struct ShiftedOperand {
     pub(super) base: ValueId,
     pub(super) element: IntType,
@@ -20,8 +20,8 @@ pub(super) struct ShiftedOperand {
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// Follows a 32-bit operand back through its requantization and shift to the codes from which it is computed. Returns
-/// `None` if the operand is not computed in this way, or if another node uses a result in between.
+/// Follows a 32-bit operand back to the codes from which it is computed, through its requantization and shift. Returns
+/// `None` if the operand is computed in another way, or if another node uses a value in between.
 pub(super) fn behind(
     scope: &Scope<'_>,
     joins: &Joins,

@@ -1,4 +1,4 @@
-//! Joins two or more consecutive functions of 8-bit codes into one table.
+//! Joins two or more consecutive functions of 8-bit codes to one table.
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use super::table;
@@ -30,8 +30,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     };
     let elem = scope.slot(output)?.elem;
     let mut table = vec![0; entries.len() * elem.size()];
-    // If an entry does not fit the table's type, the nodes are not joined. Without a join, they report an error only if
-    // an element really has the code of this entry.
+    // If an entry does not fit the table's type, the nodes are not joined. They then report an error only if a run
+    // needs this entry.
     if write(elem, &entries, &mut table).is_err() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Joins `producer → requantize → clamp`: the loops of the producer also requantize and clamp each accumulator.
+//! Joins `producer → requantize → clamp`: the producer's loops also requantize and clamp each accumulator.
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::integer;
@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
 
-/// The steps that the loops apply to a node's accumulators: those of all nodes that follow and are part of the join.
+/// The steps that a node's loops apply to its accumulators, from the nodes after it.
 pub(super) struct Epilogue {
     pub(super) fused: Option<Fused>,
-    /// The operand that picks the channels, if it is an operand of the joined requantization and not of the node.
+    /// The operand that gives the channel of each element, if the joined requantization has one.
     pub(super) picks: Option<ValueId>,
     /// The requantization and the clamps that were joined.
     pub(super) nodes: Vec<NodeId>,
@@ -24,7 +24,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let makes_accumulators =
         term.kind() == Kind::Accumulates || matches!(term, Term::ReduceMax | Term::ReduceMin | Term::Requantize);
     let mut site = scope.site(id)?;
-    // An i64 operand that is a bias has no grid.
+    // Only the first operand must have a grid, because an i64 bias has none.
     let integers =
         site.input(0).is_ok_and(Slot::is_quantized) && site.inputs.iter().flatten().all(|slot| slot.elem.is_integer());
     if !makes_accumulators || !integers {
@@ -55,8 +55,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, [vec![id], nodes].concat())))
 }
 
-/// Collects the requantization and the clamps that come after a node. If a requantization is fused into the node, it
-/// comes first.
+/// Collects the requantization and the clamps after a node. A requantization that is already fused into the node comes
+/// first.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let mut epilogue = Epilogue {
         fused: None,
@@ -69,7 +69,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let axis = node.op.channel_axis(rank);
     epilogue.fused = match (&node.op, node.fused.as_deref()) {
         (Op::Requantize(op), None) => Some(Fused::new(op.form.clone(), None)),
-        // Two requantizations cannot be combined into one.
+        // A second requantization cannot be joined.
         (Op::Requantize(_), Some(_)) => return epilogue,
         (_, fused) => fused.cloned(),
     };
@@ -85,8 +85,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                 };
                 fits.then(|| Fused::new(op.form.clone(), None))
             }
-            // A target's loops only compute the forms of its table. If these do not include this clamp, the clamp stays
-            // a node of its own.
+            // A target's loops only compute the forms in its table. If the table does not have the form with this
+            // clamp, the clamp is not joined.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
                 let takes = scope.options.loops.loops_for(&fused.requant, clamp).is_ok();

@@ -1,4 +1,4 @@
-//! The joins that were found, and the graph that is searched for them.
+//! The joins that were found, and the graph that is searched.
 
 use crate::error::ExecuteError;
 use crate::options::PlanOptions;
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use strait_core::{Graph, Module, Node, NodeId, ValueId};
 
-/// Several nodes that run as one step.
+/// The node whose name errors state.
 pub(crate) struct Join {
     /// The node that is named in errors.
     pub(crate) node: NodeId,
@@ -19,9 +19,9 @@ pub(crate) struct Join {
 
 /// The joins of a graph.
 pub(crate) struct Joins {
-    /// The joins, each by its last node. A join runs in the place of that node.
+    /// The joins, by their last nodes. A join runs in the place of its last node.
     by_tail: BTreeMap<NodeId, Join>,
-    /// For each node: whether it belongs to a join.
+    /// For each node, whether it belongs to a join.
     pub(super) taken: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Replacement {
 }
 
 impl Joins {
-    /// An empty list of joins for a graph.
+    /// Returns an empty list of joins for a graph.
     pub(crate) fn none(graph: &Graph) -> Joins {
         Joins {
             by_tail: BTreeMap::new(),
@@ -51,7 +51,7 @@ impl Joins {
         }
     }
 
-    /// Returns what runs in the place of a node. Each join is returned only once, at its last node.
+    /// Returns what runs in the place of a node. A join is returned at its last node, and only once.
     pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
             Some(join) => Replacement::Here(join),
@@ -61,7 +61,7 @@ impl Joins {
     }
 }
 
-/// A join and its nodes; the join runs in the place of the last of them. `None` if there is no join.
+/// A join, which runs in the place of its last node, and all its nodes. `None` if there is no join.
 pub(super) type FoundJoin = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
 
 /// The graph that is searched for joins.
@@ -76,7 +76,7 @@ impl<'a> Scope<'a> {
         self.graph.node(id)
     }
 
-    /// The first result of a node.
+    /// Returns the first result of a node.
     pub(super) fn result(&self, id: NodeId) -> Option<ValueId> {
         self.node(id)?.outputs.first().copied()
     }
@@ -90,7 +90,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the only node that uses the result of `id`. Returns `None` if several nodes use the result, or if the
-    /// one node does not take it as its first operand or is already part of a join.
+    /// only one reads it as another operand than its first or is already part of a join.
     pub(super) fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
         let only = self.graph.only_use(self.result(id)?)?;
         let free = only.operand == 0 && !joins.taken[only.node.index()];

@@ -1,5 +1,5 @@
-//! Joins `f(a) ± g(b) → requantize → clamp`. Each of f and g is a table, or shifts and requantizes codes. Every way of
-//! lowering an addition, whether over a common shift or over a common grid, ends up in this form.
+//! Joins `f(a) ± g(b) → requantize → clamp`. Each of f and g is a table, or shifts and requantizes codes. Every
+//! lowering of an addition to integers has this form.
 
 use super::addend::{self, ShiftedOperand};
 use super::epilogue;
@@ -18,7 +18,7 @@ struct Sum {
     loops: Box<dyn Loops>,
 }
 
-/// An operand of the sum: how it is computed before it is added.
+/// How an operand of the sum is computed.
 enum Operand {
     /// A table of accumulators, one for each 8-bit code.
     Table(Box<[i32; 256]>),
@@ -31,7 +31,7 @@ enum Operand {
     },
 }
 
-/// An operand of the sum, and the value whose codes it is computed from.
+/// An operand of the sum, and the value from whose codes it is computed.
 struct Origin {
     base: ValueId,
     element: IntType,
@@ -82,7 +82,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, nodes)))
 }
 
-/// Finds from which codes an operand is computed: by a table if possible, and otherwise code by code.
+/// Finds how an operand is computed from codes: by a table if possible, and otherwise code by code.
 fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result<Option<Origin>, ExecuteError> {
     if let Some(table) = table::behind(scope, joins, value)?
         && let Some(entries) = accumulators(&table, sign)
@@ -108,7 +108,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
     else {
         return Ok(None);
     };
-    // A target's loops only compute the forms of its table.
+    // A target's loops only compute the forms in its table.
     let loops = match form.map(|form| scope.options.loops.loops_for(&form, None)) {
         Some(Err(_)) => return Ok(None),
         Some(Ok(loops)) => Some(loops),
@@ -127,7 +127,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
     }))
 }
 
-/// The entries of a table as accumulators with a sign, if all of them fit.
+/// Returns the entries of a table, times `sign`, as accumulators. Returns `None` if an entry does not fit.
 fn accumulators(table: &Table, sign: i64) -> Option<Box<[i32; 256]>> {
     let entries = table.entries.iter().map(|&entry| i32::try_from(sign * entry).ok());
     let entries: Vec<i32> = entries.collect::<Option<_>>()?;

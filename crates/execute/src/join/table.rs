@@ -8,14 +8,14 @@ use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};
 use strait_requantize::IntType;
 
-/// A value that is computed by a table from the 8-bit codes of another value.
+/// A function of 8-bit codes as a table. The function leads from one value of the graph to another.
 pub(super) struct Table {
-    /// The value with the 8-bit codes.
+    /// The value whose 8-bit codes are looked up.
     pub(super) base: ValueId,
     pub(super) element: IntType,
     /// One entry per code, starting with the smallest code.
     pub(super) entries: Vec<i64>,
-    /// The nodes from `base` to the value, in order.
+    /// The nodes that the table replaces, in order.
     pub(super) nodes: Vec<NodeId>,
 }
 
@@ -35,9 +35,9 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// Follows a value back to the nearest value with 8-bit codes (which may be the value itself), and returns the table
-/// that computes the value from these codes. Returns `None` if a node between the two values is not a function of one
-/// operand, if another node uses a value between them, or if a requantization is not defined for a code.
+/// Finds the nearest earlier value with 8-bit codes from which `value` is computed, and returns the table for this. The
+/// earlier value may be `value` itself. Returns `None` if a node between the two is not a function of one operand, if
+/// another node uses a value between them, or if a requantization is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();
@@ -66,8 +66,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result
     }
 }
 
-/// Applies the nodes, one after the other, to every code of the type `element`. The nodes are computed by their
-/// reference definitions.
+/// Applies the nodes one after the other, by their reference definitions, to every code of the type `element`.
 pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, ExecuteError> {
     let mut values: Vec<i64> = element.range().map(i64::from).collect();
     for &id in nodes {

@@ -1,4 +1,4 @@
-//! Steps that are prepared at run time, for each set of extents that occurs.
+//! Steps that are prepared during a run, for each set of extents that occurs.
 
 use super::zeros::zeros;
 use crate::layout::is_alias;
@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use strait_core::{Op, TensorData};
 use strait_kernels::Context;
 
-/// How many prepared steps a node keeps. If there are more, the oldest is dropped.
+/// How many prepared steps a node keeps. If there are more, the oldest one is dropped.
 const MOST_KEPT: usize = 8;
 
-/// The prepared steps of one node, found by the node's attributes and extents.
+/// The prepared steps of one node, by the attributes and extents for which they were prepared.
 pub(super) struct AtExtents {
-    /// The operands that are constant, and so the same in every run.
+    /// The operands that are constant.
     constants: Vec<Option<TensorData>>,
     kept: Mutex<Vec<Arc<Prepared>>>,
 }
@@ -31,7 +31,7 @@ struct Prepared {
     op: Op,
     operands: Types,
     results: Vec<(Elem, Dims)>,
-    /// The step; `None` if the result has the bytes of the first operand, so that nothing is computed.
+    /// The step; `None` if the result shares the bytes of the first operand, so that nothing is computed.
     step: Option<Box<dyn Step>>,
 }
 

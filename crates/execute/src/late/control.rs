@@ -1,4 +1,4 @@
-//! Runs `if` and `loop` nodes, which contain graphs.
+//! Runs `if` and `loop` nodes, which run other graphs.
 
 use super::zeros::zeros;
 use crate::error::ExecuteError;
@@ -9,7 +9,7 @@ use crate::tensor::{Tensor, TensorView};
 use strait_core::op::Loop;
 use strait_core::{Module, Op};
 
-/// How deep graphs may be nested.
+/// The largest depth of graphs within graphs.
 const DEEPEST: usize = 32;
 
 /// The largest number of runs of a loop body. This limit ends loops whose condition never becomes false.
@@ -18,7 +18,7 @@ const MOST_RUNS: u64 = 1 << 20;
 /// The graphs that one node runs, each with a plan of its own.
 pub(super) struct Bodies {
     plans: Vec<Plan>,
-    /// For each graph: the types of its outputs, as the graph states them.
+    /// For each graph, the types of its outputs, as the graph states them.
     outputs: Vec<Vec<TensorType>>,
 }
 
@@ -143,9 +143,9 @@ fn truth(condition: TensorView<'_>) -> Result<bool, StepError> {
     }
 }
 
-/// Stacks tensors of the same shape along a new first axis.
+/// Stacks tensors with the same shape along a new first axis.
 fn joined(stack: &[Tensor], ty: &TensorType) -> Result<Tensor, StepError> {
-    // If there are no tensors to stack, each unknown extent becomes 0.
+    // If there are no tensors to stack, each unknown extent is 0.
     let stated = || ty.shape.iter().map(|dim| dim.fixed().unwrap_or(0) as usize).collect();
     let inner: Vec<usize> = stack.first().map_or_else(stated, |first| first.shape().to_vec());
     if let Some(other) = stack.iter().find(|element| element.shape() != inner) {

@@ -1,5 +1,5 @@
-//! Runs nodes on owned tensors, which are allocated one by one and do not lie in the arena. This is done for nodes
-//! whose extents are only known at run time, and for nodes that run other graphs.
+//! Runs nodes on owned tensors, which are allocated one by one and not in the arena. These are nodes whose extents are
+//! only known at run time, and nodes that run other graphs.
 
 mod at_extents;
 mod control;
@@ -19,7 +19,7 @@ use control::Bodies;
 use strait_core::{Dim, Graph, LateList, Module, Node, Op, TensorData};
 use strait_kernels::Context;
 
-/// A node that has been prepared to run on owned tensors.
+/// A node that is prepared to run on owned tensors.
 pub(crate) struct Late {
     op: Op,
     context: Context,
@@ -29,15 +29,16 @@ pub(crate) struct Late {
 }
 
 enum How {
-    /// A function in this module computes the node, because the extents of its results depend on data.
+    /// A function in this module computes the node, because the extents of the results depend on data.
     Own,
-    /// A step computes the node. It is prepared for the extents of the current run.
+    /// A step computes the node. The step is prepared for the extents of the current run.
     Steps(AtExtents),
-    /// The node runs the graphs that it contains.
+    /// The node runs other graphs.
     Graphs(Bodies),
 }
 
-/// True if a node has to run on owned tensors: it reads or makes a value with an unknown extent, or its op always does.
+/// True if a node has to run on owned tensors: it reads or computes a value with an unknown extent, or its op always
+/// needs owned tensors.
 pub(crate) fn applies(graph: &Graph, node: &Node) -> bool {
     let is_open = |value| {
         graph
@@ -59,7 +60,7 @@ fn has_late_operands(op: &Op, present: impl Iterator<Item = bool>) -> bool {
         .is_some_and(|first| present.skip(first).any(|present| present))
 }
 
-/// True for ops for which the extents of the operands do not determine the extents of the results.
+/// True for ops whose results can have different extents for operands of the same extents.
 fn has_own(op: &Op) -> bool {
     matches!(
         op,
@@ -67,7 +68,7 @@ fn has_own(op: &Op) -> bool {
     )
 }
 
-/// True for an op whose result extents depend on data, and for an op with operands in place of attributes.
+/// True for ops whose result extents depend on data, and for ops with operands that replace attributes.
 pub(crate) fn is_late(op: &Op, present: impl Iterator<Item = bool>) -> bool {
     has_own(op) || has_late_operands(op, present)
 }
@@ -82,7 +83,7 @@ pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<V
 }
 
 impl Late {
-    /// Prepares a node. `constants` are the operands that are constant.
+    /// Prepares a node. `constants` has those operands that are constant.
     ///
     /// # Errors
     /// A graph that the node runs cannot be planned.
@@ -109,10 +110,10 @@ impl Late {
         })
     }
 
-    /// Runs the node once. If the node runs other graphs, `replace` is called with the values of these graphs.
+    /// Runs the node once. If the node runs other graphs, `replace` is called for the values of these graphs.
     ///
     /// # Errors
-    /// The op is not defined for operands with these extents, or the types of its results differ from what the graph
+    /// The op is not defined for operands with these extents, or the results do not have the types that the graph
     /// states.
     pub(crate) fn run(
         &self,
@@ -142,7 +143,7 @@ impl Late {
     }
 }
 
-/// Turns operands into attributes of the op. Returns the op and the remaining operands.
+/// Replaces operands by attributes of the op. Returns the op and the remaining operands.
 fn bound<'o, 't>(
     op: &Op,
     operands: &'o [Option<TensorView<'t>>],

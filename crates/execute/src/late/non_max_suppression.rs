@@ -1,4 +1,4 @@
-//! Non-maximum suppression: keeps the boxes with the best scores, except boxes that overlap a better one.
+//! Non-maximum suppression: keeps the boxes with the best scores, except boxes that overlap a better box.
 
 use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
@@ -56,7 +56,7 @@ fn single<T: Element>(operand: Option<TensorView<'_>>) -> Result<Option<T>, Step
     }
 }
 
-/// The smallest y, the largest y, the smallest x and the largest x of a box.
+/// Returns the smallest y, the largest y, the smallest x and the largest x of a box.
 fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     match op.centers {
         true => {
@@ -72,7 +72,7 @@ fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     }
 }
 
-/// The intersection over union of two boxes; 0 if one of them has no area.
+/// Returns the intersection over union of two boxes; 0 if one of them has no area.
 fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
     let shared = [a[1].min(b[1]) - a[0].max(b[0]), a[3].min(b[3]) - a[2].max(b[2])];
     if shared[0] <= 0.0 || shared[1] <= 0.0 {

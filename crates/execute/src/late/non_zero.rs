@@ -9,7 +9,7 @@ pub(super) fn run(x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {
     let found: Vec<usize> = match x.elem() {
         Elem::F32 => at(x.values::<f32>()?, |&v| v != 0.0),
         Elem::F64 => at(x.values::<f64>()?, |&v| v != 0.0),
-        // In every other type, an element is zero if all of its bits are 0.
+        // In all other types, an element is zero if all of its bits are 0.
         elem => {
             let elements: Vec<&[u8]> = x.bytes().chunks_exact(elem.size()).collect();
             at(&elements, |bytes| bytes.iter().any(|&byte| byte != 0))

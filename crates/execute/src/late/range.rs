@@ -48,7 +48,7 @@ fn numbers<T: strait_core::tensor::Element>(operands: [TensorView<'_>; 3]) -> Re
     }
 }
 
-/// Checks that a result may have this many elements.
+/// Checks that a result may have this many elements, and returns the number.
 fn checked(count: f64) -> Result<usize, StepError> {
     match count {
         count if count <= 0.0 => Ok(0),

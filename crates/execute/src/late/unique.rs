@@ -17,7 +17,7 @@ pub(super) fn run(op: &Unique, x: TensorView<'_>) -> Result<Vec<Tensor>, StepErr
     }
 }
 
-/// A slice as a key. Keys are ordered by the elements of the slices.
+/// A slice, ordered by its elements.
 struct Key<'s, T> {
     elements: Vec<T>,
     compare: &'s fn(&T, &T) -> Ordering,
@@ -69,7 +69,7 @@ fn of<T: Element>(op: &Unique, x: TensorView<'_>, compare: fn(&T, &T) -> Orderin
         counts[group] += 1;
         inverse.push(group);
     }
-    // The groups of equal slices, in the order in which they appear in the result.
+    // The groups of equal slices, in the order of the result.
     let order: Vec<usize> = match op.sorted {
         true => seen.into_values().collect(),
         false => (0..firsts.len()).collect(),

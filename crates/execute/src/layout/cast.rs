@@ -1,8 +1,8 @@
 //! Converts between element types.
 //!
 //! A conversion between integers keeps the low bits, as in C and ONNX. A conversion from floats to integers truncates
-//! towards zero. For numbers for which ONNX does not define the result, it saturates, and NaN becomes 0. A conversion
-//! to booleans gives true for each number that is not zero. All other conversions round to nearest, ties to even.
+//! towards zero. Where ONNX does not define the result, the conversion saturates, and NaN becomes 0. A conversion to
+//! booleans gives true for each number that is not zero. All other conversions round to nearest, ties to even.
 
 use crate::prelude::*;
 use bytemuck::Pod;
@@ -26,7 +26,7 @@ impl Executable for op::Cast {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Memory for each element as the widest type of its kind, and as a boolean.
+        // Memory for each element in the widest type (float or integer), and as a boolean.
         match self.to == x.elem {
             true => Scratch::default(),
             false => Scratch::run(times(count(x), WORD + 1)),
@@ -42,7 +42,7 @@ fn each<A: Pod, B: Pod>(io: &mut Io<'_>, convert: impl Fn(A) -> B) -> Result<(),
     Ok(())
 }
 
-/// Converts elements that are stored as `$stored`. `$read` converts one of them to a number of Rust.
+/// Converts elements that are stored as `$stored`. `$read` turns a stored element into a Rust number.
 macro_rules! from {
     ($io:ident, $to:expr, $stored:ty, $read:expr) => {{
         let read = $read;
@@ -59,10 +59,9 @@ macro_rules! from {
             Elem::U32 => each($io, |x: $stored| read(x) as u32),
             Elem::I64 => each($io, |x: $stored| read(x) as i64),
             Elem::U64 => each($io, |x: $stored| read(x) as u64),
-            // The number itself is compared with zero. Its low bits or its truncated value would be wrong: the low bits
-            // of 256 are zero, and 0.5 is truncated to zero.
+            // Compares the number itself with zero: the low bits of 256 are zero, and 0.5 is truncated to zero.
             Elem::Bool => each($io, |x: $stored| u8::from(read(x) as f64 != 0.0)),
-            // Keeps the low four of eight bits, with or without extending the sign.
+            // Keeps the low four of eight bits. For i4, the sign is extended.
             Elem::I4 => each($io, |x: $stored| (read(x) as i8) << 4 >> 4),
             Elem::U4 => each($io, |x: $stored| read(x) as u8 & 15),
         }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::site::Slot;
 use crate::tensor::Dims;
 
-/// Picks positions along the axes of an operand, as [`strided::pick`] describes.
+/// Returns a step that picks positions along the axes of an operand; see [`strided::pick`].
 pub(super) fn picked(x: &Slot<'_>, picks: Vec<Option<strided::Picks>>) -> Box<dyn Step> {
     let (elem, dims) = (x.elem, x.dims.clone());
     reading(1, move |io| {
@@ -16,8 +16,8 @@ pub(super) fn picked(x: &Slot<'_>, picks: Vec<Option<strided::Picks>>) -> Box<dy
     })
 }
 
-/// Copies elements to a result with the extents `result`. For each axis of the result, `from` contains the stride in
-/// the operand.
+/// Returns a step that copies elements to a result with the extents `result`. `from` has the stride in the operand for
+/// each axis of the result.
 pub(super) fn along(elem: Elem, from: Dims, result: Dims) -> Box<dyn Step> {
     let to = strided::strides(&result);
     reading(1, move |io| {

@@ -1,4 +1,4 @@
-//! Ops that move elements without computing anything. They work the same for every element type.
+//! Ops that only move elements. They work the same for every element type.
 
 pub(crate) mod cast;
 pub(crate) mod concat;
@@ -19,8 +19,8 @@ pub(crate) use strided::{around, axis, position, strides};
 use crate::prelude::*;
 use strait_core::Op;
 
-/// Evaluates `$body`, in which `$t` stands for the unsigned integer type that is as wide as an element of `$elem`. Code
-/// that only moves elements needs no more than this width.
+/// Evaluates `$body` with `$t` as the unsigned integer type that has the width of `$elem`. This is enough for code that
+/// only moves elements.
 macro_rules! by_width {
     ($elem:expr, $t:ident => $body:expr) => {
         match $elem.size() {
@@ -45,7 +45,7 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// True if the first result has the bytes of the first operand, so that nothing has to be copied.
+/// True if the first result can share the bytes of the first operand, so that nothing has to be copied.
 pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
     let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
         return false;

@@ -18,7 +18,7 @@ impl Executable for op::Pad {
             let position = |i: usize| {
                 let at = i as i64 - begin;
                 match self.mode {
-                    // Mirrors at both borders, where the border elements are not repeated.
+                    // Mirrors at both borders. The border elements are not repeated.
                     PadMode::Reflect if at < 0 => -at,
                     PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
                     _ => at,
@@ -46,15 +46,16 @@ impl Executable for op::Pad {
     }
 }
 
-/// Pads with a constant: fills the result with it, then copies the part that operand and result have in common.
+/// Pads with a constant: fills the result with it, then copies the elements that the operand and the result have in
+/// common.
 fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>, StepError> {
-    // `overlap` has the extents of the part that operand and result have in common, and `starts` the indices at which
-    // this part begins in the operand and in the result.
+    // The elements in common form a box with the extents `overlap`. It begins at the indices `starts` in the operand
+    // and in the result.
     let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
     let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
     for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
-        // Finds the range of positions that result and operand have in common. A negative pad at the beginning crops
-        // the operand.
+        // Finds the positions along this axis that the result and the operand have in common. A negative pad at the
+        // begin crops the operand.
         let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
         let first = begin.clamp(0, wide);
         let end = own.saturating_add(begin).clamp(first, wide);
@@ -74,7 +75,8 @@ fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>
     }))
 }
 
-/// The bytes of one element. The value is a float even for integers; an f32 can represent every code of up to 16 bits.
+/// Returns the bytes of one element. The value is an f32 even for integers, because it can represent every code of up
+/// to 16 bits.
 fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
     let bytes: &[u8] = match elem {
         Elem::F32 => &value.to_ne_bytes(),

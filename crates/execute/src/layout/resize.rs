@@ -17,7 +17,7 @@ pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn S
     Ok(copies::picked(x, picks.collect()))
 }
 
-/// The element to which a coordinate is rounded, on an axis with `from` elements.
+/// Returns the element to which a coordinate is rounded, on an axis with `from` elements.
 pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     let rounded = match rounding {
         Nearest::RoundPreferFloor => (at - 0.5).ceil(),
@@ -29,8 +29,8 @@ pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     (rounded as usize).min(from.saturating_sub(1))
 }
 
-/// Returns the extent of the resized axis, `scale · from`, which may be a fraction. If the scale is the quotient `to /
-/// from` rounded to a float, returns exactly `to`.
+/// Returns the extent of the resized axis, `scale · from`, which may be a fraction. If the scale was computed as `to /
+/// from` and rounded to a float, returns exactly `to`.
 fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     let made = scale * from;
     if (made - to).abs() <= 2.0 * f32::EPSILON * to {
@@ -40,8 +40,8 @@ fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     }
 }
 
-/// Returns the coordinate in the operand that belongs to position `i` of the result. Along the axis, the operand has
-/// extent `from`, and the result has extent `to`.
+/// Returns the coordinate in the operand for position `i` of the result. Along the axis, the operand has extent `from`,
+/// and the result has extent `to`.
 pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i: usize) -> f32 {
     let (from, extent, x) = (from as f32, to as f32, i as f32);
     let scale = op.scales.get(axis).copied().unwrap_or(extent / from);

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
 
-/// The distances, in elements, between neighbours along each axis of a row-major tensor with these extents.
+/// Returns the strides, in elements, of a row-major tensor with these extents.
 pub(crate) fn strides(dims: &[usize]) -> Dims {
     let mut strides: Dims = (dims.iter().rev())
         .scan(1, |next, &extent| Some(std::mem::replace(next, *next * extent)))
@@ -13,8 +13,8 @@ pub(crate) fn strides(dims: &[usize]) -> Dims {
     strides
 }
 
-/// Returns the strides with which an operand with extents `dims` is broadcast to the extents `result` by NumPy's rule.
-/// The stride is 0 along an axis on which an extent of 1 is repeated.
+/// Returns the strides for reading an operand with extents `dims` as if it had the extents `result`, by NumPy's
+/// broadcasting. The stride is 0 along an axis where an extent of 1 is repeated.
 pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepError> {
     let apart = || StepError::Ours(format!("{dims:?} is not repeated to {result:?}"));
     let behind = result.len().checked_sub(dims.len()).ok_or_else(apart)?;
@@ -27,9 +27,8 @@ pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepErr
     result.iter().enumerate().map(stride).collect()
 }
 
-/// Calls `row(length, starts, strides)` for each row of a box with extents `dims`, along the innermost axis. The same
-/// box lies in several arrays. For each array, the index at which the box starts and the strides of the axes are given.
-/// Axes that are contiguous in all arrays are joined first.
+/// Calls `row(length, starts, strides)` for each innermost row of a box with extents `dims`. The box lies in several
+/// arrays, each with its own start index and strides. Axes that are contiguous in all arrays are first merged.
 pub(super) fn rows<const N: usize>(
     dims: &[usize],
     strides: [&[usize]; N],
@@ -69,8 +68,8 @@ fn walk<const N: usize>(
     }
 }
 
-/// Copies a box with extents `dims` from `input` to `out`. For both, the index where the box begins and the strides of
-/// the axes are given. The steps have already checked that the box lies inside of both arrays.
+/// Copies a box with extents `dims` from `input` to `out`. Each of them has its own start index and strides. The box
+/// lies inside of both arrays; the steps have checked this.
 pub(super) fn copy<T: Copy>(
     dims: &[usize],
     (input, start, strides): (&[T], usize, &[usize]),
@@ -88,7 +87,7 @@ pub(super) fn copy<T: Copy>(
     );
 }
 
-/// The product of the extents before an axis, the extent of the axis itself, and the product of those after it.
+/// Returns the product of the extents before an axis, the extent of the axis, and the product of the extents after it.
 pub(crate) fn around(dims: &[usize], axis: usize) -> [usize; 3] {
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     [
@@ -98,7 +97,7 @@ pub(crate) fn around(dims: &[usize], axis: usize) -> [usize; 3] {
     ]
 }
 
-/// Counts an axis from the front; `-1` is the last axis.
+/// Returns the position of an axis from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, StepError> {
     let counted = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(counted)
@@ -107,7 +106,7 @@ pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, StepError> {
         .ok_or_else(|| StepError::Model(format!("axis {axis} is outside rank {rank}")))
 }
 
-/// Converts an index to a position from the front. A negative index counts from the end.
+/// Returns the position of an index from the front. A negative index counts from the end.
 pub(crate) fn position(index: i64, extent: usize) -> Result<usize, StepError> {
     let counted = if index < 0 {
         index.saturating_add(extent as i64)
@@ -120,12 +119,12 @@ pub(crate) fn position(index: i64, extent: usize) -> Result<usize, StepError> {
         .ok_or_else(|| StepError::Model(format!("index {index} is outside an axis of {extent} positions")))
 }
 
-/// For each position along one axis of the result: the position in the operand to copy from.
+/// For each position along one axis of the result, the position in the operand.
 pub(crate) type Picks = Vec<usize>;
 
-/// Copies `input` to `out`, which has extents `dims`. Along an axis with `picks`, position `i` of the result comes from
-/// position `picks[axis][i]` of the operand; along any other axis, both positions are the same. Trailing axes without
-/// picks are copied as a whole.
+/// Copies `input` to `out`, which has extents `dims`. Along an axis with picks, position `i` of the result comes from
+/// position `picks[axis][i]` of the operand. Along any other axis, positions are the same. Trailing axes without picks
+/// are copied as a whole.
 pub(super) fn pick<T: Copy>(
     input_dims: &[usize],
     picks: &[Option<Picks>],

@@ -15,8 +15,7 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
-/// The largest size that is allowed for the arena: 64 GiB. A malicious model that needs more is refused before anything
-/// is allocated.
+/// The largest size of the arena: 64 GiB. A malicious model that needs more is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
 
 /// A step before its operands have been placed in memory.
@@ -27,7 +26,7 @@ struct Draft {
     work: Drafted,
 }
 
-/// What the step of a draft computes.
+/// What a step computes, before operands are placed.
 enum Drafted {
     /// Nothing, because the result shares the bytes of its operand.
     Shares,
@@ -35,8 +34,8 @@ enum Drafted {
     Late(Box<late::Late>),
 }
 
-/// Builds a plan. If a node runs the graph, `depth` is the number of graphs around it, and inputs may have extents that
-/// are only known at run time. Otherwise `depth` is `None`.
+/// Builds a plan. If a node of another graph runs the graph, `depth` is the number of graphs around it, and inputs may
+/// have extents that are only known at run time. Otherwise `depth` is `None`.
 pub(super) fn build(
     module: &Module,
     graph: GraphId,
@@ -45,7 +44,7 @@ pub(super) fn build(
 ) -> Result<Plan, ExecuteError> {
     let (id, (graph, order)) = (graph, ordered(module, graph)?);
     let mut builder = Builder::new(module, graph, options, depth)?;
-    // Joins are only looked for if no extent depends on data. Accumulators never have such extents.
+    // Joins are only searched if no extent depends on data.
     let mut joins = match options.join && builder.open.is_empty() {
         true => Joins::find(module, graph, options, &order)?,
         false => Joins::none(graph),
@@ -67,7 +66,7 @@ pub(super) fn build(
     builder.finish(id)
 }
 
-/// A graph of a module, and its nodes in the order in which they run.
+/// Returns a graph of a module, and its nodes in the order in which they run.
 pub(crate) fn ordered(module: &Module, graph: GraphId) -> Result<(&Graph, Vec<NodeId>), ExecuteError> {
     let graph = module
         .graph(graph)
@@ -85,18 +84,18 @@ struct Builder<'a> {
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
     drafts: Vec<Draft>,
-    /// The type of each value; `None` if the value has been removed from the graph.
+    /// The type of each value; `None` if the value was removed from the graph.
     slots: Vec<Option<Slot<'a>>>,
-    /// For each value: the value whose bytes it shares (its root). Most values are their own root.
+    /// For each value, its root: the value whose bytes it shares. Most values are their own root.
     roots: Vec<usize>,
-    /// For each root: the last step that touches its bytes. For graph outputs, this is a number after the last step.
+    /// For each root, the last step that uses its bytes. For graph outputs, a number after the last step.
     last_uses: Vec<usize>,
-    /// For each root: its buffer in the arena.
+    /// For each root, its buffer in the arena.
     buffers: Vec<Option<usize>>,
     requests: Vec<Request>,
-    /// For each step: the operand whose buffer the step's first result takes over, if there is one.
+    /// For each step, the operand whose buffer the step's first result takes over, if there is one.
     in_place: Vec<Option<usize>>,
-    /// The values with an extent that is only known at run time, and for each the number of its owned tensor.
+    /// The values with an extent that is only known at run time, each with the number of its owned tensor.
     open: BTreeMap<ValueId, usize>,
     depth: usize,
 }
@@ -113,7 +112,7 @@ impl<'a> Builder<'a> {
         let mut open = BTreeMap::new();
         for (id, value) in graph.values() {
             let is_open = value.ty.shape.iter().any(|dim| dim.fixed().is_none());
-            // The extents of an input must have numbers, except in a graph that a node runs.
+            // The extents of an input must be known, except in a graph that a node runs.
             if is_open && (depth.is_some() || !matches!(value.def, Def::Input(_))) {
                 open.insert(id, open.len());
             } else {
@@ -200,8 +199,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives a buffer to each root. (A root is a value that does not share the bytes of an earlier value.) The buffer
-    /// is new, or it is the buffer of an operand that may be overwritten and that no later step uses.
+    /// Gives a buffer to each root, which is a value that does not share the bytes of an earlier value. The buffer is
+    /// new, or it is the buffer of an operand that the step may overwrite and that no later step uses.
     fn share_buffers(&mut self) {
         for &input in self
             .graph
@@ -311,7 +310,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Describes a value as an observer sees it. An extent that is only known at run time is 0 here.
+    /// Describes a value for observers. An extent that is only known at run time is 0 here.
     fn shown(&self, value: ValueId, place: Storage) -> Result<Shown, ExecuteError> {
         let found = self.graph.value(value);
         let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;
@@ -375,15 +374,15 @@ impl<'a> Builder<'a> {
                 });
             }
         }
-        // All operands in the same buffer share one piece. If a result is in this buffer, too, its piece is kept,
-        // because the sort is stable and results come first in the list.
+        // All operands in the same buffer share one piece. If a result is in this buffer, too, its piece is kept:
+        // results come first in the list, and the sort is stable.
         pieces.sort_by_key(|piece| piece.offset);
         pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
         let source = |(operand, place): (usize, &Option<Storage>)| match *place {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
             Some(Storage::Constant(index)) => Source::Constant(index),
-            // A late step finds its operands, which are owned tensors, by itself. It needs no source.
+            // A step on owned tensors finds its operands by itself.
             Some(Storage::Owned(_)) => Source::Absent,
             // The search succeeds, because the piece was added above.
             Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
@@ -414,13 +413,13 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// True if a plan can read the bytes of a constant in place. This is so if the bytes are aligned for the elements, and
-/// no two elements share a byte.
+/// True if a plan can read the bytes of a constant in place: the bytes are aligned for the elements, and no two
+/// elements share a byte.
 pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
     !tensor.elem().is_packed() && (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
 }
 
-/// The constants that some step reads at run time.
+/// The constants that steps read at run time.
 #[derive(Default)]
 struct Constants {
     tensors: Vec<Constant>,

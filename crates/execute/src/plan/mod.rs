@@ -1,7 +1,7 @@
-//! A plan contains the steps in order, the constants, and a place in the arena for every value.
+//! A plan has the steps in order, the constants, and a place in the arena for every value.
 //!
-//! This file, `build`, `late` and `late/control` use each other, because a node that contains graphs runs each of these
-//! graphs by a plan of its own.
+//! This file, `build`, `late` and `late/control` use each other, because a node that runs other graphs has a plan for
+//! each of them.
 
 mod build;
 
@@ -36,8 +36,8 @@ pub struct Port {
     pub open: Vec<usize>,
 }
 
-/// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the documentation of the
-/// crate.
+/// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the crate's
+/// documentation.
 pub struct Plan {
     graph: GraphId,
     context: Context,
@@ -46,11 +46,11 @@ pub struct Plan {
     inputs: Vec<(Port, Storage)>,
     outputs: Vec<(Port, Storage)>,
     arena_bytes: usize,
-    /// The number of owned tensors: values outside of the arena.
+    /// The number of owned tensors, which are values outside of the arena.
     owned: usize,
 }
 
-/// A callback that gets each value of a graph as soon as it is made, and may return a tensor that replaces the value.
+/// A callback that gets each value of a graph as soon as it is computed, and may return a tensor to replace the value.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
 /// Where a value is stored.
@@ -61,11 +61,11 @@ enum Storage {
         bytes: usize,
     },
     Constant(usize),
-    /// In an owned tensor outside of the arena. The tensor is made during the run.
+    /// In an owned tensor, which is made outside of the arena during the run.
     Owned(usize),
 }
 
-/// A constant. If its bytes are aligned for its type they are used as they are, and otherwise copied.
+/// A constant. Its bytes are used as they are if they are aligned for its type, and otherwise copied.
 enum Constant {
     Shared(Bytes),
     Copied(AlignedBytes),
@@ -80,13 +80,13 @@ impl Constant {
     }
 }
 
-/// A step, and where its operands and results are.
+/// A step, with the places of its operands and results.
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
     work: Work,
     operands: SmallVec<[Source; 3]>,
-    /// The ranges of the arena that the step touches, ascending and disjoint.
+    /// The ranges of the arena that the step uses, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
     results: SmallVec<[Shown; 1]>,
 }
@@ -96,21 +96,21 @@ enum Work {
     /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
-    /// A node on owned tensors, and for each operand where it is stored.
+    /// A node that runs on owned tensors, and where each operand is stored.
     Late(Box<Late>, Vec<Option<Shown>>),
 }
 
-/// Where the bytes of an operand come from.
+/// Where a step finds the bytes of an operand.
 #[derive(Clone, Copy)]
 enum Source {
     Absent,
     InPlace,
     Constant(usize),
-    /// In the piece with this index in `pieces`.
+    /// In the arena, at the piece with this index in `pieces`.
     Piece(usize),
 }
 
-/// A range of the arena that a step touches, and how the step uses it.
+/// A range of the arena that a step reads or writes.
 #[derive(Clone, Copy)]
 struct Piece {
     offset: usize,
@@ -119,7 +119,7 @@ struct Piece {
     result: Option<usize>,
 }
 
-/// A value as an observer sees it. If the value is an owned tensor, its extents are those of the tensor.
+/// A value as observers see it. If the value is an owned tensor, its extents are those of the tensor.
 #[derive(Clone)]
 struct Shown {
     value: ValueId,
@@ -129,7 +129,7 @@ struct Shown {
 }
 
 impl Workspace {
-    /// Allocates memory in which one run of `plan` at a time can work.
+    /// Allocates memory for one run of `plan` at a time.
     pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
         Workspace::with_arena(plan.arena_bytes, threads)
     }
@@ -145,8 +145,8 @@ impl Plan {
         build::build(module, graph, options, None)
     }
 
-    /// Plans a graph that a node runs. `depth` is the number of graphs around it. The inputs of such a graph may have
-    /// extents that are only known at run time.
+    /// Plans a graph that a node of another graph runs. `depth` is the number of graphs around it. The inputs of such a
+    /// graph may have extents that are only known at run time.
     pub(crate) fn body(
         module: &Module,
         graph: GraphId,
@@ -156,23 +156,23 @@ impl Plan {
         build::build(module, graph, options, Some(depth))
     }
 
-    /// The inputs, in the order of the graph.
+    /// Returns the inputs, in the order of the graph.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.inputs.iter().map(|(port, _)| port)
     }
 
-    /// The outputs, in the order of the graph.
+    /// Returns the outputs, in the order of the graph.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.outputs.iter().map(|(port, _)| port)
     }
 
-    /// The size of the arena in bytes.
+    /// Returns the size of the arena in bytes.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes
     }
 
-    /// The values that a run shows to an observer, in the order in which they are made. A run also shows the inputs of
-    /// the graph, but they are not included here.
+    /// Returns the values that a run shows to an observer, in the order in which they are computed. The inputs of the
+    /// graph are not included here, but a run also shows them.
     pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.steps
             .iter()
@@ -180,7 +180,7 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// The number of steps. If nodes were joined, there are fewer steps than nodes.
+    /// Returns the number of steps. If nodes were joined, there are fewer steps than nodes.
     pub fn step_count(&self) -> usize {
         self.steps.len()
     }
@@ -194,7 +194,7 @@ impl Plan {
     }
 
     /// Like [`Plan::run`], but calls `observe` with each of the graph's inputs, and then with each value as soon as it
-    /// is made. Constants and values inside a join are not shown.
+    /// is computed. Constants and values inside of a join are not shown.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -210,13 +210,13 @@ impl Plan {
         })
     }
 
-    /// Like [`Plan::run`], but `replace` may return a tensor instead of the value that a step has made. All later steps
-    /// read that tensor instead. If the value is an output of the graph, the tensor is returned as that output. Inputs
-    /// are not replaced.
+    /// Like [`Plan::run`], but `replace` may return a tensor that replaces a value as soon as a step has computed it.
+    /// All later steps read that tensor. If the value is an output of the graph, the tensor is returned as that output.
+    /// Inputs are not replaced.
     ///
     /// # Errors
-    /// As for [`Plan::run`]. If a tensor does not have the type and shape of the value that it replaces, this is an
-    /// error, too, and the caller's fault.
+    /// As for [`Plan::run`]. The call also fails if a tensor does not have the type and shape of the value that it
+    /// replaces; this is a mistake of the caller.
     pub fn run_replacing(
         &self,
         workspace: &mut Workspace,
@@ -232,8 +232,8 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut own))
     }
 
-    /// Like [`Plan::run_observed`], but if nodes run other graphs, also calls `observe` with the values of these
-    /// graphs, each time they run.
+    /// Like [`Plan::run_observed`]. If nodes run other graphs, also calls `observe` with the values of these graphs,
+    /// each time they run.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -252,7 +252,7 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut all))
     }
 
-    /// Runs the graph once as part of another run, on the same threads.
+    /// Runs the graph once as part of the run of another graph, on the same threads.
     pub(crate) fn run_inside(
         &self,
         inputs: &[TensorView<'_>],
@@ -304,7 +304,7 @@ impl Plan {
         self.outputs.iter().map(output).collect()
     }
 
-    /// The current content of a value.
+    /// Returns the current content of a value.
     fn view<'a>(
         &'a self,
         shown: &'a Shown,
@@ -338,7 +338,7 @@ impl Plan {
             Work::Step(step) => step,
         };
         // Each piece has to be borrowed separately. The pieces are ascending and disjoint, so they are split off the
-        // front of the arena one after the other.
+        // front of the arena one by one.
         let mut rest = arena;
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
@@ -411,7 +411,7 @@ impl Plan {
     }
 }
 
-/// Stores a tensor in place of a result.
+/// Stores a tensor in the place of a result.
 fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {

@@ -1,4 +1,4 @@
-//! Tensors of the reference interpreter. Each element is an i64.
+//! Tensors of the reference interpreter, in which each element is an i64.
 
 use crate::error::StepError;
 use crate::site::Shape;
@@ -10,13 +10,13 @@ use strait_core::Elem;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) dims: Dims,
-    /// The code that stands for the real number 0; 0 if the tensor has no grid of its own.
+    /// The code that stands for the real number 0; 0 if the tensor does not have a single grid.
     pub(crate) zero_point: i64,
     pub(crate) values: Vec<i64>,
 }
 
 impl Array {
-    /// Reads elements from `bytes`. They have the type of `shape`.
+    /// Reads elements of the type and extents in `shape` from `bytes`.
     pub(crate) fn read(shape: &Shape, bytes: &[u8]) -> Result<Array, StepError> {
         fn widen<T: bytemuck::Pod + Into<i64>>(bytes: &[u8]) -> Result<Vec<i64>, StepError> {
             Ok(elements::<T>(bytes)?.iter().map(|&v| v.into()).collect())
@@ -39,7 +39,7 @@ impl Array {
         })
     }
 
-    /// The element at this position.
+    /// Returns the element at this position.
     pub(crate) fn at(&self, position: &[usize]) -> i64 {
         let index = self
             .dims
@@ -50,7 +50,8 @@ impl Array {
     }
 }
 
-/// Writes values as elements of `elem`. A value that does not fit is an error: an accumulator has overflowed.
+/// Writes values as elements of type `elem`. It is an error if a value does not fit, because an accumulator has then
+/// overflowed.
 pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
     fn narrow<T: bytemuck::Pod + TryFrom<i64>>(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
         let out = elements_mut::<T>(out)?;
@@ -61,8 +62,7 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
-        // An element of a 4-bit type is stored in a byte, which can hold numbers that are not in the range of the type.
-        // So the range is checked.
+        // A 4-bit element is stored in a byte, which can also hold larger numbers, so the range is checked.
         let ends = elem
             .int_type()
             .filter(|_| elem.is_packed())
@@ -91,7 +91,7 @@ fn no_arithmetic(elem: Elem) -> StepError {
     StepError::Unsupported(format!("integer arithmetic on {elem}"))
 }
 
-/// Every position of a tensor, in row-major order.
+/// Returns every position in a tensor, in row-major order.
 pub(super) fn positions(dims: &[usize]) -> impl Iterator<Item = Dims> + '_ {
     let count: usize = dims.iter().product();
     (0..count).map(move |mut index| {

@@ -8,7 +8,7 @@ use strait_requantize::{
     quantize::{Dequantization, Quantization, Scaling},
 };
 
-/// One grid: real = scale·(q − zero).
+/// One scale and one zero point: real = scale·(q − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Grid {
     pub(crate) scale: f32,
@@ -23,7 +23,7 @@ impl Grid {
         self.quantization(op, to).eval(x)
     }
 
-    /// The quantization that `op` does on this grid, for the kernels.
+    /// Returns the quantization by `op` on this grid, as the kernels take it.
     pub(crate) fn quantization(self, op: &op::Quantize, to: IntType) -> Quantization {
         let scaling = if op.reciprocal {
             Scaling::Times(1.0 / self.scale)
@@ -33,12 +33,12 @@ impl Grid {
         Quantization::new(scaling, (self.zero, op.zero_point), op.rounding, to)
     }
 
-    /// Computes scale·(q − zero). The difference is exact and rounded to f32 once, and then the product is rounded.
+    /// Computes scale·(q − zero). The exact difference is rounded to f32, and then the product is rounded to f32.
     pub(crate) fn dequantize(self, q: i64) -> f32 {
         self.dequantization().eval(q)
     }
 
-    /// The dequantization on this grid, for the kernels.
+    /// Returns the dequantization on this grid, as the kernels take it.
     pub(crate) fn dequantization(self) -> Dequantization {
         Dequantization {
             scale: self.scale,
@@ -48,17 +48,17 @@ impl Grid {
     }
 }
 
-/// The grids of a quantized value: a single one, or along one axis one for each index or for each block of indices.
+/// The grids of a quantized tensor: a single grid, or one grid for each index or block along an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grids {
-    /// A single grid, one grid per channel, or one grid for each run of elements in the same block.
+    /// A single grid, or one grid per channel, or one grid for each run of elements in the same block.
     grids: Vec<Grid>,
     /// Number of consecutive elements with the same grid.
     inner: usize,
 }
 
 impl Grids {
-    /// The grids of a slot. The slot must have at least one grid.
+    /// Returns the grids of a slot. The slot must have at least one grid.
     pub(crate) fn of(slot: &Slot<'_>) -> Result<Grids, StepError> {
         let quant: &QuantParams = slot
             .quant
@@ -87,7 +87,7 @@ impl Grids {
         let (grids, inner) = match (channels, quant.block, parts) {
             (None, ..) => (grids, slot.count()),
             (Some(_), None, _) | (Some(_), _, None) => (grids, inner),
-            // Only along the last axis are the elements of a block contiguous.
+            // The elements of a block are contiguous only along the last axis.
             (Some(_), Some(block), Some(_)) if inner == 1 => (grids, block.get() as usize),
             (Some(_), Some(_), Some(parts)) => {
                 let grid = |index| grids.get(parts.of(index)).copied();
@@ -97,7 +97,7 @@ impl Grids {
         Ok(Grids { grids, inner })
     }
 
-    /// Applies a function to each grid, and gives the results in the form that the kernels take.
+    /// Applies a function to each grid, and returns the results as the kernels take them.
     pub(crate) fn per<T>(&self, function: impl Fn(Grid) -> T) -> Per<T> {
         match self.grids[..] {
             [grid] => Per::Tensor(function(grid)),
@@ -105,15 +105,14 @@ impl Grids {
         }
     }
 
-    /// Returns the extents `[outer, channels, inner]` of an array with `count` elements in which each channel has a
-    /// grid.
+    /// Returns the extents `[outer, channels, inner]` of an array with `count` elements, if each channel has a grid.
     pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
         let channels = self.grids.len();
         let outer = count.checked_div(channels * self.inner).unwrap_or(0);
         [outer, channels, self.inner]
     }
 
-    /// The grid of an element.
+    /// Returns the grid of an element.
     pub(crate) fn at(&self, index: usize) -> Grid {
         self.grids[index / self.inner.max(1) % self.grids.len()]
     }

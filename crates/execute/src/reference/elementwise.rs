@@ -1,4 +1,4 @@
-//! Elementwise primitives, computed as they are defined.
+//! Elementwise primitives, by their definitions.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -25,7 +25,7 @@ pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128
         .collect())
 }
 
-/// The element of an operand that belongs to a position of the result, after broadcasting.
+/// Returns the element of an operand for a position in the result, after broadcasting.
 pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
     let own = position[position.len() - array.dims.len()..].iter().zip(&array.dims);
     array.at(&own
@@ -38,7 +38,7 @@ pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
 pub(super) enum Channels<'a> {
     /// The channel is the index along an axis.
     Axis(usize),
-    /// An operand, which broadcasts to the result, gives the channel.
+    /// An operand gives the channel. It broadcasts to the result.
     Picked(&'a Array),
 }
 
@@ -66,7 +66,7 @@ pub(super) fn requantize(
         .collect()
 }
 
-/// Applies the requantization and the other steps that are fused into a node to the node's accumulators.
+/// Applies the steps that are fused into a node, among them the requantization, to the node's accumulators.
 pub(super) fn epilogue(
     fused: &Fused,
     channels: Channels<'_>,

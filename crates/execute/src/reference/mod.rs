@@ -1,10 +1,10 @@
-//! The reference interpreter of integer graphs: it runs one node at a time, every number is an i64, and every
-//! requantization is evaluated by `strait-requantize`. The interpreter defines what a graph means.
-//! [`Plan`](crate::Plan) computes the same results, but fast.
+//! The reference interpreter of integer graphs. It runs one node at a time, every number is an i64, and every
+//! requantization is evaluated by `strait-requantize`. The interpreter defines what a graph computes. A
+//! [`Plan`](crate::Plan) computes the same results faster.
 //!
-//! A sum that exceeds its accumulator type (i32 or i64) is an error here, but wraps in the loops of a plan. Lowering
-//! makes sure that no sum exceeds its type. For operators that a target leaves to the host, and for ops that only move
-//! elements, the interpreter uses the same code as a plan.
+//! If a sum exceeds its accumulator type (i32 or i64), the interpreter returns an error, but a plan wraps around.
+//! Lowering makes sure that no sum exceeds its type. For operators that a target leaves to the host, and for ops that
+//! only move elements, the interpreter uses the same code as a plan.
 
 mod array;
 mod boundary;
@@ -31,7 +31,7 @@ use crate::tensor::{Tensor, TensorView};
 use strait_core::{Def, GraphId, Module, Op, ValueId};
 use strait_kernels::{Context, Isa};
 
-/// Runs a graph once. `observe` sees each value as it is made.
+/// Runs a graph once. `observe` is called with each value as soon as it is computed.
 ///
 /// # Errors
 /// As for [`Plan::new`](crate::Plan::new) and [`Plan::run`](crate::Plan::run).
@@ -144,7 +144,7 @@ fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<T
             result.bytes_mut().copy_from_slice(x.view().bytes());
         }
         _ => {
-            // The op only moves elements, so the step that a plan would use is prepared and run once.
+            // The op only moves elements, so the interpreter runs the same step as a plan.
             prepare(site)?.run(&mut Io {
                 context: &site.options.context,
                 inputs: operands.iter().map(|&tensor| input(tensor)).collect(),

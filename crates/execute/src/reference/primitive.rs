@@ -1,4 +1,4 @@
-//! Defines each integer primitive.
+//! The definitions of all integer primitives.
 
 use super::array::Array;
 use super::elementwise::Channels;
@@ -9,14 +9,14 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Addend, Elem, Fused, Kind, Op, TensorType};
 
-/// A primitive, and what has to be known to compute it besides its operands.
+/// A primitive, with everything besides its operands that is needed to compute it.
 #[derive(Clone, Debug)]
 pub(crate) struct Primitive {
     pub(crate) op: Op,
     pub(crate) fused: Option<Fused>,
     /// The type of the first operand.
     pub(crate) elem: Elem,
-    /// Extents of the result.
+    /// The extents of the result.
     pub(crate) dims: crate::tensor::Dims,
     /// The type of the result before fused steps. For sums, this is the accumulator type.
     pub(crate) accumulator: Elem,
@@ -88,7 +88,7 @@ impl Primitive {
             .ok_or_else(|| StepError::Model(format!("{value} does not fit into {}", self.accumulator)))
     }
 
-    /// How to find the channel of each element of the result.
+    /// Returns how to find the channel of each element of the result.
     fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
         let picks = self
             .op
@@ -100,9 +100,9 @@ impl Primitive {
         }
     }
 
-    /// Computes the result before fused steps, whether or not its values fit the accumulator type. i128 is enough: a
-    /// product of two i64, each minus a zero point, has at most 127 bits, and sums of products occur only for codes, so
-    /// they have fewer bits.
+    /// Computes the result before fused steps. The values do not have to fit the accumulator type. i128 is enough for
+    /// all of them: a product of two i64, each minus a zero point, has at most 127 bits, and sums of products occur
+    /// only for codes, which have fewer bits.
     fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i128>, StepError> {
         let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
         let operand =
@@ -163,7 +163,7 @@ impl Primitive {
                 let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
                 wide(elementwise::requantize(&op.form, channels, dims, &x.values)?)
             }
-            // Inference has checked that the type can hold every shifted code, so i128 can too.
+            // Every shifted code fits in i128, because inference has checked that it fits in the accumulator type.
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
                 .collect(),
@@ -172,7 +172,7 @@ impl Primitive {
         })
     }
 
-    /// The smallest value of the type of the first operand.
+    /// Returns the smallest value of the first operand's type.
     fn lowest(&self) -> i64 {
         self.elem.int_type().map_or(i64::MIN, |t| i64::from(t.min()))
     }
@@ -183,7 +183,7 @@ fn wide(values: Vec<i64>) -> Vec<i128> {
 }
 
 impl NodeSlots<'_> {
-    /// The node as an integer primitive.
+    /// Returns the node as an integer primitive.
     pub(crate) fn primitive(&self) -> Result<Primitive, StepError> {
         Ok(Primitive {
             op: self.node.op.clone(),
@@ -194,7 +194,7 @@ impl NodeSlots<'_> {
         })
     }
 
-    /// The type of the first result before fused steps.
+    /// Returns the type of the first result before fused steps.
     fn accumulator(&self) -> Result<Elem, StepError> {
         let own = self.node.own_inputs().len();
         let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))

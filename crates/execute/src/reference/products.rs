@@ -1,4 +1,4 @@
-//! Sums of products, computed as they are defined.
+//! Sums of products, by their definitions.
 
 use super::array::{Array, positions};
 use super::elementwise::broadcast;
@@ -91,7 +91,7 @@ pub(super) fn gemm(
     }
 }
 
-/// Computes Σ (a − a_zero)·(b − b_zero), batched.
+/// Computes Σ (a − a_zero)·(b − b_zero) for each pair of matrices.
 pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i128>, StepError> {
     let Batches {
         extents: [rows, columns, depth],

@@ -1,4 +1,4 @@
-//! Ops that compute on whole rows of codes, computed as they are defined.
+//! Ops on whole rows of codes, by their definitions.
 
 use super::array::Array;
 use crate::error::StepError;
@@ -7,7 +7,7 @@ use strait_core::Elem;
 use strait_core::op::{IntegerLayerNormalization, IntegerSoftmax};
 use strait_requantize::function::FunctionError;
 
-/// The softmax of each row along the axis.
+/// Computes the softmax of each row along the axis.
 pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepError> {
     let rows = op.softmax().and_then(|softmax| softmax.rows()).map_err(wrong)?;
     let [outer, extent, inner] = around(&x.dims, axis(op.axis, x.dims.len())?);
@@ -29,7 +29,7 @@ pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepE
     Ok(results)
 }
 
-/// The layer normalization of each row over the last axes, as codes of `elem`.
+/// Computes the layer normalization of each row over the last axes, as codes of type `elem`.
 pub(super) fn layer_normalization(
     op: &IntegerLayerNormalization,
     elem: Elem,

@@ -1,4 +1,4 @@
-//! Pools and reductions, computed as they are defined.
+//! Pools and reductions, by their definitions.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -25,40 +25,40 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The number of taps of one window. It saturates.
+    /// Returns the number of taps of one window; the largest u128 if it does not fit.
     fn taps(&self) -> u128 {
         let each = self.size.iter().map(|&extent| u128::from(extent));
         each.fold(1, u128::saturating_mul)
     }
 }
 
-/// The largest number of taps that a window may have. A sum of so many 32-bit numbers, including padding, always fits
-/// into 128 bits.
+/// The largest number of taps that a window may have. With this limit, a sum of 32-bit numbers over a window fits in
+/// 128 bits, including padding.
 const MOST_TAPS: u128 = 1 << 40;
 
-/// The part of a window that lies inside of the operand, for one position of the result. The size of this value does
-/// not grow with the padding.
+/// The part of a window that lies inside of the operand, for one position in the result. Padding does not take memory
+/// here.
 struct Under<'a> {
     x: &'a Array,
-    /// The index along the batch and along the channels.
+    /// The batch index and the channel index.
     image: &'a [usize],
     axes: SmallVec<[Along; 3]>,
     /// For each axis: the number of taps inside of the operand.
     inside: Dims,
 }
 
-/// The taps of a window along one axis. Their positions ascend, so the taps inside of the operand follow each other.
+/// The taps of a window along one axis. Their positions ascend, so the taps inside of the operand are consecutive.
 struct Along {
     /// The position of the first tap inside of the operand, if there is one.
     first: usize,
     dilation: usize,
-    /// The number of taps inside of the operand or its padding. If the result's extent is rounded up, there are taps
-    /// beyond the padding, which are not counted.
+    /// The number of taps inside of the operand or its padding. If the number of windows is rounded up, there may be
+    /// taps beyond the padding, which are not counted.
     padded: usize,
 }
 
 impl Under<'_> {
-    /// The elements of the operand that the window covers.
+    /// Returns the elements of the operand that the window covers.
     fn elements(&self) -> impl Iterator<Item = i64> + '_ {
         positions(&self.inside).map(|taps| {
             let along = self
@@ -71,18 +71,18 @@ impl Under<'_> {
         })
     }
 
-    /// The number of elements of the operand that the window covers.
+    /// Returns the number of elements of the operand that the window covers.
     fn inside(&self) -> i128 {
         self.inside.iter().map(|&taps| taps as i128).product()
     }
 
-    /// The number of elements of the padded operand that the window covers.
+    /// Returns the number of elements of the padded operand that the window covers.
     fn padded(&self) -> i128 {
         self.axes.iter().map(|axis| axis.padded as i128).product()
     }
 }
 
-/// Applies `fold` to the window at each position of the result.
+/// Calls `fold` with the window at each position in the result.
 fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'_>) -> T) -> Result<Vec<T>, StepError> {
     let spatial = window.size.len();
     if window.taps() > MOST_TAPS {
@@ -123,7 +123,7 @@ pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i
     each(window, x, dims, |under| under.elements().max().unwrap_or(lowest))
 }
 
-/// The sum of each window. Every tap outside of the operand counts as `pad_value`.
+/// Computes the sum of each window. Every tap outside of the operand counts as `pad_value`.
 pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Result<Vec<i128>, StepError> {
     let taps = window.taps() as i128;
     each(window, x, dims, |under| {
@@ -133,7 +133,7 @@ pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value
 }
 
 /// Computes the mean of each window: Σ x / count, rounded half away from zero. Padding elements have the value of the
-/// zero point. They are included in Σ x and in count only if `count_padding` is true.
+/// zero point. They count in the sum and in `count` only if `count_padding` is true.
 pub(super) fn average_pool(
     window: &Window<'_>,
     x: &Array,
@@ -152,7 +152,7 @@ pub(super) fn average_pool(
     })
 }
 
-/// The mean of each channel over all spatial axes.
+/// Computes the mean of each channel over all spatial axes.
 pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     let plane: usize = x.dims[2..].iter().product();
     let mean = |values: &[i64]| divide_half_away(values.iter().map(|&v| i128::from(v)).sum(), plane as i128);
@@ -162,12 +162,12 @@ pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     x.values.chunks(plane).map(mean).collect()
 }
 
-/// The integer that is nearest to the quotient; ties are rounded away from zero. `count` is positive.
+/// Returns the integer that is nearest to `sum / count`; ties are rounded away from zero. `count` is positive.
 fn divide_half_away(sum: i128, count: i128) -> i128 {
     sum.signum() * ((2 * sum.abs() + count) / (2 * count))
 }
 
-/// The sum, maximum or minimum of elements over axes.
+/// Computes the sum, maximum or minimum of elements over axes.
 pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError> {
     let reduced = op.reduced(x.dims.len())?;
     let extents: Dims = reduced.iter().map(|&axis| x.dims[axis]).collect();
@@ -197,7 +197,7 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError>
     positions(&kept_dims).map(|position| at(&position)).collect()
 }
 
-/// Computes each element as the weighted sum of its neighbours along all resized axes at once, rounded.
+/// Computes each element as the weighted sum of its neighbours along all resized axes at once, and rounds the sum.
 pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Vec<i64>, StepError> {
     let resized: Vec<usize> = (0..dims.len())
         .filter(|&axis| x.dims.get(axis) != Some(&dims[axis]))
@@ -210,9 +210,8 @@ pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Ve
         });
         let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
         let mut sum = 0;
-        // The result is a weighted sum over the corners of the cell in which the position lies. For a corner, one of
-        // the two neighbours of the position is chosen along each resized axis. The bit of `corner` for this axis is 1
-        // if the upper neighbour is chosen.
+        // The sum is over all combinations of neighbours, with two neighbours along each resized axis. The bit of
+        // `corner` for an axis is 1 for the upper neighbour.
         for corner in 0..1usize << resized.len() {
             let (mut at, mut weight) = (position.clone(), 1i64);
             for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {

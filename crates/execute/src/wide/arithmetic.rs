@@ -31,7 +31,7 @@ pub(super) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         (Elem::I64, Op::Add(_)) => step(site, false, i64::wrapping_add),
         (Elem::I64, Op::Sub(_)) => step(site, false, i64::wrapping_sub),
         (Elem::I64, Op::Mul(_)) => step(site, false, i64::wrapping_mul),
-        // All divisors are checked before the loop, so none of them is 0 here.
+        // All divisors are checked before the loop, so division by 0 does not occur here.
         (Elem::I64, Op::Div(_)) => step(site, true, i64::wrapping_div),
         (Elem::I64, Op::Pow(_)) => step(site, false, integer_power),
         _ => unsupported(site),
@@ -44,7 +44,7 @@ fn integer_power(a: i64, b: i64) -> i64 {
         (_, Ok(exponent)) => a.wrapping_pow(exponent),
         (0 | 1, Err(_)) => a,
         (-1, Err(_)) => [1, -1][(b & 1) as usize],
-        // If the exponent is 2^32 or more, the power of an even base is 0 modulo 2^64.
+        // For an exponent of 2^32 or more, the power of an even base is 0 modulo 2^64.
         (_, Err(_)) if b > 0 => wide_power(a, b.unsigned_abs()),
         (_, Err(_)) => 0,
     }
@@ -93,7 +93,7 @@ pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<B
             rest if rest != 0 && (rest < 0) != (b < 0) => rest.wrapping_add(b),
             rest => rest,
         }),
-        // The remainder of IEEE numbers is exact.
+        // The remainder of two IEEE floats is exact.
         (Elem::F32, B::Remainder) => step(site, false, |a: f32, b| a % b),
         (Elem::F64, B::Remainder) => step(site, false, |a: f64, b| a % b),
         (Elem::I64, B::Remainder) => step(site, true, i64::wrapping_rem),
@@ -110,7 +110,7 @@ pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<B
     }
 }
 
-/// The remainder of a division, with the sign of the divisor.
+/// Returns the remainder of a division, with the sign of the divisor.
 fn modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest != 0.0 && (rest < 0.0) != (b < 0.0) {

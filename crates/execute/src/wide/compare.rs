@@ -11,7 +11,7 @@ impl Executable for op::Compare {
     }
 }
 
-/// Prepares a comparison. Codes of the same grid can be compared too, because they have the order of the real numbers.
+/// Prepares a comparison. Codes on the same grid can be compared, too, because they have the order of the real numbers.
 pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     fn step<T: Pod + Send + Sync + PartialOrd>(
         relation: Relation,

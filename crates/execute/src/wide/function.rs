@@ -14,7 +14,7 @@ fn step<T: Pod + Send + Sync>(function: impl Fn(T) -> T + Send + Sync + 'static)
     }))
 }
 
-/// Prepares a function. Functions of f64 are computed by `libm`, which gives the same results on every machine.
+/// Prepares a function. `libm` computes functions of f64, because it gives the same results on every machine.
 pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     match site.input(0)?.elem {
         Elem::F64 => step(function.wide()),
@@ -29,8 +29,8 @@ pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dy
     }
 }
 
-/// Prepares a clip. The bounds are converted from float, and this conversion saturates. So a bound beyond the range of
-/// the element type has no effect.
+/// Prepares a clip. The bounds are converted from float to the element type, and saturate. So a bound beyond the range
+/// of the type has no effect.
 pub(super) fn clip(op: &op::Clip, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (min, max) = (op.min, op.max);
     match site.input(0)?.elem {

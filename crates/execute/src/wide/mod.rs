@@ -1,5 +1,5 @@
-//! Ops on the types of numbers that models use for other things than activations: f64 (in which constants are folded),
-//! i64 (for shapes, indices and tokens) and booleans. Comparisons of f32 are here, too.
+//! Ops on types that models use for other things than activations: f64 (in which constants are folded), i64 (for
+//! shapes, indices and tokens) and booleans. Comparisons of f32 are here, too.
 //!
 //! Integer arithmetic wraps. A quotient of integers is truncated, as in C. A division by zero is an error of the model.
 
@@ -12,7 +12,7 @@ mod reduce;
 use crate::prelude::*;
 use strait_core::Op;
 
-/// Prepares the step of an op on one of these types.
+/// Prepares the step of an op on f64, i64 or booleans, or of a comparison.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     match &site.node.op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => arithmetic::prepare(site),

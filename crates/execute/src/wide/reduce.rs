@@ -37,10 +37,9 @@ pub(super) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn S
     }
 }
 
-/// Makes the step of a reduction. The step reduces one group of neighbouring axes after the other, starting with the
-/// last group. `calls` contains the extents `[outer, reduced, inner]` for each group. `first` is the result of reducing
-/// no elements, `join` combines a partial result with the next element, and `end` converts the reduced value to the
-/// result.
+/// Makes the step of a reduction. Groups of neighbouring axes are reduced one after the other, the last group first.
+/// `calls` has the extents `[outer, reduced, inner]` of each group. `first` is the result of reducing no elements,
+/// `join` combines a partial result with the next element, and `end` converts the reduced value to the result.
 fn step<T: Pod + Send + Sync>(
     calls: Vec<[usize; 3]>,
     first: T,
