@@ -1,5 +1,5 @@
-//! `deployment.json` has everything, besides the integer model, that is needed to run the integer model on stored
-//! samples and to compare the float model with it.
+//! `deployment.json` has everything, besides the integer model itself, that is needed to run this model on stored
+//! samples and to compare it with the float model.
 
 use std::collections::BTreeMap;
 

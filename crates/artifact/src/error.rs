@@ -30,8 +30,8 @@ pub enum Error {
     /// A run failed or needed more than the limits allow, the user interrupted it, or Strait has a bug.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The artifact is sound according to the host's kernels, but the target's own kernels compute something else.
-    /// There is a sentence for each layer at which they differ.
+    /// The artifact is sound according to the host's kernels, but the target's own kernels compute something else. The
+    /// list has a sentence for each layer with different results.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
     /// A sample that the user gave cannot be used.

@@ -1,5 +1,5 @@
 //! The artifact: the integer model for one target, together with everything that is known about the model. This crate
-//! connects the compiler, which makes the model, and the folder in which it is stored.
+//! connects the compiler with the folder in which the model is stored.
 //!
 //! [`write()`] makes an artifact from a compiled model. [`Opened`] is an artifact that was read and can be run.
 //! [`verify_files`] and [`Verification::with_model`] find out what is wrong with an artifact, and [`inspect`] shows

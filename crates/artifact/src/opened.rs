@@ -66,7 +66,7 @@ impl<P: DeserializeOwned> Opened<P> {
         Opened::new(artifact, model, registry)
     }
 
-    /// Prepares an artifact, whose graphs have already been read, for running.
+    /// Prepares an artifact for running. Its graphs have already been read.
     ///
     /// # Errors
     /// If `deployment.json` is damaged.

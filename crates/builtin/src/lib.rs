@@ -1,8 +1,8 @@
 //! Links the targets of this repository into a program, and does nothing else.
 //!
-//! The linker drops a crate that is only named in a manifest, and with it the target that the crate registers. The
-//! `use` lines here keep it. If a target is a dependency of this crate but has no `use` line, this crate does not
-//! compile.
+//! The linker drops a crate that is only named in `Cargo.toml`, and so loses the target that the crate registers. The
+//! `use` lines here keep these crates. If a target is a dependency of this crate but has no `use` line, this crate does
+//! not compile.
 
 #![deny(unused_crate_dependencies)]
 

@@ -2,9 +2,9 @@
 
 use strait_core::{Elem, Port, QuantParams, TensorData};
 
-/// A grid of an operand or a result that is known in advance, for example from a record of another compilation. If the
-/// layer can compute in integers with exactly this grid, it does. Otherwise the layer runs on the host, with the reason
-/// `given-grid`.
+/// A grid that is known in advance, for an operand or a result. For example, it comes from a record of another
+/// compilation. If the layer can compute in integers with exactly this grid, it does. Otherwise the layer runs on the
+/// host, with the reason `given-grid`.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// The source name of the layer.

@@ -2,9 +2,9 @@
 //!
 //! The types in `types.rs`, `plugins.rs` and `leaf.rs` define the keys. From these types, `strait_document` makes the
 //! parser, the checks of single keys, the JSON schema and the reference page. The types for `[quantize]` are in the
-//! compiler, which converts them to settings. `consistency.rs` checks combinations of keys. The place where each key was
-//! written is kept ([`Loaded::error`]), so that errors which are only found with the model, the data or the target can also
-//! show it.
+//! compiler, which converts them to settings. `consistency.rs` checks combinations of keys. The place where each key
+//! was written is kept. So even an error that is only found with the model, the data or the target can show this place
+//! ([`Loaded::error`]).
 
 mod consistency;
 pub mod data;

@@ -1,5 +1,5 @@
-//! Passes the rules of a configuration to the compiler. If the compiler reports errors in rules, finds the lines of these
-//! rules.
+//! Passes the rules of a configuration to the compiler. If the compiler reports errors in rules, this module finds the
+//! lines of these rules.
 
 use strait_compile::rules::{RuleErrors, Rules};
 use strait_document::{Diagnostic, Diagnostics};

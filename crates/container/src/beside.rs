@@ -28,7 +28,8 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Makes an empty file in `folder`, which everybody may read who may read the folder. Its name ends with `suffix`.
+    /// Makes an empty file in `folder`, with a name that ends with `suffix`. Everybody who may read the folder may read
+    /// the file.
     ///
     /// # Errors
     /// If no file can be made in the folder.

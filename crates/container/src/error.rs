@@ -35,8 +35,8 @@ pub enum ArtifactError {
         /// The version that this program reads.
         known: u64,
     },
-    /// The output folder contains something else than an artifact, which would be lost if an artifact were written
-    /// there.
+    /// The output folder contains something other than an artifact. Its contents would be lost if an artifact were
+    /// written there.
     #[error("{} is not replaced: {reason}", .path.display())]
     Occupied {
         /// The output folder.

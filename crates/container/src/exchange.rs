@@ -12,8 +12,8 @@ const ATTEMPTS: usize = 100;
 /// two folders were exchanged, and otherwise at `displaced`.
 ///
 /// Some systems can exchange two names in one step. Then there is always an artifact at `destination`. On other systems
-/// the previous artifact is at `displaced` for a moment. [`crate::staging`] describes what happens to it if the process
-/// is interrupted then.
+/// the previous artifact is at `displaced` for a moment. [`crate::staging`] describes what happens to the previous
+/// artifact if the process is interrupted at that moment.
 pub(crate) fn put_in_place(staged: &Path, displaced: &Path, destination: &Path) -> Result<()> {
     put_in_place_by(exchange, staged, displaced, destination)
 }

@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn names() -> MutexGuard<'static, Vec<PathBuf>> {
-    // The list is complete after every statement, so it can be used even if another thread panicked while it held the
-    // lock.
+    // The list is complete after every statement, so the list can be used even if another thread panicked while holding
+    // the lock.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

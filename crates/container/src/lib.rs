@@ -1,8 +1,8 @@
 //! The artifact on disk. A compilation writes an artifact, and commands read it to run, evaluate or verify the model.
 //!
 //! An artifact is a folder with these files:
-//! - `model.strait` is the container file with the graphs, their tensors and the certificates of the fusions
-//!   ([`model`], over the plain container of [`mod@format`]).
+//! - `model.strait` is the container file with the graphs, their tensors and the certificates of the fusions. [`model`]
+//!   defines these contents, and [`mod@format`] defines the container.
 //! - `report.json` and the files that the target wrote.
 //! - `manifest.json` lists all other files with their digests and says what the artifact was made from ([`Manifest`]).
 //!

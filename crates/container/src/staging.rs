@@ -7,8 +7,8 @@
 //! - `.NAME.strait-XXXXXX.old` holds the previous artifact for a moment, on systems that cannot exchange two folders.
 //!
 //! If the lock is free or missing, the run that owned the names is dead. The next run to the same destination removes
-//! them. If the dead run had moved the previous artifact away and not yet replaced it, the previous artifact is put
-//! back.
+//! what has these names. If the dead run had moved the previous artifact away and not yet replaced it, the previous
+//! artifact is put back.
 
 use crate::digest::sha256;
 use crate::exchange::put_in_place;

@@ -35,7 +35,7 @@ impl Unfinished<'_> {
     /// Makes the file part of the artifact and waits until the file is on the disk.
     ///
     /// # Errors
-    /// [`ArtifactError::Io`] if it cannot be stored on the disk.
+    /// [`ArtifactError::Io`] if the file cannot be stored on the disk.
     pub fn finish(mut self) -> Result<(), ArtifactError> {
         let io = ArtifactError::io(&self.path);
         let Some(out) = self.out.take() else { return Ok(()) };
@@ -144,8 +144,8 @@ pub(crate) struct Files {
     pub(crate) whole: BTreeMap<String, FileEntry>,
 }
 
-/// Locks the list of files. The list is complete after every change, so it can be used even if another thread panicked
-/// while it held the lock.
+/// Locks the list of files. The list is complete after every change, so the list can be used even if another thread
+/// panicked while holding the lock.
 pub(crate) fn files(files: &Mutex<Files>) -> MutexGuard<'_, Files> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,8 +22,8 @@ pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -
     .map_err(D::Error::custom)
 }
 
-/// Adds the names of variants without required parameters to the JSON schema of such an enum. It is used in
-/// `#[schemars(transform = ...)]`.
+/// Changes the JSON schema of an enum that `choice` reads: adds the names of variants without required parameters. It
+/// is used in `#[schemars(transform = ...)]`.
 #[cfg(feature = "schema")]
 pub fn names_alone(schema: &mut schemars::Schema) {
     let alone = |variant: &Value| {

@@ -91,8 +91,8 @@ impl Glob {
         reached[self.tokens.len()]
     }
 
-    /// Records that the first i tokens can match the text that was read so far. If token i can match no characters at
-    /// all, this also holds for the first i + 1 tokens, and so on.
+    /// Records that the first i tokens can match the text that was read so far. If token i can also match the empty
+    /// text, the same holds for the first i + 1 tokens, and so on.
     fn arrive(&self, reached: &mut [bool], i: usize) {
         reached[i] = true;
         if matches!(

@@ -10,9 +10,9 @@
 //! A text in the text form of Protocol Buffers becomes a tree of the same kind (`text_proto.rs`), which is checked
 //! against shapes in the same way.
 //!
-//! Without the feature `schema`, every document that serde can read passes the check. That is meant for documents that
-//! a test has already checked, such as the tables of the built-in targets. Without the feature `render`, a diagnostic
-//! is rendered as its sentences and its place, and does not show the line.
+//! Without the feature `schema`, every document that serde can read passes the check. Such a build is meant for
+//! documents that a test has already checked, such as the tables of the built-in targets. Without the feature `render`,
+//! a diagnostic is rendered as its sentences and its place, and does not show the line.
 //!
 //! After the conversion, the tree is kept as an index from keys to their places, so that later checks can also point at
 //! the line with the error ([`Node::error`]).

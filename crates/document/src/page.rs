@@ -144,8 +144,8 @@ impl Page {
         further
     }
 
-    /// Adds the rows for keys. The keys of inner tables are rows too, whose names have the inner table and a dot in
-    /// front.
+    /// Adds the rows for keys. The keys of inner tables get rows, too. The name in such a row begins with the name of
+    /// the inner table and a dot.
     fn rows<'a>(
         &mut self,
         keys: &'a BTreeMap<String, Key>,

@@ -1,5 +1,5 @@
-//! Finds the parts of an output that is a concatenation. For each element of the output, this gives the tensor from
-//! which the element comes.
+//! Finds the parts of an output that is a concatenation. For each element of the output, this module tells from which
+//! tensor the element comes.
 
 use strait_core::{Module, NodeId, TensorData, ValueId};
 use strait_execute::evaluate;

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-/// The largest number of files that an artifact may have. The manifest lists all files; its length is limited, and it
-/// has room for this many.
+/// The largest number of files that an artifact may have. The manifest lists all files. Its length is limited, and
+/// leaves room for this many files.
 pub const MOST_FILES: usize = 10_000;
 
 /// Length of the longest name, in bytes.

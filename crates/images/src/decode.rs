@@ -15,8 +15,8 @@ pub fn decoder() -> &'static str {
     "png 0.18, JPEG as libjpeg-turbo 3"
 }
 
-/// Decodes a PNG or a JPEG. The first bytes show which of them a file is. The pixels always have the channels red,
-/// green and blue:
+/// Decodes a PNG or a JPEG. The first bytes of a file show which of the two it is. The pixels always have the channels
+/// red, green and blue:
 ///
 /// | in the file | becomes |
 /// |---|---|

@@ -40,8 +40,8 @@ impl Rounding {
 }
 
 /// Cuts out a part of `size` (width, height), in the middle or in the top left corner. For a part in the middle, half
-/// of the surplus pixels of each direction are cut off before the part. If that is not a whole number, it is rounded to
-/// even, as in torchvision's `center_crop`.
+/// of the surplus pixels of each direction are cut off before the part. If this half is not a whole number, it is
+/// rounded to even, as in torchvision's `center_crop`.
 pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) -> Result<Pixels, ImageError> {
     if width > image.width || height > image.height {
         return Err(ImageError::Crop {
@@ -65,8 +65,8 @@ pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) 
 }
 
 /// Places the image on a field of `size` (width, height), which is at least as large as the image, and fills the rest
-/// with `fill`. If the image is in the middle and the number of remaining pixels is odd, there is one more of them on
-/// the right or at the bottom.
+/// with `fill`. If the image is in the middle and the number of remaining pixels is odd, the extra pixel is on the
+/// right or at the bottom.
 pub(crate) fn on_field(image: &Pixels, [width, height]: [usize; 2], fill: u8, anchor: Anchor) -> Pixels {
     let begin = |spare: usize| match anchor {
         Anchor::Center => spare / 2,

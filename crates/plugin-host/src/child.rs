@@ -1,4 +1,4 @@
-//! What is needed to wait for a worker, which is a child process: the time until which to wait, and whether the worker
+//! What is needed to wait for a worker, which is a child process: a deadline, and a way to find out whether the worker
 //! still runs.
 
 #[cfg(not(unix))]

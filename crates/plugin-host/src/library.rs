@@ -104,7 +104,7 @@ impl Library {
     /// have. If it is `None`, the library must keep the digest that it has now.
     ///
     /// # Errors
-    /// [`PluginError`] if the library is refused, or if a worker does not start or ends.
+    /// [`PluginError`] if the library is refused, if a worker does not start, or if it ends too early.
     pub fn load(
         path: &Path,
         pinned: Option<&str>,
@@ -323,7 +323,8 @@ impl Library {
     }
 
     /// Makes a call that tests whether the library keeps to the interface, using a form that the library computes.
-    /// Returns what the library did wrong; `None` if it did nothing wrong or does not have the function.
+    /// Returns what the library did wrong; `None` if it did nothing wrong or does not have the function that the call
+    /// tests.
     ///
     /// # Errors
     /// [`PluginError`] if the worker crashes or hangs. The library is at fault then, too.

@@ -59,8 +59,8 @@ impl Program {
 /// The two processes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The process that starts the process with the library. When that process ends, the supervisor ends everything
-    /// that the process has started, and then itself.
+    /// The process that starts the process with the library. When the library's process ends, the supervisor ends
+    /// everything that the library's process has started, and then itself.
     Supervisor,
     /// The process that loads the library.
     Library,
@@ -115,8 +115,8 @@ impl fmt::Display for Broken {
 }
 
 /// A running worker. It consists of the supervisor, which is a child of this process, and of the process with the
-/// library, which is a child of the supervisor. When this value is dropped, both end, and so does everything that they
-/// have started.
+/// library, which is a child of the supervisor. When this value is dropped, both processes end, and so does everything
+/// that they have started.
 pub(crate) struct Worker {
     child: Child,
     /// The pipes to the worker; `None` once the worker has been told to end.

@@ -18,8 +18,8 @@ use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
 
-/// The target of a library, with values for its options. Models run on the host's loops for the forms of the library's
-/// table. The library may also have its own model of its chip's arithmetic.
+/// The target of a library, with values for its options. When a model runs, the host's loops compute the forms of the
+/// library's table. The library may also have its own model of its chip's arithmetic.
 pub struct LibraryTarget {
     table: TableTarget,
     library: Arc<Library>,
@@ -197,8 +197,8 @@ fn named(error: PluginError, module: &Module) -> PluginError {
     }
 }
 
-/// How many accumulators one call computes. Sending a call to another process and back takes as long as copying some
-/// ten thousand accumulators.
+/// The number of accumulators for which one call computes codes. Sending a call to another process and back takes as
+/// long as copying some ten thousand accumulators.
 const PIECE: usize = 1 << 16;
 
 /// One form that the library computes, tile by tile.
@@ -206,8 +206,8 @@ struct Tiles {
     library: Arc<Library>,
     options: Options,
     form: RegisteredForm,
-    /// Whether the library computes the form for accumulators of 32 bits, and whether it does for accumulators of 64
-    /// bits. For a width that it does not compute, the host evaluates the form.
+    /// Whether the library computes the form for accumulators of 32 bits, and whether it does so for accumulators of 64
+    /// bits. If the library does not compute one of these widths, the host evaluates the form for that width.
     widths: [bool; 2],
 }
 

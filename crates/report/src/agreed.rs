@@ -88,8 +88,8 @@ fn listed<T: Display>(numbers: &[T]) -> String {
 }
 
 /// Returns the types and grids of the codes that stand for a tensor of the float model in the lowered graph. If the
-/// tensor itself has codes, these are its own. If a node computes the tensor, they are the codes from which the node
-/// dequantizes it. Otherwise they are the codes to which the readers of the tensor quantize it.
+/// tensor itself has codes there, these codes are meant. If a node computes the tensor from codes by dequantizing them,
+/// the node's codes are meant. Otherwise the codes are meant to which the readers of the tensor quantize it.
 fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<TypeAndGrid<'a>> {
     let of = |value: &'a Value| {
         let grid = value.quant.as_ref().filter(|_| value.is_quantized());

@@ -30,7 +30,7 @@
 //! itself. `ndarray-npy` 0.10 allocates the memory that a header asks for before it looks at the length of the file. It
 //! can only view numbers that are aligned, but numbers in members of an archive are not. It also depends on a parser
 //! generator of twenty crates, to parse a header of one line. This crate also writes archives itself, in eighty lines,
-//! because the bytes of a package are part of an artifact and must not change.
+//! because archives are stored in artifacts, where the same input must always give the same bytes.
 
 mod archive;
 mod arrays;

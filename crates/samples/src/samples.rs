@@ -34,8 +34,8 @@ pub struct Samples {
     digested: OnceLock<Digested>,
 }
 
-/// The digest of the samples, and for each input the marks of its samples, which are hashes of their bytes. Digest and
-/// marks were computed at the same time.
+/// The digest of the samples, and for each input the mark of each sample, which is a hash of the sample's bytes. Digest
+/// and marks were computed at the same time.
 #[derive(Debug)]
 struct Digested {
     digest: [u8; 32],
@@ -158,7 +158,8 @@ impl Samples {
     }
 
     /// Returns an entry for each input. For an input of integers or booleans, the entry has the smallest and the
-    /// largest number in all samples that are used. For an input of floats, and if there are no numbers, it is `None`.
+    /// largest number in all samples that are used. The entry is `None` for an input of floats, and if there are no
+    /// numbers.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
         let inputs = self.inputs.iter().enumerate();
         inputs

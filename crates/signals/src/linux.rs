@@ -84,8 +84,8 @@ fn with_file_at(address: usize, found: impl Fn(&[u8])) {
     }
 }
 
-/// The path in a line such as `7f0000-7f1000 r--p 00000000 fd:01 1234   /a/path`, if the address lies in the line's
-/// range.
+/// Returns the path in a line such as `7f0000-7f1000 r--p 00000000 fd:01 1234   /a/path`, if the address lies in the
+/// range with which the line begins.
 fn file_at(line: &[u8], address: usize) -> Option<&[u8]> {
     let path = line.iter().position(|&byte| byte == b'/')?;
     let number = |digits: &[u8]| usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Size in bytes of the last allocation that the system refused; 0 if it has refused none.
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator. A program uses it as its `#[global_allocator]`, so that it can tell whether it was aborted
-/// because memory was refused.
+/// The system's allocator. A program that uses it as its `#[global_allocator]` can tell whether it was aborted because
+/// the system refused memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory;
 

@@ -22,8 +22,8 @@
 //! ```
 //!
 //! A model is observed once with [`Model::observe`] and can then be compiled for any number of targets with
-//! [`Observed::compile`]. An [`Artifact`] has either been compiled or opened from a folder. A [`Session`] prepares it
-//! once and runs it as often as you like. Every [`Error`] says who is at fault.
+//! [`Observed::compile`]. An [`Artifact`] has either been compiled or opened from a folder. A [`Session`] prepares an
+//! artifact once and runs it as often as you like. Every [`Error`] says who is at fault.
 //!
 //! # Features
 //! Without any feature a program can run artifacts ([`Artifact::open`]). `onnx`, `tensorflow` and `tflite` read models.

@@ -170,7 +170,7 @@ impl LayerRule {
         pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
         /// If true, a result gets the scale and zero point that its readers use, provided that all readers use the same
-        /// ones. If false, a result always gets a scale and zero point from its own range.
+        /// scale and zero point. If false, a result always gets a scale and zero point from its own range.
         pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
         /// Sets how the weights of the layers are quantized.

@@ -2,8 +2,8 @@
 //!
 //! Result k of a node is called `node:k`, as in TensorFlow; files write `node` instead of `node:0`. An operand `^x`
 //! means that its node has to run after the node `x`. We ignore such operands, because the order does not matter: no
-//! operator that we read has side effects. Operators that have side effects, or depend on those of others (variables,
-//! queues, tables, random numbers), are refused by name if an output needs them.
+//! operator that we read has side effects. Operators that have side effects, or depend on the side effects of other
+//! operators (variables, queues, tables, random numbers), are refused by name if an output needs them.
 
 use crate::switches::Port;
 use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ impl Graph {
         is_constant
     }
 
-    /// Returns the outputs of a graph for which nobody has named any. These are the results that depend on an input and
+    /// Returns the outputs of a graph if the caller has named none. These are the results that depend on an input and
     /// that no node reads. Nodes that only inspect a tensor do not count as readers. Constants are omitted, because
     /// training leaves some behind that nothing reads any more. The results of a switch are omitted too, because
     /// conditions leave some of them unread.

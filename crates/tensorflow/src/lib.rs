@@ -2,9 +2,9 @@
 //!
 //! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its
 //! structure. Weights that the file stores as bytes are not copied; they become slices of the memory map.
-//! [`Decoded::read`] builds a module of the float stage. Unknown operators are reported all at once, each with options
-//! with which the model is read without the operator. Types and shapes come only from the inference functions of
-//! `strait-core`.
+//! [`Decoded::read`] builds a module of the float stage. All unknown operators are reported at once. For each of them,
+//! the error suggests options with which the model can be read without the operator. Types and shapes come only from
+//! the inference functions of `strait-core`.
 //!
 //! In the IR, convolutions, pools and resizes have channels first. A convolution, pool or resize with channels last is
 //! read as an op between two transposes, and the canonicaliser's rules move and cancel the transposes.

@@ -2,7 +2,7 @@
 //!
 //! Only the fields that we read are declared; the decoder skips the rest. `bytes` fields are slices of the decoded
 //! buffer. Attributes that are functions (field 10) are not declared, because no operator that we read has one. Without
-//! these, messages can only be nested to a fixed depth.
+//! functions, messages can only be nested to a fixed depth.
 
 use std::collections::BTreeMap;
 

@@ -23,8 +23,8 @@ const VERSION: i64 = 3;
 /// Limit on the number of tensors of a graph, and on the number of its operators.
 const MOST: usize = 1 << 20;
 
-/// At most this many bytes more than the file has may be extracted. More bytes than the file has are possible because a
-/// table that several references share is extracted several times.
+/// The extracted bytes may exceed the size of the file by at most this number. They can exceed it because a table that
+/// several references share is extracted several times.
 const SHARED: u64 = 1 << 24;
 
 /// A tensor of the file.
@@ -203,9 +203,9 @@ impl<'a> Graph<'a> {
     }
 
     /// Decides which grids tensors with integers of 32 bits or more have. The bias of a convolution or matrix product
-    /// is on the grid of the products, whatever grid the file gives, because LiteRT adds its integers to the products
-    /// unchanged. All other tensors of these types are positions and counts; converters also write grids for them, but
-    /// these grids are ignored.
+    /// is on the grid of the products, whatever grid the file gives, because LiteRT adds the integers of the bias to
+    /// the products unchanged. All other tensors of these types are positions and counts. If a file gives a grid for
+    /// such a tensor, the grid is ignored.
     fn place_summands(&mut self) {
         let mut summands: BTreeMap<usize, Option<QuantParams>> = BTreeMap::new();
         for (position, node) in self.nodes.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Reads TFLite files as modules of the float stage, and writes graphs on codes as TFLite files.
 //!
-//! A file is a flatbuffer. Its tensors and operators are extracted once. Only that code reads offsets, and it checks
-//! every bound. The module [`mod@read`] translates operators to ops, with a file for each family.
+//! A file is a flatbuffer. Its tensors and operators are extracted once. Only the extracting code reads offsets, and it
+//! checks every bound. The module [`mod@read`] translates operators to ops, with a file for each family.
 //!
 //! Images have channels last in TFLite, and channels first in the IR. So an operator with a window, such as a
 //! convolution, is read as an op between two transposes. Rules of `strait-rewrite` remove these transposes, except

@@ -8,7 +8,8 @@ use strait_document::Glob;
 use strait_compile::rules::matches_layer;
 
 /// Makes a module with the layers of the main graph that match the pattern. A value that these layers read from other
-/// layers becomes an input. A value that these layers compute becomes an output if another layer or nobody reads it.
+/// layers becomes an input. A value that these layers compute becomes an output if another layer reads it, or if no
+/// layer does.
 pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     let graph = module.main();
     let chosen = |id: &NodeId| {

@@ -34,8 +34,8 @@ pub struct Row {
     pub evidence: String,
     /// The fusions that the row made.
     pub fired: Vec<FiredReport>,
-    /// The places where the row was tried but could not be applied. The places where the fewest conditions were missing
-    /// come first.
+    /// The places where the fusion row was tried but could not be applied. Places with the fewest unmet conditions come
+    /// first.
     pub missed: Vec<Miss>,
 }
 

@@ -45,8 +45,7 @@ impl Inspected {
         Inspected::new((module, open, bodies), (digest, reported), pattern)
     }
 
-    /// Prepares to inspect a model, whose symbolic dimensions stay as they are. `pattern` chooses layers by their
-    /// names.
+    /// Prepares to inspect a model. Its symbolic dimensions stay as they are. `pattern` chooses layers by their names.
     ///
     /// # Errors
     /// If the pattern matches nothing.

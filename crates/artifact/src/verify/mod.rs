@@ -50,7 +50,7 @@ struct Graphs<'a> {
 const ATTEMPTS: usize = 16;
 
 /// Compares the files of the artifact in a folder with its manifest and with each other. Returns what is wrong. If the
-/// graphs can be verified, too, also returns the opened artifact.
+/// graphs can be verified next, also returns the opened artifact.
 ///
 /// # Errors
 /// If the folder is not an artifact or has another version, or the user interrupted.
@@ -130,7 +130,7 @@ fn open<P: DeserializeOwned>(artifact: Artifact, registry: &Registry) -> Result<
 /// Verifies a model that was compiled in this process: derives its certificates again, and runs its graphs on samples.
 ///
 /// # Errors
-/// If a run fails or needs more than it may, or the user interrupted.
+/// If a run fails or exceeds its limits, or the user interrupted.
 pub fn verify_built(
     built: &Built,
     (target, ranges): (&Arc<dyn Target>, &Ranges),
@@ -164,8 +164,8 @@ impl Verification {
     /// artifact was made with. Otherwise it runs with the host's kernels.
     ///
     /// # Errors
-    /// If samples do not fit the model, the user interrupted, or the target's own kernels were asked for and they fail
-    /// or their results differ from the host's.
+    /// If samples do not fit the model, or the user interrupted. If the target's own kernels were asked for: also if
+    /// these kernels fail, or if their results differ from those of the host's kernels.
     pub fn with_model<P>(
         mut self,
         opened: &Opened<P>,
@@ -189,8 +189,8 @@ impl Verification {
     }
 
     /// Derives the certificates again, runs both graphs and compares their results. `kernels` is the name of the
-    /// target's kernels if the user asked for them. If they compute wrong results, the graph also runs with the host's
-    /// kernels. This shows whether the kernels or the artifact are at fault.
+    /// target's kernels if the user asked for them. If these kernels compute wrong results, the graph also runs with
+    /// the host's kernels. This shows whether the kernels or the artifact are at fault.
     fn hold(
         &mut self,
         graphs: &Graphs<'_>,

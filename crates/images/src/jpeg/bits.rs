@@ -113,8 +113,8 @@ impl<'a> Bits<'a> {
 
     /// The position of the next marker, or of the end.
     pub(super) fn marker(&self) -> usize {
-        // All buffered bytes come before the marker. The bits of them that were not consumed only fill up the last byte
-        // of the scan.
+        // All buffered bytes come before the marker. Bits in the buffer that were not consumed only fill up the last
+        // byte of the scan.
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let place = rest
             .windows(2)

@@ -5,7 +5,7 @@
 //! bytes ─▶ markers      tables, frame, scans                         markers.rs
 //!           │ scans      coefficients of each block                   scan.rs, bits.rs, huffman.rs
 //!           │ idct       levels of each component                     idct.rs
-//!           ▼ color      upsampled, and red, green and blue of them   upsample.rs, color.rs
+//!           ▼ color      upsampled levels as red, green and blue      upsample.rs, color.rs
 //! ```
 //!
 //! Decoders in other crates use another transform. For example, on photographs without subsampling, the levels of

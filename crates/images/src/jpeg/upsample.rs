@@ -1,8 +1,8 @@
 //! Upsamples chroma to the size of the image, as libjpeg-turbo's "fancy upsampling" does. If the size is doubled, two
 //! neighbouring levels are weighted by ¾ and ¼. For other factors, levels are repeated.
 //!
-//! If the size is doubled, each level x becomes two levels. They depend on x and on its neighbours in the direction that
-//! is doubled:
+//! If the size is doubled, each level x becomes two levels. These two depend on x and on the neighbours of x in the
+//! direction that is doubled:
 //!
 //! ```text
 //! across        (3 x + left + 1) >> 2, (3 x + right + 2) >> 2            both ends as they are

@@ -133,8 +133,8 @@ fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]
     }
 }
 
-/// Computes the rows of the result. Each is computed from `N` rows of the image that have been resampled to the new
-/// width. Each row of the image is resampled only once.
+/// Computes the rows of the result. Each row of the result is computed from `N` rows of the image that have been
+/// resampled to the new width. Each row of the image is resampled only once.
 fn rows<const N: usize>(
     image: &Pixels,
     across: &Taps<N>,

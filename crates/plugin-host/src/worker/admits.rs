@@ -87,8 +87,8 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
 }
 
 impl Plugin {
-    /// Asks the library about a node. Returns the refusal; `None` if the library does not refuse the node, or does not
-    /// know the node's op, so that the table decides. If the library refuses the node several times in the call,
+    /// Asks the library about a node. Returns the refusal. Returns `None` if the library does not refuse the node, or
+    /// does not know the node's op; the table then decides. If the library refuses the node several times in the call,
     /// returns the last refusal.
     pub(super) fn admits(&self, target: u32, node: NodeHeader) -> Result<Option<Refused>, Fault> {
         let Some(admits) = self.plugin.admits else {

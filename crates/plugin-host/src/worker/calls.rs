@@ -231,7 +231,8 @@ impl Plugin {
     }
 
     /// Makes a target with these options and returns the pointer to it. Before the call, the place for this pointer
-    /// contains `target`, which is returned if the library has no `open` or does not write to the place.
+    /// contains `target`. So `target` is returned if the library has no `open`, or if `open` does not write to the
+    /// place.
     pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
         // The entries before and after the place for the target show whether the library writes to other memory than
         // this place.
@@ -367,7 +368,7 @@ fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
     }
 }
 
-/// Sends the pieces of files that a call writes to the host. The state is behind a lock, since a library may write from
+/// Sends to the host the pieces of files that a call writes. The state is behind a lock, since a library may write from
 /// several threads at once.
 struct Sink<'a>(Mutex<Pieces<'a>>);
 

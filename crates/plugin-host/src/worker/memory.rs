@@ -31,8 +31,8 @@ impl Aligned {
         bytes
     }
 
-    /// Changes the size. Existing bytes stay, and zeros are added after them. The memory is reused if it is large
-    /// enough.
+    /// Changes the number of bytes. Existing bytes stay, and bytes that are added after them are 0. The memory is
+    /// reused if it is large enough.
     pub(super) fn resize(&mut self, size: usize) {
         self.lines.resize(size.div_ceil(ALIGNMENT), Line([0; ALIGNMENT]));
         self.size = size;

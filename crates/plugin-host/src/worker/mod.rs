@@ -63,8 +63,8 @@ fn receive(from: &mut File, sizes: &Sizes, body: &mut Aligned) -> io::Result<()>
     from.read_exact(body.bytes_mut())
 }
 
-/// Takes the two pipes to the host from standard input and output. Both are then replaced, so that the library can
-/// neither print into the pipes nor read from them.
+/// Takes the two pipes to the host from standard input and output. Standard input and output are then replaced, so that
+/// the library can neither print into the pipes nor read from them.
 fn pipes() -> io::Result<(File, File)> {
     // The new descriptors have higher numbers than the standard streams, and programs that the library starts do
     // not inherit them.

@@ -126,7 +126,7 @@ impl Plugin {
 }
 
 /// Makes a test call. Returns what the library did wrong; `None` if it kept to the interface or does not have the
-/// function.
+/// function that the call tests.
 fn run(plugin: &Plugin, (options, target): (&Options, *mut c_void), form: &Arrays, probe: Probe) -> Option<String> {
     match probe {
         Probe::Entry { .. } | Probe::EntryAgain => entry(plugin, probe),

@@ -184,7 +184,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(())
     }
 
-    /// Gives a value before the fused activation the grid of the result, too. The runtime saturates only after the
+    /// Makes a value before the fused activation have the grid of the result, too. The runtime saturates only after the
     /// activation, but saturating before it as well changes no code.
     fn on_result_grid(&mut self, value: &Arg) {
         if let (Arg::Value(value), Some(grid)) = (value, self.result_grid(0)) {

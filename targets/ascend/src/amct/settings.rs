@@ -1,9 +1,9 @@
 //! Converts the fields to rules. The weakest rules come first: `activation_offset`, `common_config`, types, layers,
 //! and what stays in float.
 //!
-//! A field for a layer says how the layer's *operand* is quantized, and a field for all layers says how all values
-//! are quantized. A message for a type or a layer is complete by itself: a field that it does not set has AMCT's
-//! default, and not the value of a weaker message.
+//! A field for a layer says how the layer's *operand* is quantized, and a field for all layers says how all values are
+//! quantized. The settings for a type or a layer are complete by themselves: a field that they do not set has AMCT's
+//! default, and not the value from weaker settings.
 
 use super::{Arq, Calibration, DstType, Hfmg, Ifmr, PrecisionMode, Simple, types};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,7 @@
 //! The constraints on an operator. Each function returns the reason why the operator breaks its constraint, or `None`.
 //!
-//! The numbers are those of Vela 5.2's `--supported-ops-report`, or of Vela itself where it takes more than the report says.
+//! The numbers are those of Vela 5.2's `--supported-ops-report`, or those of Vela itself where Vela takes more than the
+//! report says.
 
 mod moves;
 mod resize;

@@ -122,7 +122,7 @@ fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> R
 }
 
 /// Reads an operator that computes the common shape to which two shapes broadcast. Along each axis, the common shape
-/// has the extent of the first shape if it is not 1, and otherwise the extent of the second shape.
+/// has the extent of the first shape if this extent is not 1, and otherwise the extent of the second shape.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;

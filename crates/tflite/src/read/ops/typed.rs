@@ -49,8 +49,8 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Reads an operator that quantizes real numbers, or requantizes codes to another grid. In our graph, it only gives the
-/// real numbers the grid of the result, to which they are rounded.
+/// Reads an operator that quantizes real numbers, or requantizes codes to another grid. In our graph, the operator only
+/// gives the real numbers the grid of the result. The numbers are rounded to this grid.
 fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.result_grid(0).is_none() || !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::invalid(
