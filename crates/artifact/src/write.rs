@@ -45,8 +45,8 @@ impl<P: Serialize> CommonParts<'_, P> {
 /// Writes an artifact and moves it to its destination once it is complete. Returns the digest that identifies the
 /// artifact.
 ///
-/// `others` adds the files that the target asks for. It runs at the same time as the rest of the work if there are
-/// threads for it.
+/// The function `others` adds the files that the target asks for. If there are enough threads, it runs at the same time
+/// as the rest of the work.
 ///
 /// # Errors
 /// If the folder cannot be written, or `others` fails.

@@ -43,8 +43,8 @@ impl Beside {
         for _ in 0..ATTEMPTS {
             let (lock, path) = builder.tempfile_in(folder)?.into_parts();
             let leftover = Leftover::new(&path);
-            // On a file system without locks, files are not removed by other runs either, so a file without a lock can
-            // be used.
+            // On a file system without locks, other runs do not remove the file. So the file can be used there without
+            // a lock.
             if !is_taken(&lock) && path.exists() {
                 return Ok(Beside {
                     path,

@@ -101,8 +101,8 @@ impl ArtifactError {
     /// The stable code by which programs recognize the error.
     pub fn code(&self) -> &'static str {
         match self {
-            // This program reads the manifest's version, so it should be able to read the listed files, too. If it
-            // cannot, the artifact is damaged.
+            // This program supports the version of the manifest, so it should be able to read the listed files, too. If
+            // it cannot, the artifact is damaged.
             ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
                 codes::DAMAGED
             }

@@ -33,8 +33,8 @@ impl ModelChanged {
 }
 
 impl ModelFiles {
-    /// Computes the digests of the files. `name` is how errors call the model's own file. `others` are the model's data
-    /// files with their names.
+    /// Computes the digests of the files. `name` stands for the model's own file in errors. `others` are the model's
+    /// data files with their names.
     pub fn new(name: impl Into<String>, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
         let file = sha256(&bytes);
         ModelFiles {

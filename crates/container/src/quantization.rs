@@ -191,9 +191,9 @@ fn config(
     })
 }
 
-/// Returns the configs from which a config takes its scale and zero point; none if it has its own. Configs that share a
-/// scale form a set, and only one of them, the root, has the scale. For any other config of the set, returns the root.
-/// If the root's scale is derived from other configs, returns these configs for the root.
+/// Returns the configs from which a config takes its scale and zero point, or none if the config has its own. Configs
+/// that share a scale form a set. Only one config of the set, the root, has the scale. For any other config of the set,
+/// returns the root. If the root's scale is derived from other configs, returns these configs for the root.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

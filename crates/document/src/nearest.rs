@@ -57,10 +57,12 @@ fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, 
 ///
 /// Let wᵢ be letter i of `word`, nⱼ letter j of `name`, and d(i, j) the distance between the first i letters of `word`
 /// and the first j letters of `name`. Then d(i, j) is the least of d(i-1, j) + 1, d(i, j-1) + 1,
-/// d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the first two of these terms are
-/// d(i-1, j) and d(i, j-1), without the 1. Distances are computed row by row (for each i). The smallest distance in a row is never below
-/// the smallest distance in the rows from which the row is computed. So if two consecutive rows are completely above
-/// the limit, the result is `None`; one such row is not enough, because swaps use the row before the previous one.
+/// d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the 1 is left out of the first two
+/// of these terms.
+///
+/// Distances are computed row by row, one row for each i. The smallest distance in a row is never below the smallest
+/// distance in the rows from which the row is computed. So if two consecutive rows are completely above the limit, the
+/// result is `None`. One such row is not enough, because swaps use the row before the previous one.
 fn distance(word: &[char], name: &str, limit: usize) -> Option<usize> {
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let wildcards = word.contains(&'*');

@@ -19,7 +19,7 @@ impl Proportion {
     }
 
     /// Returns the percentage of samples that do not have the property. It is computed with a single rounding, so that
-    /// a gate is met if it allows exactly this percentage as a loss.
+    /// a gate that allows exactly this percentage as a loss is met.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }

@@ -4,9 +4,9 @@
 //! Everything here is a function of bytes, without files, configuration or threads. Pixels are levels of 8 bits, with
 //! rows from top to bottom. The channels of a pixel are neighbours: red, green and blue, or a single one for gray.
 //!
-//! A network was trained on the exact levels that some library computed. Another method of resampling alone can change
-//! levels by more than quantization does. So each step states the library whose [arithmetic](Like) it reproduces, and
-//! tests compare the results with those of the library on the same decoded pixels.
+//! A network was trained on the exact levels that some library computed. A different method of resampling can by itself
+//! change levels by more than quantization does. So each step states the library whose [arithmetic](Like) it
+//! reproduces, and tests compare the results with those of the library on the same decoded pixels.
 
 mod decode;
 mod error;

@@ -82,8 +82,8 @@ pub struct RowReport {
     pub ops: Vec<String>,
     /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// The places where the row was tried on one of these operations and could not be applied. The places where the
-    /// fewest conditions were missing come first. Empty if the row's option is off.
+    /// The places where the fusion row was tried and could not be applied. Places with the fewest unmet conditions come
+    /// first. Empty if the row's option is off.
     pub missed: Vec<Miss>,
 }
 

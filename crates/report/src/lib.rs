@@ -210,8 +210,8 @@ pub struct Layer {
     /// How near the requantization comes to the ideal function, if the compiler chose its integers.
     pub free_integers: Option<FreeIntegers>,
     /// If the runtime computes the integers of the requantization from scales: how near the requantization comes to the
-    /// ideal function, and how much nearer it would come with other integers. Absent for a requantization that only shifts:
-    /// the part of the factor that is not a power of two is then part of the weights.
+    /// ideal function, and how much nearer it would come with the best possible integers. Absent for a requantization
+    /// that only shifts.
     pub from_scales: Option<FromScales>,
     /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,

@@ -48,7 +48,7 @@ pub struct Otherwise {
     /// The value that it has instead, in the words of the configuration; absent if the grid does not show this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has: Option<String>,
-    /// What chose this other value: `rule N`, counted from 1, or the `target`, because its table requires the value or
-    /// the target cannot run the layer.
+    /// What chose the value that the layer, operand or tensor has instead: `rule N`, counted from 1, or the `target`,
+    /// because its table requires the value or the target cannot run the layer.
     pub by: String,
 }

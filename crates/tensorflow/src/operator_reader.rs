@@ -1,8 +1,8 @@
 //! A node as the functions in [`crate::ops`] read it: a [`Layer`] together with TensorFlow's attributes.
 //!
 //! Attributes that begin with `_`, and those that are types of operands or results, do not change what a node computes.
-//! Every other attribute could change what the node computes. So a node is refused if it has an attribute that its
-//! reading function has not asked for.
+//! Every other attribute could change what the node computes. So a node is refused if it has such an attribute and the
+//! function that reads the node has not asked for it.
 
 use std::ops::{Deref, DerefMut};
 

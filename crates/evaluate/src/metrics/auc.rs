@@ -14,11 +14,11 @@
 //! windows of a recording. Its score is the mean of the scores of the g samples.
 //!
 //! Intervals are computed as by DeLong, DeLong and Clarke-Pearson (1988). The *placement* of a sample is the fraction
-//! of samples of the other class whose scores are on the right side of its own score. The area is the mean of the
-//! placements of either class. For each sample, take the difference of its placements in the two models. Let S₁² be the
-//! variance of these differences over the m samples with label 1, and let S₀² be their variance over the n samples with
-//! label 0. Then the difference of the areas has the variance S₁²/m + S₀²/n. Placements are computed from ranks (Sun
-//! and Xu 2014).
+//! of samples of the other class whose scores are on the correct side of its own score: lower scores for a sample with
+//! label 1, and higher scores for a sample with label 0. The area is the mean of the placements of either class. For
+//! each sample, take the difference of its placements in the two models. Let S₁² be the variance of these differences
+//! over the m samples with label 1, and let S₀² be their variance over the n samples with label 0. Then the difference
+//! of the areas has the variance S₁²/m + S₀²/n. Placements are computed from ranks (Sun and Xu 2014).
 
 use strait_execute::Tensor;
 

@@ -131,8 +131,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     Ok((frame.pixels(space), orientation))
 }
 
-/// Reads Huffman tables. Each consists of its class (DC or AC) and its position, the number of codes of each of the 16
-/// lengths, and the symbols.
+/// Reads Huffman tables. Each table consists of its class (DC or AC) and its position, the number of codes of each of
+/// the 16 lengths, and the symbols.
 fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     let broken = || damaged("a Huffman table is broken");
     while let Some((&head, rest)) = content.split_first() {
@@ -151,8 +151,8 @@ fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// Reads quantization tables. Each consists of the width of its numbers and its position, and of 64 quantization steps
-/// in zigzag order.
+/// Reads quantization tables. Each table consists of the width of its numbers and its position, and of 64 quantization
+/// steps in zigzag order.
 fn steps(mut content: &[u8], tables: &mut [Option<Quantization>; 4]) -> Result<(), ImageError> {
     let broken = || damaged("a quantization table is broken");
     while let Some((&head, rest)) = content.split_first() {

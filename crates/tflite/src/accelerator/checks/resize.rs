@@ -47,8 +47,8 @@ impl Resize {
     }
 }
 
-/// Images are made larger by 2, 4 or 8, by the same factor along both axes, unless one axis has a single position. With
-/// half-pixel centres, a bilinear resize is by 2 only.
+/// An image may be enlarged by the factors 2, 4 and 8. The factor is the same along both axes, unless one axis has a
+/// single position. A bilinear resize with half-pixel centres may only have the factor 2.
 pub(in crate::accelerator) fn small_resize<const BILINEAR: bool>(site: &Site<'_>) -> Option<String> {
     let resize = resize(site)?;
     if resize.from == [1, 1] {

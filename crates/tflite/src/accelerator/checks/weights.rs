@@ -46,7 +46,7 @@ pub(in crate::accelerator) fn wide_bias<const MOST: i64>(site: &Site<'_>) -> Opt
 }
 
 /// For each channel of the result, the sum of the weights' magnitudes is at most `BYTE` for operands of 8 bits, and
-/// `SHORT` for 16.
+/// `SHORT` for operands of 16 bits.
 pub(in crate::accelerator) fn weight_sum<const BYTE: u64, const SHORT: u64>(site: &Site<'_>) -> Option<String> {
     let (x, weights) = (site.input(0)?, site.input(1)?);
     let most = if x.type_name() == "INT16" { SHORT } else { BYTE };
