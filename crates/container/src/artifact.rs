@@ -86,8 +86,8 @@ impl Artifact {
             })?;
             let held = Arc::new(held);
             let opened = Artifact::of(held.clone());
-            // A writer that replaces the artifact removes the old folder file by file. If that has begun, opening is
-            // tried again.
+            // A writer that replaces the artifact removes the old folder file by file. If the removal has begun,
+            // opening is tried again.
             if opened.as_ref().is_ok_and(Artifact::is_whole) || held.is_current() {
                 return opened;
             }

@@ -4,8 +4,8 @@ use std::{cmp::Ordering, fmt, sync::Arc};
 
 /// The path from the top of a document to a value: `quantize.rule[2].layers[0]`.
 ///
-/// The check creates a path for every value, and shows it if the value is wrong. A path shares memory with the shorter path
-/// from which it was made.
+/// The check creates a path for every value, and shows the path if the value is wrong. A path shares memory with the
+/// shorter path from which it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPath(Option<Arc<Link>>);
 

@@ -57,8 +57,7 @@ fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, 
 ///
 /// Let wᵢ be letter i of `word`, nⱼ letter j of `name`, and d(i, j) the distance between the first i letters of `word`
 /// and the first j letters of `name`. Then d(i, j) is the least of d(i-1, j) + 1, d(i, j-1) + 1,
-/// d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the 1 is left out of the first two
-/// of these terms.
+/// d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the first two terms have no 1.
 ///
 /// Distances are computed row by row, one row for each i. The smallest distance in a row is never below the smallest
 /// distance in the rows from which the row is computed. So if two consecutive rows are completely above the limit, the

@@ -3,8 +3,8 @@
 use strait_kernels::integer::Tile;
 use strait_requantize::Requantization;
 
-/// Finds the first accumulator of a tile for which the library's code differs from the form's. Returns a sentence about
-/// it; `None` if no code differs.
+/// Compares the library's codes for a tile with the codes that the form computes. Returns a sentence about the first
+/// accumulator whose two codes differ, or `None` if no codes differ.
 pub(crate) fn differing<T: Copy + Into<i64>>(
     form: &Requantization,
     row: &str,

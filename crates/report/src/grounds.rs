@@ -203,9 +203,9 @@ impl<'a> Grounds<'a> {
         recipe == Some(Recipe::Clamp)
     }
 
-    /// If another tensor is added to the layer's accumulators, returns the form that requantizes the added codes to the
-    /// grid of the accumulators, and the value that this form requantizes in the lowered graph. Otherwise returns
-    /// `None`.
+    /// If another tensor is added to the layer's accumulators, returns the form that requantizes the codes of this
+    /// tensor to the grid of the accumulators. Also returns the value that this form requantizes in the lowered graph.
+    /// Returns `None` if no tensor is added.
     fn added<'n>(&self, layer: &'n Node, sum: Option<&Node>) -> Option<(&'n Requantization, ValueId)> {
         let (addend, _) = layer.addend()?;
         let lowered = self.lowered.as_ref()?.graph;

@@ -11,7 +11,7 @@ pub fn is_blessing() -> bool {
 /// Compares what a test found with the file at this path in the repository, or writes the file when blessing.
 ///
 /// # Panics
-/// If they differ (the message has the first line that does), or if the file cannot be written.
+/// If the two differ, or if the file cannot be written.
 #[track_caller]
 #[allow(clippy::panic, reason = "a test may panic")]
 pub fn is_current(path: &str, found: &str) {

@@ -21,8 +21,8 @@ const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
 
 /// Writes a container with these sections in this order. The bytes of the container depend on nothing else.
 ///
-/// The contents of the sections are read twice: first to compute the checksums, which stand before them, and then to
-/// write them. They are never copied.
+/// The contents of the sections are read twice: first to compute the checksums, which are written before the contents,
+/// and then to write the contents. The contents are never copied.
 pub fn write(sections: &[NewSection<'_>], out: &mut dyn Write) -> Result<()> {
     let mut offset = aligned(header::SIZE as u64 + (sections.len() * section::SIZE) as u64)?;
     let mut end = offset;

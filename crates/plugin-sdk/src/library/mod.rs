@@ -80,11 +80,11 @@ unsafe extern "C" fn close(target: *mut c_void) {
 /// }
 /// ```
 ///
-/// The factory must be a constant. It may be the same one that this crate, or another one, gives to
-/// `inventory::submit!`. A library has one target.
+/// The factory must be a constant. The same constant may also be passed to `inventory::submit!`. A library has one
+/// target.
 ///
-/// - The target's own loops compute the forms for which the factory names a kernel, or all forms if it has `code`. The
-///   host compares each code with the one that it computes itself. Other forms are left to the host.
+/// - The target's own loops compute the forms for which the factory names a kernel, or all forms if the factory has
+///   `code`. The host compares each code with the one that it computes itself. Other forms are left to the host.
 /// - [`Target::emit`](crate::Target::emit) writes the target's files. A graph for a writer of another format
 ///   ([`Sink::graph`](crate::Sink::graph)) is not supported, since the writers belong to the host.
 /// - [`Target::admits`](crate::Target::admits) is asked about each node that the table admits, if the factory has

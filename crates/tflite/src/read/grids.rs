@@ -1,5 +1,5 @@
 //! Checks whether LiteRT has kernels for the grids of a quantized operator. An operator is refused if LiteRT refuses
-//! it, and also if LiteRT ignores its grids and computes with others.
+//! it, and also if LiteRT ignores the operator's grids and computes with other grids.
 
 use crate::graph::{Graph, Tensor};
 use strait_core::{Elem, QuantParams};

@@ -15,7 +15,7 @@ use super::walk::{Flavour, Grid, add, onnx};
 pub(super) struct Deploy;
 
 /// The parameter of AscendDequant for one channel, a 64-bit word. Bits 0 to 31 are the factor as a float. Bits 32 to 39
-/// are the shift, and bits 40 to 47 the zero point of the weights. Both are 0 here.
+/// are the shift, and bits 40 to 47 the zero point of the weights. The shift and the zero point are 0 here.
 fn word(factor: f32) -> u64 {
     u64::from(factor.to_bits())
 }

@@ -178,8 +178,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// True if the sums of different windows are divided by different numbers. A requantization divides them, possibly
-    /// after the zero point was subtracted.
+    /// True if the sums of different windows are divided by different numbers. A requantization divides the sums,
+    /// possibly after the zero point was subtracted.
     fn has_counts(&self, sums: ValueId) -> bool {
         self.graph
             .uses(sums)

@@ -1,7 +1,7 @@
 //! Converts the lowered graph to a graph as AMCT writes it.
 //!
 //! In the lowered graph, ops pass codes to each other. In AMCT's graphs, they pass float values: each layer that
-//! computes on codes quantizes its inputs and dequantizes its results. Both compute the same integers:
+//! computes on codes quantizes its inputs and dequantizes its results. Both kinds of graphs compute the same integers:
 //!
 //! ```text
 //! conv ▶ requantize ▶ max_pool ▶ conv          conv ▶ dequant ▶ max_pool ▶ quant ▶ conv
