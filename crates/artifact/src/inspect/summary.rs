@@ -75,7 +75,7 @@ pub struct LayerLine {
     /// for a layer of an artifact, and only if the compiler chose the integers of the requantization.
     pub free_integers: Option<FreeIntegers>,
     /// How close the results of the layer's requantization come to exact arithmetic with the real scales, and how much
-    /// closer they would come with other integers. Only present for a layer of an artifact, and only if the target's
+    /// closer another multiplier and shift would come. Only present for a layer of an artifact, and only if the target's
     /// runtime computes the integers of the requantization from scales.
     pub from_scales: Option<FromScales>,
     /// For a layer of an artifact: why a clamp before its requantization could be left out.

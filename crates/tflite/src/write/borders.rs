@@ -132,7 +132,7 @@ impl Borders {
         let index = emitter.read(codes, &order)?;
         let (own, name) = (emitter.stored_as(index), emitter.name_of(output).to_owned());
         if own.elem == elem {
-            // Nothing else has the name of the output, as the real numbers that had it are not in the file.
+            // No other tensor has the name of the output: the DEQUANTIZE whose result had it is not written.
             if emitter.absorbed.contains(&id) && !emitter.file.outputs.iter().any(|(_, at)| *at == index.0) {
                 emitter.rename(index, name);
             }
