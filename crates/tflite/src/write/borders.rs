@@ -149,7 +149,11 @@ fn with_sign(own: Stored, elem: Elem) -> Result<Stored, Refused> {
     let distance = match (own.elem, elem) {
         (Elem::I8, Elem::U8) => 128,
         (Elem::U8, Elem::I8) => -128,
-        (own, _) => return Err(format!("its codes are {own}, which cannot be stored as {elem}")),
+        (own, _) => {
+            return Err(format!(
+                "its codes are {own}, which cannot be stored as {elem}; store them as they are, or as real numbers"
+            ));
+        }
     };
     Ok(Stored {
         elem,
