@@ -22,6 +22,7 @@ const TARGETS: [&str; 5] = [
     "sima,correction_folding=afterwards",
     "sima,requantization_mode=tflite",
     "ascend",
+    "onnxruntime",
 ];
 
 #[test]

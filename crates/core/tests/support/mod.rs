@@ -365,6 +365,13 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             accumulator: choices.pick(&Carrier::ALL),
         }
         .into(),
+        "scaled_add" => ScaledAdd {
+            a: choices.float_or_nan(),
+            b: choices.float(),
+            offset: choices.float_or_nan(),
+            to: choices.pick(&Elem::ALL),
+        }
+        .into(),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
         "bit_cast" => BitCast { to: Elem::I32 }.into(),
         "cast" => Cast {

@@ -235,6 +235,8 @@ impl<'a> Analysis<'a> {
             }
             // The result saturates to the range of its type.
             Op::IntegerLayerNormalization(op) => one(ValueRange::tensor(of_elem(op.to)?)),
+            // The result saturates to the range of its type.
+            Op::ScaledAdd(op) => one(ValueRange::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
