@@ -28,6 +28,7 @@ FEWER = 20  # of large networks
 LARGE = ["yolox_nano", "mobilenet_v2_1.0_224", "squeezenet1.1", "cifar_resnet56", "kwt1_transformer"]
 CODES = {TensorProto.UINT8: np.uint8, TensorProto.INT8: np.int8}
 ON_REALS = {"QuantizeLinear", "DequantizeLinear"}
+MOVES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Slice", "Concat", "Split", "Gather", "Expand"}
 FILE = "model.qoperator.onnx"
 
 
@@ -75,35 +76,43 @@ def zero_points(model):
 
 def apart(model, ours):
     """The operators on codes of a model, each behind inputs of its own, and what we have for these inputs and for the results."""
-    types = {info.name: info.type.tensor_type for info in model.graph.value_info}
-    zeros, feeds, nodes, inputs, outputs, expected = zero_points(model), {}, [], [], [], {}
-    absent = []
+    types = {info.name: info.type.tensor_type.elem_type for info in model.graph.value_info}
+    makers = {name: node for node in model.graph.node for name in node.output}
+    zeros, feeds, nodes, inputs, outputs, expected, absent = zero_points(model), {}, [], [], [], {}, []
     for node in model.graph.node:
-        made = [name for name in node.output if name in types and types[name].elem_type in CODES]
+        made = [name for name in node.output if types.get(name) in CODES]
         if not made or node.op_type in ON_REALS:
             continue
-        copy = onnx.NodeProto()
-        copy.CopyFrom(node)
-        read = [name for name in node.input if name in types and types[name].elem_type in CODES]
-        known = all(name in ours for name in read) and not any(
-            name in types and types[name].elem_type not in CODES for name in node.input
-        )
+        # A layer that became several operators is compared as a whole, and so is a conversion of its operand to another grid.
+        def is_inside(name):
+            of = makers.get(name)
+            return of is not None and (name not in types or name not in ours and of.op_type == "QLinearMul")
+
+        group = [node]
+        for member in group:
+            group += [makers[name] for name in member.input if is_inside(name) and makers[name] not in group]
+        read = {name for member in group for name in member.input if name in types and not is_inside(name)}
+        known = all(types[name] in CODES and name in ours for name in read)
         if not known or not all(name in ours for name in made):
             absent.append(node)
             continue
-        for position, name in enumerate(node.input):
-            if name in read:
-                fed = f"{name}__fed"
-                copy.input[position] = fed
-                if fed not in feeds:
-                    codes = ours[name] + zeros[name]
-                    feeds[fed] = codes.astype(CODES[types[name].elem_type])
-                    inputs.append(helper.make_tensor_value_info(fed, types[name].elem_type, codes.shape))
+        for name in read:
+            fed = f"{name}__fed"
+            if fed not in feeds:
+                feeds[fed] = (ours[name] + zeros[name]).astype(CODES[types[name]])
+                inputs.append(helper.make_tensor_value_info(fed, types[name], feeds[fed].shape))
+        for member in reversed(group):
+            if any(set(member.output) & set(node.output) for node in nodes):
+                continue
+            copy = onnx.NodeProto()
+            copy.CopyFrom(member)
+            copy.input[:] = [f"{name}__fed" if name in read else name for name in member.input]
+            nodes.append(copy)
         for name in made:
-            outputs.append(helper.make_tensor_value_info(name, types[name].elem_type, ours[name].shape))
+            outputs.append(helper.make_tensor_value_info(name, types[name], ours[name].shape))
             expected[name] = ours[name] + zeros[name]
-        nodes.append(copy)
     used = {name for node in nodes for name in node.input}
+    absent = [node for node in absent if not used & set(node.output)]
     constants = [tensor for tensor in model.graph.initializer if tensor.name in used]
     graph = helper.make_graph(nodes, "apart", inputs, outputs, constants)
     model = helper.make_model(graph, opset_imports=model.opset_import)
@@ -111,7 +120,19 @@ def apart(model, ours):
     return model, feeds, expected, absent
 
 
-def inner(path, artifact, values, files, work, found):
+def borders(model, feed):
+    """What QuantizeLinear makes of the inputs of a model, minus the zero points. Our artifact has no names for these codes."""
+    inputs = {info.name for info in model.graph.input}
+    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] in inputs]
+    with_more = onnx.ModelProto()
+    with_more.CopyFrom(model)
+    with_more.graph.output.extend(info for info in model.graph.value_info if info.name in names)
+    zeros = zero_points(model)
+    made = session(with_more.SerializeToString(), False).run(names, feed) if names else []
+    return {name: codes.astype(np.int32) - zeros[name] for name, codes in zip(names, made, strict=True)}
+
+
+def inner(path, artifact, values, files, feed, work, found):
     """Compares the results of all operators on codes, fed with our codes."""
     processes.check([values, artifact, 1, work / "codes", *files], work / "values.log")
     numbers, ours = np.fromfile(work / "codes.bin", np.int32), {}
@@ -120,7 +141,10 @@ def inner(path, artifact, values, files, work, found):
         # What is behind the last colon may be ours, or belong to the name of the tensor in a frozen graph.
         for known in accumulate(name.split(":"), "{}:{}".format):
             ours[known] = codes
+        # A value that is quantized has this name in the file.
+        ours.setdefault(name.replace(":", "_"), codes)
     model = onnx.load(str(path))
+    ours = borders(model, feed) | ours
     one_by_one, feeds, expected, found.absent = apart(model, ours)
     found.floats = {node.op_type for node in model.graph.node if is_float(node, model)}
     if not expected:
@@ -135,7 +159,7 @@ def inner(path, artifact, values, files, work, found):
 
 
 def is_float(node, model):
-    if node.op_type in ON_REALS:
+    if node.op_type in ON_REALS or node.op_type in MOVES:
         return False
     types = {info.name: info.type.tensor_type.elem_type for info in [*model.graph.value_info, *model.graph.output]}
     return any(types.get(name) == TensorProto.FLOAT for name in node.output)
@@ -179,10 +203,10 @@ def held(arguments, model):
         count = ["--evaluation", "--samples", len(stored), "--out", work / "seen"]
         processes.check([arguments.strait, "samples", config, *count], work / "samples.log")
         feeds = np.load(next((work / "seen").glob("*.npy")), mmap_mode="r")
-    name = session(folder / FILE, False).get_inputs()[0]
-    shape = [extent if isinstance(extent, int) else 1 for extent in name.shape]
-    compare(folder / FILE, ours, ({name.name: np.asarray(feed).reshape(shape)} for feed in feeds), found)
-    inner(folder / FILE, folder, arguments.values, [samples], work, found)
+    given = session(folder / FILE, False).get_inputs()[0]
+    feeds = [{given.name: np.asarray(feed).reshape(given.shape)} for feed in feeds]
+    compare(folder / FILE, ours, feeds, found)
+    inner(folder / FILE, folder, arguments.values, [samples], feeds[0], work, found)
     return found
 
 
@@ -213,7 +237,7 @@ def of_zoo(arguments, skeleton, inputs):
     found, ours = Found(), ran(arguments, folder, files, work)
     feeds = [{key: numbers[sample][None] for key, numbers in made.items()} for sample in range(SAMPLES)]
     compare(folder / FILE, ours, feeds, found)
-    inner(folder / FILE, folder, arguments.values, files, work, found)
+    inner(folder / FILE, folder, arguments.values, files, feeds[0], work, found)
     (work / "model.onnx").unlink()
     return found
 
