@@ -14,12 +14,18 @@ const MUL: (&str, i8) = ("MUL", 21);
 const DIV: (&str, i8) = ("DIV", 29);
 const REDUCER_OPTIONS: i8 = 27;
 
-/// (x − mean(x)) / √(mean((x − mean(x))²) + epsilon) · scale + bias.
-pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsilon: f32) -> Result<(), Refused> {
+/// (x − m) / √(mean((x − m)²) + epsilon) · scale + bias. In a layer normalization, m is mean(x) and `centred` is true. In
+/// a normalization by the root mean square, m is 0.
+pub(super) fn normalization(
+    emitter: &mut Emitter<'_>,
+    site: &Site<'_>,
+    centred: bool,
+    (first, epsilon): (i64, f32),
+) -> Result<(), Refused> {
     let x = emitter.image(site.node, 0)?;
     let tensor = emitter.tensor(x);
     if tensor.elem != Elem::F32 {
-        return Err("LiteRT has no layer normalization of codes".into());
+        return Err("LiteRT has no normalization of codes".into());
     }
     let shape = tensor.shape.clone();
     let first = axis(first, shape.len())?;
@@ -33,9 +39,14 @@ pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsi
         emitter.emit(name, &[a, b], &[made], Some((options, Table::default())))?;
         Ok::<_, Refused>(made)
     };
-    let mean = emitter.like(x, "mean", reduced.clone())?;
-    emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
-    let centred = step(emitter, SUB, x, mean, "centred", &shape)?;
+    let centred = match centred {
+        true => {
+            let mean = emitter.like(x, "mean", reduced.clone())?;
+            emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
+            step(emitter, SUB, x, mean, "centred", &shape)?
+        }
+        false => x,
+    };
     let squares = step(emitter, MUL, centred, centred, "squares", &shape)?;
     let variance = emitter.like(x, "variance", reduced.clone())?;
     emitter.emit("MEAN", &[squares, axes], &[variance], keeps())?;

@@ -31,6 +31,7 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize
         {
             (0, 1)
         }
+        (ResizeMode::Cubic, ..) => return Err("it interpolates cubically; TFLite only has linear interpolation".into()),
         _ => return Err("TFLite does not map coordinates as it does".into()),
     };
     let size = emitter.ints(&[height as i32, width as i32])?;
