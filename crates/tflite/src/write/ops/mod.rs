@@ -6,6 +6,7 @@ mod conv;
 mod dense;
 mod elementwise;
 mod extremes;
+mod gather_elements;
 mod lookup;
 mod moves;
 mod normalization;
@@ -45,6 +46,7 @@ pub(super) fn write(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Re
         Op::Softmax(softmax) => activation::softmax(emitter, site, softmax.axis),
         Op::LayerNormalization(norm) => normalization::normalization(emitter, site, true, (norm.axis, norm.epsilon)),
         Op::RmsNormalization(norm) => normalization::normalization(emitter, site, false, (norm.axis, norm.epsilon)),
+        Op::BatchNormalization(norm) => normalization::batch(emitter, site, norm.epsilon),
         Op::HardSigmoid(own) => activation::hard_sigmoid(emitter, site, own),
         Op::ArgReduce(own) => extremes::arg_reduce(emitter, site, own),
         Op::TopK(own) => extremes::top_k(emitter, site, own),
@@ -58,6 +60,7 @@ pub(super) fn write(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Re
         Op::Pad(pad) => moves::pad(emitter, site, pad),
         Op::Expand(_) => moves::expand(emitter, site),
         Op::Gather(gather) => moves::gather(emitter, site, gather.axis),
+        Op::GatherElements(own) => gather_elements::gather_elements(emitter, site, own),
         Op::Resize(resize) => resize::resize(emitter, site, resize),
         Op::Quantize(_) => boundary::quantize(emitter, site),
         Op::Dequantize(_) => boundary::convert(emitter, site, "DEQUANTIZE", None),
