@@ -17,7 +17,7 @@ mod clamp;
 mod compare;
 pub(crate) mod dequantize_weights;
 mod layer_normalization;
-mod lookup;
+pub(crate) mod lookup;
 mod matmul_accumulate;
 mod max_pool;
 mod multiply;
