@@ -16,12 +16,13 @@ use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::plain;
 use strait_tests::random_graph::random_graph;
 
-const TARGETS: [&str; 5] = [
+const TARGETS: [&str; 6] = [
     "generic-int8",
     "sima",
     "sima,correction_folding=afterwards",
     "sima,requantization_mode=tflite",
     "ascend",
+    "onnxruntime",
 ];
 
 #[test]

@@ -33,7 +33,7 @@ use strait_kernels::{Context, Isa};
 use strait_samples::{Array, LabelCount, read_labels};
 use strait_target::Registry;
 
-const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];
+const TARGETS: [&str; 4] = ["ascend", "generic-int8", "onnxruntime", "sima"];
 
 #[test]
 fn no_target_in_the_box_is_left_out() {

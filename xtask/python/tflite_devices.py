@@ -23,7 +23,7 @@ from tflite_micro import runtime
 FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which TFLite Micro computes the outputs
 MACHINES = {"ethos-u55": "ethos-u55-128", "ethos-u85": "ethos-u85-256"}
-BORDERS = 'output.target.generic-int8={ layout = "NHWC", inputs = "int8", outputs = "int8" }'
+BORDERS = 'output.target.generic-int8={{ layout = "NHWC", inputs = "int8", outputs = "{}" }}'
 LEFT = re.compile(r"Warning \(supported operators\) operator: (\w+), ofm: '([^']*)'")
 
 
@@ -32,8 +32,17 @@ def written(arguments, model):
     work = arguments.work / model.name
     work.mkdir(parents=True, exist_ok=True)
     config, folder = arguments.repository / "configs" / "models" / f"{model.name}.toml", work / "build"
-    set_ = ["--set", 'output.emit=["tflite"]', "--set", BORDERS, "--target", "generic-int8", "--out", folder]
-    processes.check([arguments.strait, "compile", config, *set_], work / "compile.log")
+    set_ = ["--set", 'output.emit=["tflite"]', "--target", "generic-int8", "--out", folder]
+    # A softmax over more than 511 classes has results of 16 bits: LiteRT aborts if a sum of exponentials reaches 512.
+    *first, last = ["int8", "int16", "float"]
+    for outputs in first:
+        try:
+            borders = ["--set", BORDERS.format(outputs)]
+            processes.check([arguments.strait, "compile", config, *set_, *borders], work / "compile.log")
+            return work, folder / "model.tflite"
+        except processes.Failed:
+            continue
+    processes.check([arguments.strait, "compile", config, *set_, "--set", BORDERS.format(last)], work / "compile.log")
     return work, folder / "model.tflite"
 
 

@@ -19,6 +19,7 @@ Runs ONNX's own node tests: read, planned and run in float, none may give someth
 tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
 Holds our schema of TFLite against LiteRT's, and what we read of models of single operators against what LiteRT computes of them.
 Runs the TFLite files that we write of real models in LiteRT's reference kernels, which must give the bytes of `strait run`.
+Runs the ONNX files of quantized operators that we write of real models in ONNX Runtime, which must give the bytes of `strait run`.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
@@ -36,12 +37,14 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --written [--all] [NAME]
        cargo xtask oracles --devices [--all]
        cargo xtask oracles --deploy
+       cargo xtask oracles --operators [--all] [--zoo] [NAME]
        cargo xtask oracles --qdq [--document] [--zoo] [NAME]
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md; with --qdq, about the Q/DQ files
   --qdq          only the Q/DQ files, and those of all real models for every target
+  --operators    only the ONNX files of quantized operators that we write: a few of the real models, or all, run in ONNX Runtime
   --zoo          those of the architectures of a folder `shared/zoo` beside the repository instead
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
   --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and operators and
@@ -67,6 +70,7 @@ fn run(arguments: &[String]) -> Outcome {
         Some(("--written", rest)) => return written(&python::interpreter()?, rest),
         Some(("--devices", rest)) => return devices(&python::interpreter()?, rest),
         Some(("--deploy", [])) => return deploy_pages(&python::interpreter()?),
+        Some(("--operators", rest)) => return operator_files(&python::interpreter()?, rest),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
         _ => {}
     }
@@ -101,6 +105,7 @@ fn run(arguments: &[String]) -> Outcome {
     written(&python, &[])?;
     devices(&python, &[])?;
     deploy_pages(&python)?;
+    operator_files(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
     process::run(&mut script)
@@ -296,11 +301,11 @@ fn deploy_pages(interpreter: &Path) -> Outcome {
     process::run(script.arg("--repository").arg(workspace::root()))
 }
 
-/// The command for a script about the TFLite files that Strait writes of the real models. If there are no real models,
+/// The command for a script about files that Strait writes of the real models. If there are no real models,
 /// says what is skipped, and returns `None`.
 fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command>, Stop> {
     let Some(shared) = workspace::shared_data() else {
-        println!("skipped: the TFLite files of the real models, {}", python::NO_DATA);
+        println!("skipped: the files written of the real models, {}", python::NO_DATA);
         return Ok(None);
     };
     let mut script = python::script(interpreter, name);
@@ -309,6 +314,25 @@ fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command
     script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
     script.arg("--repository").arg(workspace::root());
     Ok(Some(script))
+}
+
+/// Runs ONNX files of quantized operators that Strait writes in ONNX Runtime, and compares the results with Strait's own.
+fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let Some(mut script) = of_files(interpreter, "qoperator_written.py", "qoperator-written")? else {
+        return Ok(());
+    };
+    script.arg("--values").arg(workspace::build_example("values")?);
+    for argument in arguments {
+        match argument.as_str() {
+            "--all" => script.arg("--all"),
+            "--zoo" => script
+                .arg("--zoo")
+                .args(workspace::shared_data().map(|shared| shared.with_file_name("zoo"))),
+            name if !name.starts_with("--") => script.args(["--only", name]),
+            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+        };
+    }
+    process::run(&mut script)
 }
 
 /// Runs Q/DQ files in the runtimes that they are written for, and compares the results. This is done for a few of the

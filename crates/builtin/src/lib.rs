@@ -10,6 +10,8 @@
 use strait_target_ascend as _;
 #[cfg(feature = "generic-int8")] // tidy: allow(names): a feature links the crate
 use strait_target_generic_int8 as _;
+#[cfg(feature = "onnxruntime")] // tidy: allow(names): a feature links the crate
+use strait_target_onnxruntime as _;
 #[cfg(feature = "sima-mla")]
 use strait_target_sima_mla as _;
 

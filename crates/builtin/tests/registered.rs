@@ -15,6 +15,7 @@ fn the_expected_targets_are_registered_and_say_where_they_are_from() {
     let expect = [
         ("ascend", "ascend"),
         ("generic-int8", "generic-int8"),
+        ("onnxruntime", "onnxruntime"),
         ("sima", "sima-mla"),
     ];
     let version = env!("CARGO_PKG_VERSION");

@@ -34,7 +34,7 @@ fn the_expected_targets_are_registered_in_the_binary() {
     let listed: serde_json::Value = serde_json::from_str(&strait(&["targets", "--json"])).unwrap();
     let targets = listed["targets"].as_array().unwrap();
     let ids: Vec<&str> = targets.iter().filter_map(|target| target["id"].as_str()).collect();
-    assert_eq!(ids, ["ascend", "generic-int8", "sima"]);
+    assert_eq!(ids, ["ascend", "generic-int8", "onnxruntime", "sima"]);
 }
 
 #[test]
@@ -42,19 +42,19 @@ fn the_version_names_the_packages_of_the_targets() {
     let version = env!("CARGO_PKG_VERSION");
     let expected = format!(
         "strait {version}\nstrait-target-ascend {version}\nstrait-target-generic-int8 {version}\n\
-         strait-target-sima-mla {version}\n"
+         strait-target-onnxruntime {version}\nstrait-target-sima-mla {version}\n"
     );
     assert_eq!(strait(&["--version"]), expected);
 }
 
 #[test]
 fn a_sheet_fits_its_lines_and_speaks_the_words_of_tables() {
-    let tables = ["ascend", "generic-int8", "sima-mla"].map(|folder| {
+    let tables = ["ascend", "generic-int8", "onnxruntime", "sima-mla"].map(|folder| {
         let file = repository().join("targets").join(folder).join("target.toml");
         fs::read_to_string(file).unwrap()
     });
     let tables = tables.concat();
-    for id in ["ascend", "generic-int8", "sima"] {
+    for id in ["ascend", "generic-int8", "onnxruntime", "sima"] {
         let shown = strait(&["targets", id]);
         assert!(shown.lines().all(|line| line.chars().count() <= 120), "{shown}");
         let listed: serde_json::Value = serde_json::from_str(&strait(&["targets", id, "--json"])).unwrap();

@@ -172,7 +172,7 @@ fn access(node: &Node, rank: usize) -> Access {
         Op::Concat(_) | Op::Split(_) | Op::Pad(_) | Op::Slice(_) | Op::Softmax(_) | Op::BatchNormalization(_) => {
             Access::Same
         }
-        Op::Binary(_) | Op::Compare(_) | Op::Select(_) | Op::Identity(_) => Access::Same,
+        Op::Binary(_) | Op::Compare(_) | Op::Select(_) | Op::Identity(_) | Op::Lookup(_) => Access::Same,
         op => match (op.term(), op.term().kind()) {
             (Term::Add | Term::Sub | Term::Mul | Term::Div | Term::Pow, _) => Access::Same,
             (_, Kind::Function | Kind::Converts | Kind::Boundary) => Access::Same,

@@ -129,6 +129,8 @@ reason_codes! {
         Reshape = "reshape",
         /// The scales or sizes of a resize do not match its operand.
         Resize = "resize",
+        /// The factors or the type of an addition of codes are not legal.
+        ScaledAdd = "scaled-add",
         /// A left shift overflows 32 bits, or its operand cannot be shifted.
         ShiftLeft = "shift-left",
         /// The lists of a slice do not match its operand, a step is 0, or the axis is symbolic.

@@ -57,7 +57,7 @@ macro_rules! without_step {
 }
 without_step! {
     Reshape Flatten Squeeze Unsqueeze Identity BitCast
-    ShiftLeft Lookup IntegerSoftmax IntegerLayerNormalization Clamp
+    ShiftLeft ScaledAdd Lookup IntegerSoftmax IntegerLayerNormalization Clamp
     ShapeOf Range NonZero Unique NonMaxSuppression
     Call If Loop Foreign
 }

@@ -94,6 +94,7 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
         Op::Lookup(_) | Op::Interpolate(_) => fused || !(codes(0) && is_constant(1)),
         Op::Clamp(_) => fused || x.elem == Elem::I64,
         Op::Requantize(_) => fused || !fixed(1),
+        Op::ScaledAdd(_) => fused || operand(1).is_none_or(|other| other.shape != x.shape),
         Op::IntegerSoftmax(_) | Op::IntegerResize(_) | Op::ShiftLeft(_) => fused,
         _ => false,
     }

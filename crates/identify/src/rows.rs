@@ -3,6 +3,9 @@
 use crate::answer::Subject;
 use strait_requantize::{IntType, Requantization, Rounding};
 
+/// The word for the rule of ONNX Runtime in tables.
+const RUNTIME_RULE: &str = "onnxruntime"; // tidy: allow(names): the rule is named after the same program as a target
+
 /// The keys and values, in TOML, of a table row that describes these forms. The forms are all of one kind.
 pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2]) -> Vec<(&'static str, String)> {
     let rule = matches!(subject, Subject::Rule(_));
@@ -44,11 +47,11 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
         }
         Requantization::SixteenByEight(_) => (format!("{{ sixteen_by_eight = {{ {} }} }}", shift(shifts)), "litert"),
         Requantization::Float64(_) => ("\"float64_scale\"".to_owned(), "litert"),
-        Requantization::Float(_) if rule => ("\"float_scale\"".to_owned(), "onnxruntime"),
+        Requantization::Float(_) if rule => ("\"float_scale\"".to_owned(), RUNTIME_RULE),
         Requantization::Float(_) => (format!("{{ float_scale = {{ bits = {bits} }} }}"), "free"),
         Requantization::FloatZeroInside(_) => {
             let kind = "{ float_scale = { zero_point = \"inside_rounding\" } }".to_owned();
-            (kind, if rule { "onnxruntime" } else { "free" })
+            (kind, if rule { RUNTIME_RULE } else { "free" })
         }
         Requantization::AscendRequant(_) => {
             let packed = *subject == Subject::Rule(crate::RuntimeRule::AscendPacked);

@@ -2,17 +2,23 @@
 //! has codes. Formats that have an integer operator for each op of the model (TFLite, ONNX's `QLinear…`) are written
 //! from this graph, one operator for each node.
 //!
+//! A function that the target computes by a table of correctly rounded entries becomes a `lookup` with this table.
+//!
 //! A node without configs computes on real numbers. Between a node on codes and a node on real numbers, there is a
 //! `quantize` or a `dequantize`. A value that a reader wants on another grid is converted by a `quantize` whose operand
 //! is codes. Parameters are the codes that were baked.
 
 use crate::error::LowerError;
+use crate::lowering::Grid;
 use crate::part::Part;
+use crate::recipes::lookup;
 use crate::simulate::{Config, Signs, config, given, left};
 use crate::walk::{Basis, Build, Walk, quantize};
-use strait_core::op::{Dequantize, Quantize};
+use std::borrow::Cow;
+use strait_core::op::{Dequantize, Lookup, Quantize};
 use strait_core::{
-    Failure, Module, Node, NodeId, Port, QuantParams, Reason, ReasonCode, Refusal, Stage, TensorType, Use, ValueId,
+    Failure, Module, Node, NodeId, Port, QuantParams, Reason, ReasonCode, Refusal, Stage, TensorData, TensorType, Use,
+    ValueId,
 };
 use strait_target::TargetSpec;
 
@@ -49,6 +55,22 @@ impl Operators<'_> {
     /// True if the node computes on codes, so that its results have grids.
     fn is_on_codes(&self, id: NodeId, node: &Node) -> bool {
         (0..node.outputs.len()).any(|index| self.config(id, Port::Result(index)).is_some())
+    }
+
+    /// The table of a function of one variable, if the rows of the target's table say that it is computed by one.
+    fn table(&self, id: NodeId, node: &Node) -> Result<Option<TensorData>, Failure> {
+        let grid = |port| Grid::of(self.walk.graph, id, port);
+        let (Some(x), Some(y), 1, Some(_)) = (
+            grid(Port::Operand(0)),
+            grid(Port::Result(0)),
+            node.inputs.len(),
+            node.op.real(),
+        ) else {
+            return Ok(None);
+        };
+        let row = self.spec.row_for(node.op.term(), x.ty.into());
+        let recipe = row.and_then(|(_, row)| row.recipe);
+        recipe.map_or(Ok(None), |recipe| lookup::table(&node.op, recipe, &x, &y))
     }
 }
 
@@ -94,9 +116,16 @@ impl<'a> Build<'a> for Operators<'a> {
                 }
             });
         }
+        let table = if on_codes { self.table(id, node)? } else { None };
+        let mut node = Cow::Borrowed(node);
+        if let Some(table) = table {
+            let grid = Grid::of(self.walk.graph, id, Port::Result(0)).map(|grid| grid.params());
+            operands.push(Some(self.walk.data("table", table, grid)));
+            node.to_mut().op = Lookup {}.into();
+        }
         let graph = self.walk.graph;
         self.walk
-            .copy_on(node, &operands, |index| {
+            .copy_on(&node, &operands, |index| {
                 let config = config(graph, id, Port::Result(index), Signs::Own)?;
                 let (elem, grid) = config.codes()?;
                 Some((config, elem, grid))

@@ -40,9 +40,9 @@ pub(crate) enum Verdict {
     Bounded {
         /// The largest difference, in units of the result.
         max_lsb: u32,
-        /// The smallest accumulator at which they differ by that much.
+        /// The smallest accumulator at which the functions differ by that much.
         witness: i64,
-        /// Fraction of the interval's integers at which they differ, in (0, 1].
+        /// Fraction of the interval's integers at which the functions differ, in (0, 1].
         share: f64,
     },
     /// It is not known whether the functions differ. This is so if the results have 32 bits and the normalised

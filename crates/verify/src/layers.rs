@@ -93,6 +93,7 @@ fn requantizes(node: &Node) -> bool {
             | Op::IntegerResize(_)
             | Op::IntegerSoftmax(_)
             | Op::IntegerLayerNormalization(_)
+            | Op::ScaledAdd(_)
             | Op::Quantize(_)
     );
     node.fused.is_some() || narrows

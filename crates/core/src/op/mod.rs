@@ -66,6 +66,7 @@ mod resize;
 mod rms_normalization;
 mod roi_align;
 mod round_to;
+mod scaled_add;
 mod scatter;
 mod select;
 mod shape_of;
@@ -159,6 +160,7 @@ unary::functions! { ops! {
         dequantize::Dequantize,
         requantize::Requantize,
         shift_left::ShiftLeft,
+        scaled_add::ScaledAdd,
         lookup::Lookup,
         interpolate::Interpolate,
         integer_resize::IntegerResize,

@@ -5,6 +5,7 @@
 
 mod indices;
 mod lines;
+mod sums;
 mod windows;
 
 use smallvec::smallvec;
@@ -234,7 +235,8 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         .map(|(name, ..)| *name)
         .filter(|&name| !matches!(name, "call" | "if" | "loop") && (exported || is_float(name)))
         .collect();
-    match choices.pick(&names) {
+    let name = choices.pick(&names);
+    match name {
         "conv" => Conv {
             stride: smallvec![1, 2],
             pad: smallvec![1, 0, 1, 0],
@@ -359,12 +361,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             axis: choices.below(3) as u32,
         }
         .into(),
-        "shift_left" => ShiftLeft {
-            zero: -1,
-            bits: 20,
-            accumulator: choices.pick(&Carrier::ALL),
-        }
-        .into(),
+        "shift_left" | "scaled_add" => sums::op(name, choices),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
         "bit_cast" => BitCast { to: Elem::I32 }.into(),
         "cast" => Cast {

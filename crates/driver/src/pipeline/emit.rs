@@ -29,6 +29,9 @@ use crate::pipeline::job::Job;
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
+/// Name of the ONNX file of quantized operators.
+const QOPERATOR_ONNX_FILE: &str = "model.qoperator.onnx";
+
 /// Returns the formats that the configuration names or, if it names none, the formats that the target's table lists.
 ///
 /// # Errors
@@ -230,6 +233,7 @@ pub(super) fn emit(
                 written.and_then(|()| sink.finish())
             }
             Format::TfLite => tflite::write(job, lowered, &mut sink)?.map(|remark| told.extend(remark)),
+            Format::QOperatorOnnx => quantized_operators(job, lowered, &mut sink),
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.take() {
@@ -254,6 +258,20 @@ pub(super) fn emit(
         }
     }
     Ok(told)
+}
+
+/// Writes the ONNX file of quantized operators.
+fn quantized_operators(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), TargetError> {
+    let annotated = &lowered.built.annotated;
+    let module = strait_lower::operators(annotated, job.target.spec());
+    let mut module = module.map_err(|error| refused(error.to_string()))?;
+    strait_lower::name_outputs(&mut module, annotated);
+    sink.operators(QOPERATOR_ONNX_FILE, &module)
+}
+
+/// The error for a model that a format cannot express.
+pub(super) fn refused(text: String) -> TargetError {
+    TargetError::Refused(Reason::new(ReasonCode::Foreign, text))
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

@@ -7,7 +7,8 @@ use std::{
 };
 
 use strait_container::{ArtifactWriter, Unfinished};
-use strait_core::Module;
+use strait_core::{Module, Reason, ReasonCode};
+use strait_onnx::{Encoded, WriteError};
 use strait_target::{Sink, TargetError};
 
 /// The name of the ONNX format for targets.
@@ -45,6 +46,29 @@ impl Files<'_> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
         begun.try_for_each(|(path, file)| file.finish().map_err(|error| unwritten(&path, &error)))
+    }
+
+    /// Adds an ONNX file of quantized operators to the artifact.
+    ///
+    /// # Errors
+    /// [`TargetError::Refused`] with the first node for which there is no such operator.
+    pub(super) fn operators(&mut self, path: &str, module: &Module) -> Result<(), TargetError> {
+        let encoded =
+            strait_onnx::encode_operators(module, &data_file(path), self.most).map_err(|error| match error {
+                WriteError::Unwritable { node, text } => {
+                    TargetError::Refused(Reason::new(ReasonCode::Foreign, format!("in `{node}`, {text}")))
+                }
+                error => unwritten(path, &error),
+            })?;
+        self.onnx(path, &encoded)
+    }
+
+    fn onnx(&self, path: &str, encoded: &Encoded) -> Result<(), TargetError> {
+        self.add(path, |out| encoded.write(out))?;
+        match encoded.data() {
+            Some(tensors) => self.add(&format!("{path}.data"), |out| tensors.write(out)),
+            None => Ok(()),
+        }
     }
 
     fn add(&self, path: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), TargetError> {
@@ -85,17 +109,14 @@ impl Sink for Files<'_> {
         if format != ONNX {
             return Err(TargetError::Unsupported(format!("the format `{format}`")));
         }
-        let data = format!("{path}.data");
-        // In the ONNX file, the path of the separate file is relative to the folder of the ONNX file.
-        let name = data.rsplit('/').next().unwrap_or(&data);
-        let encoded = strait_onnx::encode(module, name, self.most);
-        let encoded = encoded.map_err(|error| unwritten(path, &error))?;
-        self.add(path, |out| encoded.write(out))?;
-        match encoded.data() {
-            Some(tensors) => self.add(&data, |out| tensors.write(out)),
-            None => Ok(()),
-        }
+        let encoded = strait_onnx::encode(module, &data_file(path), self.most);
+        self.onnx(path, &encoded.map_err(|error| unwritten(path, &error))?)
     }
+}
+
+/// The path of the separate file with the tensors, relative to the folder of the ONNX file.
+fn data_file(path: &str) -> String {
+    format!("{}.data", path.rsplit('/').next().unwrap_or(path))
 }
 
 fn unwritten(path: &str, error: &dyn Display) -> TargetError {

@@ -3,13 +3,13 @@
 use std::{fs, io, path::Path};
 
 use bytes::Bytes;
-use strait_core::{Elem, Reason, ReasonCode};
+use strait_core::Elem;
 use strait_samples::{Operation, Plan};
 use strait_target::{OptionValue, Options, Sink, TargetError};
 use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
 use strait_tflite::write::{About, AboutInput, Borders, encode};
 
-use super::{files::Files, inputs::preprocessing, job::Job, lowered::Lowered};
+use super::{emit::refused, files::Files, inputs::preprocessing, job::Job, lowered::Lowered};
 use crate::{
     config::{
         KeyPath,
@@ -49,7 +49,6 @@ fn encoded(
     sink: &mut Files<'_>,
 ) -> Result<Option<Diagnostic>, TargetError> {
     let annotated = &lowered.built.annotated;
-    let refused = |text: String| TargetError::Refused(Reason::new(ReasonCode::Foreign, text));
     let mut module =
         strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
     strait_lower::name_outputs(&mut module, annotated);

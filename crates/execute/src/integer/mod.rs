@@ -24,6 +24,7 @@ pub(crate) mod quantize;
 pub(crate) mod reduce;
 pub(crate) mod requantize;
 pub(crate) mod resize;
+pub(crate) mod scaled_add;
 pub(crate) mod shift_left;
 pub(crate) mod softmax;
 pub(crate) mod sum_pool;
@@ -79,6 +80,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::IntegerLayerNormalization(op) => layer_normalization::prepare(op, site),
         Op::Clamp(op) => clamp::prepare(op, site),
         Op::Requantize(op) => requantize::prepare(op, site),
+        Op::ScaledAdd(op) => scaled_add::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),
         Op::Dequantize(_) => dequantize::prepare(site),
         _ => return unsupported(site),

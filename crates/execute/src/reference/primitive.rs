@@ -163,6 +163,13 @@ impl Primitive {
                 let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
                 wide(elementwise::requantize(&op.form, channels, dims, &x.values)?)
             }
+            Op::ScaledAdd(op) => {
+                let form = op
+                    .form()
+                    .ok_or_else(|| StepError::Model("its factors are not legal".into()))?;
+                // Codes of 8 bits fit into i32.
+                elementwise::binary(x, operand(1)?, |a, b| form.eval(a as i32, b as i32).into())?
+            }
             // Every shifted code fits in i128, because inference has checked that it fits in the accumulator type.
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))

@@ -2,6 +2,7 @@
 
 mod addend;
 mod moves;
+mod rows;
 mod volume;
 
 use super::Builder;
@@ -10,7 +11,6 @@ use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
 use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId, WeightZero};
 use strait_execute::Tensor;
-use strait_requantize::function::{Definition, LayerNorm, LayerNormScales, Softmax};
 use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// A value, with the type and the extents by which the next op is chosen.
@@ -211,58 +211,11 @@ impl Maker {
         self.builder.integers(carrier.elem(), &[count], &values)
     }
 
-    /// Adds a softmax along any axis, if there is a softmax for the operand's type.
-    fn softmax(&mut self, x: &KnownValue) {
-        let axis = self.random.range(0, x.dims.len() as i64 - 1);
-        let (scale, beta) = (self.random.range(1, 1000) as f32 / 4096.0, 1.0);
-        let definitions = Definition::ALL.into_iter().filter(|definition| {
-            let facts = definition.softmax();
-            facts.is_some_and(|f| f.elements == x.codes() && x.dims[axis as usize] <= f.longest_row as u64)
-        });
-        for softmax in definitions.map(|definition| Softmax::of(definition, scale, beta).unwrap()) {
-            let (multiplier, exponent) = softmax.factor();
-            let op = op::IntegerSoftmax {
-                axis,
-                definition: softmax.definition(),
-                multiplier,
-                exponent,
-            };
-            self.add(op, &[x.id], None);
-        }
-    }
-
-    /// Adds a layer normalization over the last axes, with biases or without.
-    fn layer_normalization(&mut self, x: &KnownValue) {
-        let axis = self.random.range(0, x.dims.len() as i64 - 1) as usize;
-        let row = x.dims[axis..].to_vec();
-        let length = row.iter().product::<u64>();
-        let to = [IntType::I8, IntType::U8, IntType::I16][self.random.range(0, 2) as usize];
-        if x.bits() > 16 || length as usize > LayerNorm::LONGEST_ROW {
-            return;
-        }
-        let scales = LayerNormScales {
-            input: self.random.range(1, 1000) as f32 / 4096.0,
-            gain: 1.0 / 16384.0,
-            output: (4.0 / to.max() as f32, to.max() / 2),
-            result: to,
-        };
-        let norm = LayerNorm::of(self.random.range(0, 1) == 1, length as usize, 1e-5, scales).unwrap();
-        let gains: Vec<i64> = (0..length).map(|_| self.random.range(-32_768, 32_767)).collect();
-        let mut operands = vec![x.id, self.builder.integers(Elem::I16, &row, &gains)];
-        let carrier = [None, Some(Elem::I32), Some(Elem::I64)][self.random.range(0, 2) as usize];
-        if let Some(elem) = carrier {
-            let biases: Vec<i64> = (0..length).map(|_| self.random.range(-90_000, 90_000)).collect();
-            operands.push(self.builder.integers(elem, &row, &biases));
-        }
-        let op = op::IntegerLayerNormalization::new(axis as i64 - x.dims.len() as i64, &norm);
-        self.add(op, &operands, None);
-    }
-
     fn step(&mut self) {
         let index = self.random.range(0, self.values.len() as i64 - 1) as usize;
         let x = self.values[index].clone();
         let image = x.dims.len() == 4;
-        match self.random.range(0, 22) {
+        match self.random.range(0, 23) {
             0..=1 if image => self.conv(&x),
             2 if image => self.volume(&x),
             3 => self.gemm(&x),
@@ -299,6 +252,7 @@ impl Maker {
             20 => self.taken(&x),
             21 => self.rearranged(&x),
             22 => self.called(&x),
+            23 => self.scaled_sum(&x),
             9 => {
                 let ends = [self.random.range(0, 20), self.random.range(30, 100)];
                 let [min, max] = ends.map(|end| x.code(end));

@@ -144,7 +144,7 @@ pub enum Until {
     Conditions,
     /// The row does not accept the form of the requantization.
     Form,
-    /// The result could not be proven, or the patch could not be made.
+    /// It could not be proven that the fused op computes the same, or the graph could not be changed.
     Proof,
     /// The result differs by more than the policy allows.
     Policy,

@@ -330,6 +330,12 @@ impl<'a> Bounds<'a> {
                 let x = shift(self.hull(node, 0)?, op.zero);
                 Reach::tensor(range::multiply(x, (1 << op.bits.min(62), 1 << op.bits.min(62))))
             }
+            // Both factors are positive, and each rounding keeps the order, so the ends of the operands give the ends.
+            Op::ScaledAdd(op) => {
+                let (form, a, b) = (op.form()?, self.hull(node, 0)?, self.hull(node, 1)?);
+                let at = |a: i64, b: i64| Some(i64::from(form.eval(i32::try_from(a).ok()?, i32::try_from(b).ok()?)));
+                Reach::tensor((at(a.0, b.0)?, at(a.1, b.1)?))
+            }
             Op::SumPool(op) => {
                 let x = self.hull(node, 0)?;
                 let count = window_elements(&op.size);

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::Clamp;
 use strait_core::{
-    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, Term, Use, ValueId,
+    DataId, Derivation, Failure, Graph, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, Term, Use, ValueId,
 };
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
@@ -38,6 +38,22 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
+    /// Returns the grid of an operand, or the grid on which a node stores a result. Returns `None` if there is no grid,
+    /// if the result stays a sum, or if the grid has several scales.
+    pub(crate) fn of(graph: &Graph, id: NodeId, port: Port) -> Option<Grid> {
+        let scheme = graph.quant.scheme_of(id, port);
+        let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
+        let (scale, zero) = graph.quant.params_of(id, port)?.as_tensor()?;
+        let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
+        Some(Grid {
+            ty: scheme.int_type()?,
+            range: first?..=last?,
+            rounding: scheme.rounding(),
+            scale,
+            zero,
+        })
+    }
+
     /// Scale and zero point in the form that values of the new module need.
     pub(crate) fn params(&self) -> Arc<QuantParams> {
         Arc::new(QuantParams::tensor(self.scale, self.zero))
@@ -50,20 +66,9 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// Returns the grid of an operand, or the grid on which a node stores a result. Returns `None` if there is no grid,
-    /// if the result stays a sum, or if the grid has several scales.
+    /// Returns the grid of an operand, or the grid on which a node stores a result.
     pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
-        let scheme = self.graph().quant.scheme_of(id, port);
-        let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
-        let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
-        let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
-        Some(Grid {
-            ty: scheme.int_type()?,
-            range: first?..=last?,
-            rounding: scheme.rounding(),
-            scale,
-            zero,
-        })
+        Grid::of(self.graph(), id, port)
     }
 
     /// The grid of an operand. If annotation has not given the operand a grid, that is a defect of the compiler.

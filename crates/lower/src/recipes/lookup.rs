@@ -15,7 +15,7 @@ use strait_execute::evaluate;
 use strait_requantize::function::{Definition, Nearest, Pointwise};
 use strait_requantize::quantize::dequantize;
 use strait_requantize::{IntType, Per, Rounding};
-use strait_target::spec::Lines;
+use strait_target::spec::{Lines, Recipe};
 
 pub(super) fn lower(
     lowering: &mut Lowering<'_>,
@@ -39,6 +39,26 @@ pub(super) fn lower(
     let codes = defined(&site.node.op, definition, &x, &y)?;
     let made = look_up(lowering, site, Lookup {}, &codes, &y)?;
     lowering.set_codes(site, 0, made)
+}
+
+/// The table of a function whose entries are correctly rounded (`nearest.v1`), for formats that have no operator for the
+/// function. `None` if `recipe` computes the function in another way.
+pub(crate) fn table(op: &Op, recipe: Recipe, x: &Grid, y: &Grid) -> Result<Option<TensorData>, Failure> {
+    let Recipe::Lookup {
+        definition: Definition::Nearest,
+        left_shift: None,
+        rounding,
+        interpolate: None,
+    } = recipe
+    else {
+        return Ok(None);
+    };
+    let y = Grid {
+        rounding: rounding.unwrap_or(y.rounding),
+        ..y.clone()
+    };
+    let codes = defined(op, Definition::Nearest, x, &y)?;
+    Ok(Some(integers(&[codes.len() as u64], &codes, Elem::from(y.ty))?))
 }
 
 /// Computes the function by linear interpolation between entries for evenly spaced codes. Each entry is correctly

@@ -8,6 +8,7 @@ mod add_coarser_grid;
 mod add_common_grid;
 mod add_in_accumulator;
 mod add_left_shift;
+mod add_scaled;
 mod add_shifted;
 mod average_pool_divide;
 mod average_pool_reciprocal;
@@ -16,7 +17,7 @@ mod clamp;
 mod compare;
 pub(crate) mod dequantize_weights;
 mod layer_normalization;
-mod lookup;
+pub(crate) mod lookup;
 mod matmul_accumulate;
 mod max_pool;
 mod multiply;
@@ -78,6 +79,7 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(lowering, &site, left_shift),
         Recipe::AddCoarserGrid => add_coarser_grid::lower(lowering, &site),
         Recipe::AddShifted => add_shifted::lower(lowering, &site),
+        Recipe::AddScaled => add_scaled::lower(lowering, &site),
         Recipe::Multiply => multiply::lower(lowering, &site),
         Recipe::MaxPool { pad } => max_pool::lower(lowering, &site, pad),
         Recipe::AveragePoolDivide => average_pool_divide::lower(lowering, &site),

@@ -16,6 +16,8 @@ pub(super) struct Emitter<'m> {
     pub(super) opset: i64,
     /// The graph that is being written.
     pub(super) scope: Scope<'m>,
+    /// True if nodes compute on codes, by quantized operators.
+    pub(super) on_codes: bool,
     pub(super) depth: usize,
     pub(super) bodies: usize,
     /// True if the file has a matrix product of real numbers whose weights are dequantized from codes (weight-only
@@ -47,6 +49,7 @@ impl<'m> Emitter<'m> {
             module,
             opset,
             scope: Scope::new(module.main()),
+            on_codes: false,
             depth: 0,
             bodies: 0,
             weight_only: false,

@@ -11,14 +11,27 @@ use strait_core::op::RoundTo;
 use strait_core::{Dim, Elem, Policy, QuantParams, TensorData, TensorError, TensorType, ValueId};
 use strait_requantize::{Per, Rounding};
 
-/// Writes a `QuantizeLinear` with the result's grid, or a `DequantizeLinear` with the operand's grid. If several nodes
-/// read or make the same integer value, they share the constants of its grid.
+/// Writes a `QuantizeLinear` with the result's grid, or a `DequantizeLinear` with the operand's grid.
 pub(super) fn linear(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
     op: &str,
     integer: Option<ValueId>,
 ) -> Result<(), WriteError> {
+    let (names, axis) = constants(emitter, at, integer)?;
+    let operand = apart(emitter, at.node.inputs.first().copied().flatten());
+    let outputs = at.outputs(emitter);
+    emitter.node(op, at.name, [vec![operand], names].concat(), outputs, axis);
+    Ok(())
+}
+
+/// The names of the constants for the scale and the zero point of an integer value, and the attributes that say along
+/// which axis they run. If several nodes read or make the value, they share the constants.
+pub(super) fn constants(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    integer: Option<ValueId>,
+) -> Result<(Vec<String>, Vec<AttributeProto>), WriteError> {
     let found = integer.and_then(|id| Some((id, emitter.graph().value(id)?)));
     let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));
@@ -40,10 +53,7 @@ pub(super) fn linear(
             names
         }
     };
-    let operand = apart(emitter, at.node.inputs.first().copied().flatten());
-    let outputs = at.outputs(emitter);
-    emitter.node(op, at.name, [vec![operand], names].concat(), outputs, parameters.axis);
-    Ok(())
+    Ok((names, parameters.axis))
 }
 
 /// Writes a rounding to a constant grid whose result stays float: s · clip(round(x / s)). Runtimes do not take these

@@ -5,6 +5,7 @@
 
 mod apart;
 mod attributes;
+mod codes;
 mod emitter;
 mod external;
 mod grid;
@@ -76,7 +77,7 @@ impl Encoded {
 /// Inputs, outputs and values keep their names if these are unique. The same module always gives the same bytes.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     let encoded = Encoded {
-        model: model(module)?,
+        model: model(module, Arithmetic::Reals)?,
         data: None,
     };
     within(module, &encoded.model, MOST_BYTES)?;
@@ -86,7 +87,28 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
 /// Like [`write()`], but moves large tensors to a second file if a single file would have more than `most` bytes.
 /// `data` is the name of the second file, which is in the same folder.
 pub fn encode(module: &Module, data: &str, most: usize) -> Result<Encoded, WriteError> {
-    let mut model = model(module)?;
+    within_one_file(module, model(module, Arithmetic::Reals)?, data, most)
+}
+
+/// Like [`encode()`], but for a module whose nodes compute on codes: each such node becomes a quantized operator
+/// (QOperator format).
+///
+/// # Errors
+/// There is no quantized operator for a node.
+pub fn encode_operators(module: &Module, data: &str, most: usize) -> Result<Encoded, WriteError> {
+    within_one_file(module, model(module, Arithmetic::Codes)?, data, most)
+}
+
+/// On what the nodes of a module compute whose operands are codes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arithmetic {
+    /// Codes are moved or dequantized. All other nodes compute on real numbers.
+    Reals,
+    /// Nodes also compute on codes.
+    Codes,
+}
+
+fn within_one_file(module: &Module, mut model: ModelProto, data: &str, most: usize) -> Result<Encoded, WriteError> {
     if model.encoded_len() <= most {
         return Ok(Encoded { model, data: None });
     }
@@ -111,9 +133,10 @@ fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteE
 }
 
 /// The message for the whole model.
-fn model(module: &Module) -> Result<ModelProto, WriteError> {
+fn model(module: &Module, arithmetic: Arithmetic) -> Result<ModelProto, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
+    emitter.on_codes = arithmetic == Arithmetic::Codes;
     let graph = emitter.main()?;
     let (key, value) = ACCURACY_LEVEL;
     let note = StringStringEntryProto {

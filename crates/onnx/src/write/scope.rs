@@ -2,7 +2,7 @@
 
 use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
-use super::{ops, weights};
+use super::{codes, ops, weights};
 use crate::elements::number;
 use crate::error::WriteError;
 use crate::proto::{DimensionProto, GraphProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto};
@@ -107,6 +107,9 @@ impl<'m> Emitter<'m> {
                 self.scope.initializers.push(tensor_proto(name, tensor));
             }
         }
+        if self.on_codes {
+            codes::share_names(self)?;
+        }
         let order = graph.topological_order().map_err(|id| WriteError::Unwritable {
             node: format!("{id}"),
             text: "the graph has a cycle".into(),
@@ -118,8 +121,13 @@ impl<'m> Emitter<'m> {
         let results = graph
             .values()
             .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id));
+        let mut told = BTreeSet::new();
         Ok(GraphProto {
-            value_info: results.map(|(id, _)| self.info(id, self.value(id))).collect(),
+            // Two values share a name if an op between them changes nothing and is not written.
+            value_info: results
+                .map(|(id, _)| self.info(id, self.value(id)))
+                .filter(|info| told.insert(info.name.clone()))
+                .collect(),
             node: std::mem::take(&mut self.scope.nodes),
             name: self.module.name(graph.name).into(),
             initializer: std::mem::take(&mut self.scope.initializers),

@@ -29,6 +29,14 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
+/// The factor of QLinearGlobalAveragePool, which requantizes the sum of `count` elements: `input / (output * count)` in
+/// `f32`.
+pub fn mean_factor(input: f32, count: &Per<u32>, output: f32) -> Result<Per<f32>, ScaleError> {
+    positive("input scale", input.into())?;
+    positive("output scale", output.into())?;
+    Ok(count.map(|&count| input / (output * count as f32)))
+}
+
 /// QLinearMul: the operands' integers are multiplied after their zero points were subtracted, and the product is
 /// requantized. With the operands' scales a and b, the factor is `(a * b) / output` in `f32`. The zero point is added
 /// inside the rounding.

@@ -229,6 +229,9 @@ impl FormRow {
             (Some((input, weight, output)), ScaleRule::OnnxRuntime) => {
                 onnx_runtime::convolution_factor(input, &weight, output)?
             }
+            (None, ScaleRule::OnnxRuntime) if let Scales::Mean { input, count, output } = rescale.scales => {
+                onnx_runtime::mean_factor(input, count, output)?
+            }
             (_, rule) => {
                 let scale = match rule {
                     ScaleRule::Free => rescale.scales.factor().map(|f| *f as f32),

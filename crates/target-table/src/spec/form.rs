@@ -208,7 +208,7 @@ words! {
         /// computed by `frexp`, and the product of the scales is computed by a rule for each op.
         Litert = "litert",
         /// As ONNX Runtime does: scales are multiplied in `f32`.
-        OnnxRuntime = "onnxruntime",
+        OnnxRuntime = "onnxruntime", // tidy: allow(names): the rule is named after the same program as a target
         /// The factor is split into a power of two and a correction in (0.5, 1].
         Correction = "correction",
         /// The factor is computed as for a dequantization followed by a quantization: the scale of the dequantization is

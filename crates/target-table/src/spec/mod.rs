@@ -225,6 +225,9 @@ words! {
     Format {
         /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. Every target can have it.
         QdqOnnx = "qdq-onnx",
+        /// ONNX with a quantized operator for each layer on the accelerator, such as `QLinearConv`. A target that computes the same
+        /// integers as the kernels of these operators lists this word.
+        QOperatorOnnx = "qoperator-onnx",
         /// TFLite, with an integer operator for each layer on the accelerator. A target that computes the same integers as
         /// LiteRT's kernels lists this word, possibly only with a certain option.
         TfLite = "tflite",

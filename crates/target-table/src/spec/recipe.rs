@@ -55,6 +55,10 @@ pub enum Recipe {
     /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of `inputs`)
     /// to 16 bits. Their sum, saturated to 16 bits, is then requantized.
     AddShifted,
+    /// An addition of two codes in `f32`, with one fused multiply-add for each operand: half_even(fma(s_a / s_y, a, fma(s_b / s_y,
+    /// b, k))), saturated. Here a and b are the codes, s_a, s_b and s_y the scales of the operands and of the result, and z_a, z_b
+    /// and z_y the zero points. The addend is k = z_y − fma(s_a / s_y, z_a, (s_b / s_y)·z_b). The codes have 8 bits.
+    AddScaled,
     /// An elementwise product. The zero point of each operand is subtracted before the multiplication, and the product is
     /// requantized.
     Multiply,
@@ -249,7 +253,7 @@ pub(super) fn computes(definition: Definition) -> Vec<Term> {
         Definition::LitertLogisticInt8 | Definition::LitertLogisticInt16 => vec![Term::Sigmoid],
         Definition::LitertTanhInt8 | Definition::LitertTanhInt16 => vec![Term::Tanh],
         Definition::LitertHardSwishInt8 => vec![Term::HardSwish],
-        Definition::LitertLeakyRelu => vec![Term::LeakyRelu],
+        Definition::LitertLeakyRelu | Definition::OnnxRuntimeLeakyRelu => vec![Term::LeakyRelu],
         Definition::Nearest => Term::of_kind(Kind::Function).collect(),
         Definition::LayerNorm => vec![Term::LayerNormalization],
         Definition::RmsNorm => vec![Term::RmsNormalization],
@@ -281,7 +285,7 @@ struct Facts {
 
 impl Recipe {
     /// Every recipe once. The parameters are arbitrary.
-    pub const ALL: [Recipe; 19] = {
+    pub const ALL: [Recipe; 20] = {
         let (left_shift, definition, pad) = (0, Definition::Nearest, PoolPadding::TypeMinimum);
         let rounding = Rounding::HalfEven;
         [
@@ -295,6 +299,7 @@ impl Recipe {
             Recipe::AddCommonGrid { left_shift },
             Recipe::AddCoarserGrid,
             Recipe::AddShifted,
+            Recipe::AddScaled,
             Recipe::Multiply,
             Recipe::MaxPool { pad },
             Recipe::AveragePoolDivide,
@@ -328,6 +333,7 @@ impl Recipe {
             Recipe::AddCommonGrid { .. } => ("add_common_grid", Must, true, false, ADDS),
             Recipe::AddCoarserGrid => ("add_coarser_grid", Must, true, false, ADDS),
             Recipe::AddShifted => ("add_shifted", Must, true, false, &[Term::Clamp]),
+            Recipe::AddScaled => ("add_scaled", Never, false, false, &[]),
             Recipe::Multiply => ("multiply", Must, false, false, &[Term::Mul]),
             Recipe::MaxPool { .. } => ("max_pool", May, false, true, &[Term::MaxPool]),
             Recipe::AveragePoolDivide => ("average_pool_divide", Never, false, true, &[]),
@@ -364,7 +370,7 @@ impl Recipe {
             Recipe::AddLeftShift { .. } | Recipe::AddCommonGrid { .. } | Recipe::AddCoarserGrid => {
                 vec![Term::Add, Term::Sub]
             }
-            Recipe::AddShifted => vec![Term::Add],
+            Recipe::AddShifted | Recipe::AddScaled => vec![Term::Add],
             Recipe::Multiply => vec![Term::Mul],
             Recipe::MaxPool { .. } => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
             Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal(_) => {

@@ -245,7 +245,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "id      = \"every-form\"",
             "id = \"every-form\"\nemit = [\"pakage\"]",
-            "t.toml:3:9: `emit[0]` cannot be \"pakage\", expected one of \"qdq-onnx\", \"tflite\", \"package\"\n    emit = [\"pakage\"]\n    did you mean \"package\"?",
+            "t.toml:3:9: `emit[0]` cannot be \"pakage\", expected one of \"qdq-onnx\", \"qoperator-onnx\", \"tflite\", \"package\"\n    emit = [\"pakage\"]\n    did you mean \"package\"?",
         ),
         (
             "bias       = { int8 = \"int32\" }",

@@ -132,7 +132,7 @@ impl Borders {
         let index = emitter.read(codes, &order)?;
         let (own, name) = (emitter.stored_as(index), emitter.name_of(output).to_owned());
         if own.elem == elem {
-            // Nothing else has the name of the output, as the real numbers that had it are not in the file.
+            // No other tensor has the name of the output: the DEQUANTIZE whose result had it is not written.
             if emitter.absorbed.contains(&id) && !emitter.file.outputs.iter().any(|(_, at)| *at == index.0) {
                 emitter.rename(index, name);
             }
@@ -149,7 +149,11 @@ fn with_sign(own: Stored, elem: Elem) -> Result<Stored, Refused> {
     let distance = match (own.elem, elem) {
         (Elem::I8, Elem::U8) => 128,
         (Elem::U8, Elem::I8) => -128,
-        (own, _) => return Err(format!("its codes are {own}, which cannot be stored as {elem}")),
+        (own, _) => {
+            return Err(format!(
+                "its codes are {own}, which cannot be stored as {elem}; store them as they are, or as real numbers"
+            ));
+        }
     };
     Ok(Stored {
         elem,

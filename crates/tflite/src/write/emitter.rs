@@ -318,6 +318,20 @@ impl<'m> Emitter<'m> {
         Ok(())
     }
 
+    /// Appends an operator whose result is a new tensor with type, grid and shape of the first operand.
+    pub(super) fn step(
+        &mut self,
+        name: &'static str,
+        inputs: &[Index],
+        suffix: &str,
+        options: Option<(i8, Table)>,
+    ) -> Result<Index, Refused> {
+        let of = *inputs.first().ok_or("an operator without operands")?;
+        let made = self.like(of, suffix, self.tensor(of).shape.clone())?;
+        self.emit(name, inputs, &[made], options)?;
+        Ok(made)
+    }
+
     /// Appends a RESHAPE between two tensors.
     pub(super) fn reshape(&mut self, from: Index, to: Index) -> Result<(), Refused> {
         let shape: Vec<i32> = self.tensor(to).shape.iter().map(|&extent| extent as i32).collect();

@@ -235,6 +235,16 @@ impl<'a> Analysis<'a> {
             }
             // The result saturates to the range of its type.
             Op::IntegerLayerNormalization(op) => one(ValueRange::tensor(of_elem(op.to)?)),
+            // The sum grows with both codes, because its factors are positive and rounding keeps the order.
+            Op::ScaledAdd(op) => {
+                let form = op.form()?;
+                // Codes have 8 bits.
+                let sum = |x: i64, y: i64| i64::from(form.eval(x as i32, y as i32));
+                one(self.binary(node, |x, y| Interval {
+                    low: sum(x.low, y.low),
+                    high: sum(x.high, y.high),
+                })?)
+            }
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),

@@ -102,7 +102,7 @@ impl Side {
 
 /// What rules set for the codes of one layer, or of all layers.
 struct Said<'a> {
-    /// If these are the settings of a layer: ` for` and the layer's name, which messages contain.
+    /// The words that say in messages which layer the settings are for. Empty for the settings of all layers.
     of: String,
     /// The indices of the rules that set something for the layer. Empty for the settings of all layers.
     rules: &'a [usize],

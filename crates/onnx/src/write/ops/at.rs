@@ -30,11 +30,11 @@ impl At<'_> {
         self.unwritable(format!("{op} has no operator of the same meaning in ONNX"))
     }
 
-    pub(super) fn inputs(&self, emitter: &Emitter<'_>) -> Vec<String> {
+    pub(in crate::write) fn inputs(&self, emitter: &Emitter<'_>) -> Vec<String> {
         self.node.inputs.iter().map(|&id| emitter.operand(id)).collect()
     }
 
-    pub(super) fn input(&self, emitter: &Emitter<'_>, position: usize) -> String {
+    pub(in crate::write) fn input(&self, emitter: &Emitter<'_>, position: usize) -> String {
         emitter.operand(self.node.inputs.get(position).copied().flatten())
     }
 
@@ -50,13 +50,13 @@ impl At<'_> {
     }
 
     /// The element type and the rank of the first operand.
-    pub(super) fn operand_type(&self, emitter: &Emitter<'_>) -> (Elem, usize) {
+    pub(in crate::write) fn operand_type(&self, emitter: &Emitter<'_>) -> (Elem, usize) {
         let ty = emitter.ty(self.node.inputs.first().copied().flatten());
         ty.map_or((Elem::F32, 0), |ty| (ty.elem, ty.shape.len()))
     }
 
     /// Writes the node as one operator with the same operands.
-    pub(super) fn plain(
+    pub(in crate::write) fn plain(
         &self,
         emitter: &mut Emitter<'_>,
         op: &str,
@@ -84,7 +84,7 @@ impl At<'_> {
     }
 
     /// Adds a constant with one element. Its name is derived from the name of the node.
-    pub(super) fn scalar(
+    pub(in crate::write) fn scalar(
         &self,
         emitter: &mut Emitter<'_>,
         name: &str,

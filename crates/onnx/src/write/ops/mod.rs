@@ -17,6 +17,7 @@ pub(super) use at::At;
 pub(super) use operator::Operator;
 
 use super::attributes::{Value, attribute, int, ints, text};
+use super::codes;
 use super::emitter::{Emitter, tensor_proto};
 use super::grid::linear;
 use crate::elements::number;
@@ -41,13 +42,16 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
     if node.fused.is_some() {
         return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
     }
+    if emitter.on_codes && codes::node(emitter, at)? {
+        return Ok(());
+    }
     let operands = node.inputs.iter().flatten();
     // If a model gives a grid for real numbers, they are still real numbers.
     let has_codes = |value: &strait_core::Value| value.quant.is_some() && !value.ty.elem.is_float();
     let codes = operands
         .filter_map(|&id| emitter.graph().value(id))
         .any(|value| has_codes(value) || value.ty.elem.int_type().is_some());
-    if codes && !takes_integers(&node.op) {
+    if codes && !emitter.on_codes && !takes_integers(&node.op) {
         return Err(at.unwritable(format!(
             "{} on integers is not an ONNX operator of floats",
             node.op.name()
@@ -138,7 +142,7 @@ macro_rules! without_operator {
     })* };
 }
 without_operator! {
-    SumPool Requantize ShiftLeft Lookup Interpolate IntegerResize IntegerSoftmax IntegerLayerNormalization Clamp Call
+    SumPool Requantize ShiftLeft ScaledAdd Lookup Interpolate IntegerResize IntegerSoftmax IntegerLayerNormalization Clamp Call
 }
 
 impl Operator for Conv {

@@ -80,6 +80,7 @@ read_from! {
     Lookup: ;
     Requantize: ;
     RoundTo: ;
+    ScaledAdd: ;
     ShiftLeft: ;
     SumPool: ;
 }

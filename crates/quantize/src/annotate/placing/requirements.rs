@@ -95,6 +95,7 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         | Recipe::AddCommonGrid { .. }
         | Recipe::AddCoarserGrid
         | Recipe::AddShifted
+        | Recipe::AddScaled
         | Recipe::Multiply
         | Recipe::MaxPool { .. }
         | Recipe::Lookup { .. }

@@ -2,11 +2,13 @@
 
 mod hard_swish;
 mod leaky_relu;
+mod leaky_relu_table;
 mod sigmoid_int16;
 mod tables_of_floats;
 
 pub use hard_swish::HardSwishInt8;
 pub use leaky_relu::LeakyRelu;
+pub use leaky_relu_table::LeakyReluTable;
 pub use sigmoid_int16::SigmoidInt16;
 pub use tables_of_floats::{LogisticInt8, TanhInt8};
 
@@ -36,6 +38,9 @@ pub enum Pointwise {
     /// LiteRT's leaky ReLU on int8 and int16 (`litert.leaky_relu.v1`).
     #[serde(rename = "litert.leaky_relu.v1")]
     LeakyRelu(LeakyRelu),
+    /// ONNX Runtime's leaky ReLU on uint8 and int8 (`onnxruntime.leaky_relu.v1`).
+    #[serde(rename = "onnxruntime.leaky_relu.v1")]
+    LeakyReluTable(LeakyReluTable),
     /// A function of real numbers, rounded once and correctly (`nearest.v1`).
     #[serde(rename = "nearest.v1")]
     Nearest(Nearest),
@@ -61,6 +66,7 @@ impl Definition {
             Definition::LitertTanhInt8 | Definition::LitertHardSwishInt8 => (BYTES, None),
             Definition::LitertLogisticInt16 | Definition::LitertTanhInt16 => (WORDS, Some((1.0 / 32768.0, 0))),
             Definition::LitertLeakyRelu => (&[IntType::I8, IntType::I16][..], None),
+            Definition::OnnxRuntimeLeakyRelu => (&[IntType::U8, IntType::I8][..], None),
             Definition::Nearest
             | Definition::LitertSoftmaxInt8
             | Definition::LitertSoftmaxInt16
@@ -128,6 +134,16 @@ impl Pointwise {
             (Definition::LitertLeakyRelu, Real::LeakyRelu { alpha }) => {
                 Pointwise::litert_leaky_relu(elements, (input_scale, input_zp), alpha, (scale, zp))?
             }
+            (Definition::OnnxRuntimeLeakyRelu, Real::LeakyRelu { alpha }) => {
+                Pointwise::LeakyReluTable(LeakyReluTable {
+                    elements,
+                    alpha,
+                    input_scale,
+                    input_zp,
+                    scale,
+                    zp,
+                })
+            }
             _ => {
                 return Err(FunctionError::Kind {
                     definition,
@@ -187,6 +203,7 @@ impl Pointwise {
             Pointwise::TanhInt16(_) => Definition::LitertTanhInt16,
             Pointwise::HardSwishInt8(_) => Definition::LitertHardSwishInt8,
             Pointwise::LeakyRelu(_) => Definition::LitertLeakyRelu,
+            Pointwise::LeakyReluTable(_) => Definition::OnnxRuntimeLeakyRelu,
             Pointwise::Nearest(_) => Definition::Nearest,
         }
     }
@@ -197,6 +214,7 @@ impl Pointwise {
             Pointwise::LogisticInt8(_) | Pointwise::TanhInt8(_) | Pointwise::HardSwishInt8(_) => IntType::I8,
             Pointwise::LogisticInt16(_) | Pointwise::TanhInt16(_) => IntType::I16,
             Pointwise::LeakyRelu(function) => function.elements,
+            Pointwise::LeakyReluTable(function) => function.elements,
             Pointwise::Nearest(function) => function.elements,
         }
     }
@@ -220,6 +238,7 @@ impl Pointwise {
             Pointwise::LogisticInt16(function) | Pointwise::TanhInt16(function) => function.check(self.definition()),
             Pointwise::HardSwishInt8(function) => function.check(),
             Pointwise::LeakyRelu(function) => function.check(),
+            Pointwise::LeakyReluTable(function) => function.check(),
             Pointwise::Nearest(function) => function.check(),
         }
     }
@@ -253,6 +272,7 @@ impl Pointwise {
             Pointwise::TanhInt16(function) => function.tanh_of(code),
             Pointwise::HardSwishInt8(function) => function.value(code),
             Pointwise::LeakyRelu(function) => function.value(code),
+            Pointwise::LeakyReluTable(function) => function.value(code),
             Pointwise::Nearest(function) => return function.value(code),
         })
     }

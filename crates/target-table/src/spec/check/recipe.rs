@@ -41,6 +41,13 @@ pub(super) fn check(
                 )
             });
         }
+        Recipe::AddScaled => {
+            let other = spec.pairs(row).filter_map(Pair::codes).map(IntType::from);
+            let wide = other.into_iter().find(|codes| codes.bits() != 8);
+            findings.ensure(wide.is_none() && row.results.is_none(), &at("pairs"), || {
+                format!("`{recipe}` adds codes of 8 bits, and its results have the type of its operands")
+            });
+        }
         Recipe::AveragePoolReciprocal(_) => {
             let other = forms(&row.requantize, |form| form.form_kind() != FormKind::TfLite);
             findings.ensure(!other, &at("requantize"), || {

@@ -6,11 +6,13 @@ use super::super::flatbuffer::{Field, Table};
 use super::axis;
 use strait_core::Elem;
 use strait_core::layout::Order;
-use strait_core::op::{Elu, Function};
+use strait_core::op::{Elu, Function, HardSigmoid};
 
 const SOFTMAX_OPTIONS: i8 = 9;
 const LEAKY_RELU_OPTIONS: i8 = 75;
 const GELU_OPTIONS: i8 = 116;
+const ADD_OPTIONS: i8 = 11;
+const MUL_OPTIONS: i8 = 21;
 
 /// The operator of each function. Functions that are not listed have none.
 const FUNCTIONS: &[(Function, &str)] = &[
@@ -66,13 +68,40 @@ pub(super) fn leaky_relu(emitter: &mut Emitter<'_>, site: &Site<'_>, alpha: f32)
     emitter.emit("LEAKY_RELU", &[x], &[made], Some((LEAKY_RELU_OPTIONS, options)))
 }
 
+/// Writes an ELU of real numbers. The operator ELU has alpha = 1. With another alpha, it is
+/// max(x, 0) + alpha·ELU(min(x, 0)), of which one part is always 0.
 pub(super) fn elu(emitter: &mut Emitter<'_>, site: &Site<'_>, elu: &Elu) -> Result<(), Refused> {
-    if elu.alpha != 1.0 {
+    let x = emitter.image(site.node, 0)?;
+    if elu.alpha == 1.0 {
+        let made = emitter.result(site.node)?;
+        return emitter.emit("ELU", &[x], &[made], None);
+    }
+    if emitter.tensor(x).elem != Elem::F32 {
         return Err(format!("its alpha is {}, and ELU has 1", elu.alpha));
     }
-    let x = emitter.image(site.node, 0)?;
+    let (zero, alpha) = (emitter.number_like(x, 0.0)?, emitter.number_like(x, elu.alpha.into())?);
+    let below = emitter.step("MINIMUM", &[x, zero], "below", None)?;
+    let curve = emitter.step("ELU", &[below], "curve", None)?;
+    let scaled = emitter.step("MUL", &[curve, alpha], "scaled", Some((MUL_OPTIONS, Table::default())))?;
+    let above = emitter.step("RELU", &[x], "above", None)?;
     let made = emitter.result(site.node)?;
-    emitter.emit("ELU", &[x], &[made], None)
+    emitter.emit("ADD", &[above, scaled], &[made], Some((ADD_OPTIONS, Table::default())))
+}
+
+/// min(max(alpha·x + beta, 0), 1) of real numbers.
+pub(super) fn hard_sigmoid(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &HardSigmoid) -> Result<(), Refused> {
+    let x = emitter.image(site.node, 0)?;
+    if emitter.tensor(x).elem != Elem::F32 {
+        return Err("LiteRT has no hard sigmoid of codes".into());
+    }
+    let number = |emitter: &mut Emitter<'_>, number: f32| emitter.number_like(x, number.into());
+    let (alpha, beta) = (number(emitter, own.alpha)?, number(emitter, own.beta)?);
+    let (zero, one) = (number(emitter, 0.0)?, number(emitter, 1.0)?);
+    let scaled = emitter.step("MUL", &[x, alpha], "scaled", Some((MUL_OPTIONS, Table::default())))?;
+    let line = emitter.step("ADD", &[scaled, beta], "line", Some((ADD_OPTIONS, Table::default())))?;
+    let above = emitter.step("MAXIMUM", &[line, zero], "above", None)?;
+    let made = emitter.result(site.node)?;
+    emitter.emit("MINIMUM", &[above, one], &[made], None)
 }
 
 /// Writes a softmax. SOFTMAX runs along the last axis of the stored tensor. If the softmax is over another axis, the
@@ -114,7 +143,7 @@ pub(super) fn clamp(emitter: &mut Emitter<'_>, site: &Site<'_>, low: f32, high: 
         (elem, Some(grid)) => {
             let (scale, zero) = grid.as_tensor().ok_or("its operand has several scales")?;
             let (least, greatest) = elem.integers().ok_or("its operand has no codes")?;
-            let code = |bound: f32| (bound / scale).round() as i64 + i64::from(zero);
+            let code = |bound: f32| ((bound / scale).round() as i64).saturating_add(zero.into());
             let [low, high] = [(low, least), (high, greatest)];
             [
                 Some(code(low.0))

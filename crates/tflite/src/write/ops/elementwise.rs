@@ -16,6 +16,7 @@ const OPERATORS: &[(Term, &str, Option<i8>)] = &[
     (Term::Pow, "POW", None),
     (Term::Minimum, "MINIMUM", None),
     (Term::Maximum, "MAXIMUM", None),
+    (Term::Modulo, "FLOOR_MOD", None),
     (Term::Equal, "EQUAL", None),
     (Term::Less, "LESS", None),
     (Term::LessOrEqual, "LESS_EQUAL", None),

@@ -1,12 +1,12 @@
 //! Normalizations of real numbers, from operators that TFLite has.
 
 use super::super::Site;
-use super::super::emitter::{Emitter, Refused};
+use super::super::emitter::{Emitter, Refused, Stored};
 use super::super::flatbuffer::Table;
 use super::axis;
 use super::elementwise::broadcast;
-use strait_core::Elem;
 use strait_core::layout::Order;
+use strait_core::{Elem, TensorData};
 
 const ADD: (&str, i8) = ("ADD", 11);
 const SUB: (&str, i8) = ("SUB", 28);
@@ -14,12 +14,18 @@ const MUL: (&str, i8) = ("MUL", 21);
 const DIV: (&str, i8) = ("DIV", 29);
 const REDUCER_OPTIONS: i8 = 27;
 
-/// (x − mean(x)) / √(mean((x − mean(x))²) + epsilon) · scale + bias.
-pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsilon: f32) -> Result<(), Refused> {
+/// (x − m) / √(mean((x − m)²) + epsilon) · scale + bias. In a layer normalization, m is mean(x) and `centred` is true. In
+/// a normalization by the root mean square, m is 0.
+pub(super) fn normalization(
+    emitter: &mut Emitter<'_>,
+    site: &Site<'_>,
+    centred: bool,
+    (first, epsilon): (i64, f32),
+) -> Result<(), Refused> {
     let x = emitter.image(site.node, 0)?;
     let tensor = emitter.tensor(x);
     if tensor.elem != Elem::F32 {
-        return Err("LiteRT has no layer normalization of codes".into());
+        return Err("LiteRT has no normalization of codes".into());
     }
     let shape = tensor.shape.clone();
     let first = axis(first, shape.len())?;
@@ -33,9 +39,14 @@ pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsi
         emitter.emit(name, &[a, b], &[made], Some((options, Table::default())))?;
         Ok::<_, Refused>(made)
     };
-    let mean = emitter.like(x, "mean", reduced.clone())?;
-    emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
-    let centred = step(emitter, SUB, x, mean, "centred", &shape)?;
+    let centred = match centred {
+        true => {
+            let mean = emitter.like(x, "mean", reduced.clone())?;
+            emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
+            step(emitter, SUB, x, mean, "centred", &shape)?
+        }
+        false => x,
+    };
     let squares = step(emitter, MUL, centred, centred, "squares", &shape)?;
     let variance = emitter.like(x, "variance", reduced.clone())?;
     emitter.emit("MEAN", &[squares, axes], &[variance], keeps())?;
@@ -65,4 +76,42 @@ pub(super) fn layer(emitter: &mut Emitter<'_>, site: &Site<'_>, first: i64, epsi
         made = next;
     }
     Ok(())
+}
+
+/// x·f + (bias − mean·f) for each channel, with f = scale / √(variance + epsilon), which is computed here.
+pub(super) fn batch(emitter: &mut Emitter<'_>, site: &Site<'_>, epsilon: f32) -> Result<(), Refused> {
+    let x = emitter.image(site.node, 0)?;
+    let order = emitter.layouts.read(emitter.graph, site.node, 0);
+    if emitter.tensor(x).elem != Elem::F32 {
+        return Err("LiteRT has no batch normalization of codes".into());
+    }
+    let mut of_channels = Vec::with_capacity(4);
+    for at in 1..5 {
+        let value = emitter.operand(site.node, at)?;
+        let data = emitter.constant(value).ok_or("its statistics are not constant")?;
+        of_channels.push(data.to_f32().map_err(|error| error.to_string())?.to_vec());
+    }
+    let [scale, bias, mean, variance] = of_channels.as_slice() else {
+        return Err("it has no statistics".into());
+    };
+    let factors: Vec<f32> = scale
+        .iter()
+        .zip(variance)
+        .map(|(scale, variance)| scale / (variance + epsilon).sqrt())
+        .collect();
+    let shifted = bias.iter().zip(mean).zip(&factors);
+    let offsets: Vec<f32> = shifted.map(|((bias, mean), factor)| bias - mean * factor).collect();
+    let mut shape = vec![1; order.axes().len()];
+    let channels = order.position(1).ok_or("it has no axis of channels")?;
+    shape[channels] = factors.len() as u64;
+    let constant = |emitter: &mut Emitter<'_>, values: &[f32]| {
+        let data = TensorData::from_values(&shape, values).map_err(|error| error.to_string())?;
+        let (shape, elem, grid) = (shape.clone(), Elem::F32, None);
+        let name = format!("channels_{}", emitter.file.tensors.len());
+        emitter.add(name, Stored { shape, elem, grid }, Some(data.bytes().clone()))
+    };
+    let (factors, offsets) = (constant(emitter, &factors)?, constant(emitter, &offsets)?);
+    let scaled = emitter.step(MUL.0, &[x, factors], "scaled", Some((MUL.1, Table::default())))?;
+    let made = emitter.result(site.node)?;
+    emitter.emit(ADD.0, &[scaled, offsets], &[made], Some((ADD.1, Table::default())))
 }

@@ -3,6 +3,7 @@
 use super::super::Site;
 use super::super::emitter::{Emitter, Refused};
 use super::super::flatbuffer::Table;
+use super::window::with_height;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 
 const BILINEAR_OPTIONS: i8 = 15;
@@ -11,7 +12,13 @@ const NEAREST_OPTIONS: i8 = 74;
 pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize) -> Result<(), Refused> {
     let image = emitter.image(site.node, 0)?;
     let made = emitter.result(site.node)?;
-    let [from, to] = [image, made].map(|index| emitter.tensor(index).shape.clone());
+    let (mut from, mut to) = (emitter.tensor(image).shape.clone(), emitter.tensor(made).shape.clone());
+    // An image over one axis is an image of height 1.
+    let is_line = from.len() == 3 && to.len() == 3;
+    if is_line {
+        from.insert(1, 1);
+        to.insert(1, 1);
+    }
     let (&[n, ..], &[m, height, width, _]) = (from.as_slice(), to.as_slice()) else {
         return Err("it resizes images over other axes than two".into());
     };
@@ -31,6 +38,7 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize
         {
             (0, 1)
         }
+        (ResizeMode::Cubic, ..) => return Err("it interpolates cubically; TFLite only has linear interpolation".into()),
         _ => return Err("TFLite does not map coordinates as it does".into()),
     };
     let size = emitter.ints(&[height as i32, width as i32])?;
@@ -39,5 +47,12 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize
         _ => ("RESIZE_NEAREST_NEIGHBOR", NEAREST_OPTIONS, 0),
     };
     let options = Table::default().byte(first, corners, 0).byte(first + 1, centers, 0);
-    emitter.emit(name, &[image, size], &[made], Some((kind, options)))
+    let options = Some((kind, options));
+    if !is_line {
+        return emitter.emit(name, &[image, size], &[made], options);
+    }
+    let image = with_height(emitter, image)?;
+    let resized = emitter.like(made, "image", to)?;
+    emitter.emit(name, &[image, size], &[resized], options)?;
+    emitter.reshape(resized, made)
 }
