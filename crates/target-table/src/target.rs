@@ -24,7 +24,8 @@ pub trait Target: Send + Sync {
     /// largest code that the clamp lets through.
     ///
     /// # Errors
-    /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
+    /// [`TargetError::NoForm`] if no form of the table accepts the requantization, [`TargetError::Kernel`] if the
+    /// kernel refuses it.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
     /// Prepares the loops of the target's own model of its arithmetic, if the target has a model that [`Target::loops`]

@@ -333,7 +333,7 @@ impl Claims {
         let lowered = range(&site.lowered, &pair.lowered_bounds);
         let [own, intervals] = picked(pair, site).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
+            // If an earlier fusion is not exact, the accumulators of the two graphs may differ a little. The
             // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
             // graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
@@ -342,7 +342,7 @@ impl Claims {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
                 // The only interval is for all channels together. So the strictest verdict of all channels has to hold
-                // on it.
+                // on this interval.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }
@@ -425,8 +425,8 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
 }
 
 /// Returns the accumulators that can occur, as two lists of intervals: one for the fused graph, and one for both graphs
-/// together. A list has one interval for each channel of the steps. If the steps have no channels, it has one for each
-/// index along an axis for which both graphs have bounds.
+/// together. A list has one interval for each channel of the steps. If the steps have no channels, the list has one
+/// interval for each index along an axis for which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -446,7 +446,8 @@ fn accumulators(
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
         // Steps without channels treat all indices of every axis alike. The certificate does not say along which axis
-        // its intervals lie. So the first axis is chosen along which they cover all accumulators that can occur.
+        // its intervals lie. So the first axis is taken along which the certificate's intervals cover all accumulators
+        // that can occur.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();

@@ -232,7 +232,7 @@ fn replayed(
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
     // A kernel takes the same number of accumulators for each channel. So if a channel has fewer accumulators than
-    // others, they are repeated.
+    // others, its accumulators are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

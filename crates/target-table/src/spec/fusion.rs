@@ -46,8 +46,8 @@ pub struct FusionRow {
     pub name: String,
     /// The ops that the producer can be, by their terms, or `constant` for a constant tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization. It is fused too: the producer takes over its other operand. The
-    /// second op is an addition that the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization: an addition that the row `op.add` lowers by
+    /// `in_accumulator`. It is fused too, and its other operand becomes an operand of the producer.
     pub with: Option<With>,
     /// Further conditions under which the row applies.
     #[serde(default)]
@@ -267,8 +267,8 @@ impl Verb {
         matches!(self, Verb::RequantizeData | Verb::BurnIntoTable)
     }
 
-    /// True if this verb only changes a requantization that another verb has moved into the producer, and none of the
-    /// verbs `then` moves one there. This verb would then have no effect.
+    /// True if this verb only changes a requantization that another verb has moved into the producer, and no verb in
+    /// `then` moves a requantization into the producer. This verb would then have no effect.
     pub(super) fn needs_set_requantize(&self, then: &[Verb]) -> bool {
         let sets = then.contains(&Verb::SetRequantize);
         match self {

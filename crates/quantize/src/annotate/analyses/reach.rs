@@ -44,8 +44,8 @@ const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 /// scores down by this amount, and the row's largest score is at least this far below the largest score of all rows. It
 /// is assumed that no reader uses the result of a masked row. A grid of 8 bits that also covered masked rows would have
 /// 256 codes for a range of more than 128, so its steps would be above 1/2. The scores of all other rows would then be
-/// wrong by up to 1/4, and their exp by about a quarter. If a softmax has no mask, no row is left out, because the
-/// scores of ordinary rows may also be this far apart.
+/// wrong by up to 1/4, and their exp by about a quarter. If a softmax has no mask, no row is taken as masked, because
+/// the scores of ordinary rows may also be this far apart.
 const MASKED_ROW: f64 = 128.0;
 
 /// The largest number of values that the search for a softmax's mask visits, going back from the softmax. Normally only
@@ -282,8 +282,7 @@ impl ValueIntervals<'_> {
             let seen = self.observed(y);
             match &node.op {
                 // Integers are not observed, so no interval is known for the operand of a cast from integers to floats.
-                // The interval of the result is found without it: booleans become 0 or 1, and for other integers the
-                // observed range of the result is used.
+                // A cast from booleans gives 0 or 1. For other integers, the observed range of the result is used.
                 Op::Cast(_) => {
                     let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {

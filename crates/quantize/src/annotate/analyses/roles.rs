@@ -41,8 +41,9 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// Returns the row and the recipe of a node on the accelerator. For a weight-only node, this may be the row for the
-/// same op on codes, if the table has one; both rows have the same parameters.
+/// Returns the row and the recipe of a node on the accelerator. If the table has a row for the op on codes, this row is
+/// also returned for a weight-only node. That makes no difference, because all rows of an op have the same operands as
+/// parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;

@@ -182,11 +182,11 @@ pub fn annotate(
     }
 }
 
-/// Handles all nodes that cannot be annotated or lowered. If a coarser grid for its result would help a node,
-/// `fixpoint` stores this for the next annotation. Otherwise the node moves to the host, together with the nodes that
-/// then no longer belong on the accelerator. If the node already is on the host, its weights lose their codes. Returns
-/// true if anything has changed. If nothing has changed, the caller must stop, because the same refusal would be
-/// repeated forever.
+/// Handles all nodes that cannot be annotated or lowered. If a node would be accepted with a coarser grid for its
+/// result, `fixpoint` stores this grid change for the next annotation. Otherwise the node moves to the host. Other
+/// nodes that then no longer belong on the accelerator move too. If the node already is on the host, its weights lose
+/// their codes. Returns true if anything has changed. If nothing has changed, the caller must stop, because the same
+/// refusal would be repeated forever.
 pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, refused: Vec<Refusal>) -> bool {
     fixpoint.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);

@@ -150,7 +150,7 @@ fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
 }
 
 /// Chooses the grids on which a value is stored and read. If all its readers want the same grid and the producer can
-/// store the value on this grid, the producer gets it too. Then the value is not requantized.
+/// store the value on this grid, the producer uses this grid too. Then the value is not requantized.
 fn agree(
     context: &PassContext<'_>,
     draft: &mut Draft,
