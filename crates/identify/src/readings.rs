@@ -19,8 +19,8 @@ const BESIDE: i64 = 2;
 /// One interpretation of a recorded layer, and how it differs from what the file states.
 pub(crate) struct Reading {
     pub(crate) layer: RecordedLayer,
-    /// The statements of the file that are replaced. The zero point of the output is not among them, since it is only
-    /// known when the layer is explained.
+    /// The statements of the file that are replaced. The zero point of the output is not among them, since the true one
+    /// is only known when the layer is explained.
     pub(crate) rereadings: Vec<Rereading>,
     /// True if the zero point that the file states for the output is ignored.
     pub(crate) open_zero: bool,

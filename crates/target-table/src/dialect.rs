@@ -18,7 +18,7 @@ pub trait Vocabulary: DeserializeOwned + Described {
     /// the later one wins.
     ///
     /// # Errors
-    /// If the target does not support some of the settings. All of these are returned.
+    /// If the target does not support some of the settings. All unsupported settings are returned.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 

@@ -473,7 +473,7 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 }
 
 /// If a constant assigns a channel to each window of a pool, returns the interval of the sums of each channel. The
-/// first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+/// first list uses the operand's bounds in the fused graph. The second list uses its bounds in both graphs together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -136,8 +136,8 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     Err(vec![none(answer)])
 }
 
-/// Returns the lowest and the highest code to which results are clamped. If `clamps` says that the clamp acts at an
-/// end, this is the code from `recorded`. Otherwise it is the lowest or highest code of the type.
+/// Returns the lowest and the highest code to which results are clamped. At an end where the clamp acts, as `clamps`
+/// says, this is the code from `recorded`. At any other end, it is the lowest or highest code of the type.
 fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
     let type_ends = [form.out().min(), form.out().max()];
     [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })

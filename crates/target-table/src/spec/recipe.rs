@@ -69,8 +69,8 @@ pub enum Recipe {
     /// The mean of a window: the sum of its codes is divided by their number and rounded, with ties away from zero. The operand
     /// and the result share one grid. A mean over all spatial axes is a single window.
     AveragePoolDivide,
-    /// The mean of a window or over reduced axes: the sum of the codes is requantized by a factor that includes 1 /
-    /// (number of elements). For `reduce_sum`, the factor does not include 1 / (number of elements).
+    /// The mean of a window or over reduced axes: the sum of the codes is requantized by a factor that includes 1 / (number of
+    /// elements). For `reduce_sum`, the factor does not include 1 / (number of elements).
     AveragePoolRequantize,
     /// The mean of a window. The zero point is subtracted from each code, and the sum of these differences is multiplied by an
     /// integer that stands for 1 / (number of elements). The product is then shifted right, with the rounding of the form of

@@ -85,9 +85,9 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The function has the result `value` at `from`. Finds the last integer, at most `high`, up to which it keeps this
-/// result. The search first looks at the integer `guess` after `from`, then takes growing steps, and finally bisects
-/// between the last two integers. The result is exact for every guess.
+/// The function has the result `value` at `from`. Finds the last integer, at most `high`, up to which the function
+/// keeps this result. The search first looks at the integer `guess` after `from`, then takes growing steps, and finally
+/// bisects between the last two integers. The result is exact for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,

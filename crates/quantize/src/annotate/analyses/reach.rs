@@ -17,12 +17,12 @@
 //! max b matter in a. For y = a − b, only numbers of at most max a − f matter in b. For y = c·x with constants of one
 //! sign, only numbers of at least the smallest f/c matter in x. If an op moves or chooses elements (`select`), its
 //! operands get the interval of its result. A value with several readers has the hull of the intervals that its readers
-//! need. All other readers, and the outputs of the model, need every number.
+//! need. Readers of any other kind, and the outputs of the model, need every number.
 //!
 //! **What a value can be** is the range that was seen in the samples. If a value is computed elementwise from inputs of
 //! the graph, such as a mask (1 − m)·−10000, its interval also includes every number that the expression can give:
 //! samples without a masked element do not show what the mask can be. The result of a choice between two values
-//! (`select`) can be any number of both values, even if only one of them was chosen in the samples. If only numbers in
+//! (`select`) can be any number of either value, even if only one of them was chosen in the samples. If only numbers in
 //! [0, 1] were seen in an input or in the result of a cast, it can be any number in [0, 1].
 //!
 //! Only grids depend on these intervals. Certificates do not: they hold for every code.
@@ -371,7 +371,7 @@ impl ValueIntervals<'_> {
     }
 
     /// True if a mask may push all scores of a row down. A mask is a constant, or is computed from inputs. It is added
-    /// to the scores or chosen instead of them, and it is far below the other scores. Also true if the search for a
+    /// to the scores or chosen instead of them, and its numbers are far below the scores. Also true if the search for a
     /// mask takes too long.
     fn is_masked(&mut self, scores: ValueId) -> bool {
         let graph = self.graph;

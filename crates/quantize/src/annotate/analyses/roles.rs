@@ -121,9 +121,9 @@ impl<'a> Roles<'a> {
     }
 
     /// If an addition runs in the accumulator of a product, returns the index of the operand that is this accumulator.
-    /// The codes of the other operand are added to it. The accumulator is the first operand that a convolution or Gemm
-    /// on the accelerator makes only for this addition, in 32 bits, and that no output needs as codes. Returns `None`
-    /// if both operands are codes.
+    /// The codes of the other operand are added to it. The accumulator is the first operand that meets three
+    /// conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and no
+    /// output needs it as codes. Returns `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {

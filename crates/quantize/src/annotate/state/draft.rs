@@ -33,8 +33,8 @@ pub(crate) struct Bound {
     pub(crate) apart: bool,
 }
 
-/// The configs that the passes have made so far, and everything that later passes, or later runs of the passes, need
-/// from earlier ones.
+/// The configs that the passes have made so far, and everything that later passes and runs need from earlier passes and
+/// runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) table: QuantTable,

@@ -194,9 +194,9 @@ impl Product<'_> {
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, coarse sums are allowed: the codes still show at least the sign of a sum, and if no
-        // form can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a
-        // million times as large as every number in the samples, not even the sign means anything.
+        // If the result has codes, coarse sums are allowed. The codes still show at least the sign of a sum. If no form
+        // can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a million
+        // times as large as every number in the samples, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
