@@ -87,7 +87,7 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
 
 /// Estimates by how much the stated zero point of the input is wrong.
 ///
-/// Let A be the accumulators, which were computed with the stated zero point, S the sum of a channel's weights and d
+/// Let A be the accumulators, which were computed with the stated zero point, S the sum of a channel's weights, and d
 /// the true zero point minus the stated one. Plotted over A, the outputs of the channel lie on a line:
 ///
 /// output = factor · (A − d · S) + zero point of the output.

@@ -71,7 +71,7 @@ enum Failure {
 /// `bodies` are the bodies of control flow that are also inlined in the main graph. Each body runs where its control
 /// flow calls it, and as many times as it is called. The statistics of its values cover all these runs.
 ///
-/// The memory that this needs does not depend on the number of samples, except that one range is stored per sample and
+/// The memory that a run needs does not depend on the number of samples, except that one range is stored per sample and
 /// value. The result does not depend on `threads` or on the instruction set. Observing all samples gives the same
 /// result as observing parts of them and joining the results.
 ///

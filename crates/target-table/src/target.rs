@@ -311,7 +311,7 @@ pub trait Sink {
     /// Writes a file with this content. `path` is relative, with forward slashes.
     ///
     /// # Errors
-    /// [`TargetError::Sink`] if it cannot be written.
+    /// [`TargetError::Sink`] if the file cannot be written.
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
 
     /// Appends to a file, so that the whole file never has to be in memory. The first piece creates the file. Returns
@@ -328,7 +328,7 @@ pub trait Sink {
     /// Writes a file in the format `format` with the main graph of a module in the export stage.
     ///
     /// # Errors
-    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if it cannot be written.
+    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if the file cannot be written.
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
 }
 

@@ -1,9 +1,9 @@
 //! Checks that the certificates hold.
 //!
-//! A certificate contains two chains of steps, the accumulators on which it compares them, and how far they differ
-//! there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both graphs,
-//! and compares the chains again. The certificate must not claim a smaller difference than this comparison finds. Its
-//! claim must also follow from its own content.
+//! A certificate contains two chains of steps, the accumulators on which it compares the chains, and how far the chains
+//! differ there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both
+//! graphs, and compares the chains again. The certificate must not claim a smaller difference than this comparison
+//! finds. Its claim must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
@@ -460,9 +460,9 @@ fn accumulators(
     }
 }
 
-/// Finds the first channel in which accumulators can occur that a certificate does not cover. Returns this channel, the
-/// certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has the
-/// certificate's intervals, and `found` the intervals that can occur.
+/// Finds the first channel in which a certificate does not cover all accumulators that can occur. Returns this channel,
+/// the certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has
+/// the certificate's intervals, and `found` the intervals that can occur.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });

@@ -19,7 +19,7 @@ use strait_target::spec::ObserverOptions;
 /// **Distance from the documented rule.** AMCT sorts the elements of one batch, or of a few joined batches. Here all
 /// samples are merged, so the percentile is read from the histogram by linear interpolation inside a bin, and the error
 /// is integrated over bins of uniform density, without zeros. AMCT measures the error before the zero point is rounded.
-/// Here the error is that of the final grid. AMCT's PyTorch version leaves out the last factor.
+/// Here the error is that of the final grid. AMCT's PyTorch version leaves out the last factor, 1.3.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]

@@ -51,9 +51,9 @@ pub enum Recipe {
     /// finer grid is requantized to this grid (by a form of `inputs`). The other operand is used as it is, minus its zero
     /// point. The result is then requantized.
     AddCoarserGrid,
-    /// An addition of the results of two convolutions, or of two fully connected layers, which nothing else reads. The
-    /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of `inputs`)
-    /// to 16 bits. Their sum, saturated to 16 bits, is then requantized.
+    /// An addition that is the only reader of the results of two convolutions, or of two fully connected layers. The
+    /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of
+    /// `inputs`) to 16 bits. Their sum, saturated to 16 bits, is then requantized.
     AddShifted,
     /// An elementwise product. The zero point of each operand is subtracted before the multiplication, and the product is
     /// requantized.

@@ -26,7 +26,7 @@ impl Inputs {
 
     /// Returns the interval of Σ (w − z)·x over the weights w and the inputs x, where z is `zero`. No weight has a
     /// larger magnitude than `most`. Each term is smallest at one end of its input's interval and largest at the other:
-    /// if w − z is negative, it is smallest at the upper end.
+    /// if w − z is negative, the term is smallest at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));

@@ -89,8 +89,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 #[derive(Default)]
 struct Groups<'a> {
     /// For each part of a group that has a range from a rule: this range, and its priority. A rule for the operand has
-    /// the highest priority, and a rule for the value the next. A rule for another value, from which this value is
-    /// moved or clipped, has the lowest.
+    /// the highest priority. A rule for the value comes second. A rule for another value, from which this value is
+    /// moved or clipped, comes last.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,

@@ -7,7 +7,7 @@
 //!   `alignment.passive`. If a pad inserts another number than 0, the operand takes the grid of the result instead,
 //!   which covers both the elements and that number. Functions that exporters write as several nodes (Swish as a
 //!   sigmoid and a product, Mish, GELU, HardSwish) are single ops after rewriting. They are computed from the codes of
-//!   one operand, so there are no grids between such nodes.
+//!   one operand, so no grids are needed for the values in between.
 
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;

@@ -2,8 +2,8 @@
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
 //! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
-//! because of its readers, and where these run is already decided. Its move does not affect its readers: if they stay
-//! on the accelerator because they read codes for a product, the node itself stays for the same reason.
+//! because of its readers, whose places are already decided. Its move does not affect its readers: if they stay on the
+//! accelerator because they read codes for a product, the node itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
 //! nothing changes any more.
