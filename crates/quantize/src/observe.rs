@@ -21,8 +21,8 @@ pub trait Samples: Send + Sync {
     /// inputs. If the sample cannot be used, the text of the error says what is wrong with it.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains it to say from which
-    /// samples the artifact was made.
+    /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains this hash to say from
+    /// which samples the artifact was made.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }

@@ -39,8 +39,8 @@ pub struct VerifiedFusion {
     pub max_lsb: u32,
 }
 
-/// How far the elements of a fused value may differ from those of the lowered value that it stands for. The default is
-/// 0.
+/// How far the elements of a value in the fused graph may differ from the elements of the value in the lowered graph
+/// for which it stands. The default is 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allowed {
     /// The axis of the channels, if there is more than one bound.

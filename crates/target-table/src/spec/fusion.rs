@@ -234,7 +234,7 @@ impl FusionDefault {
 
 impl Verb {
     /// When a row is applied, its verbs are applied in the order of their turns. Verbs with turn 0 prepare the
-    /// producer, those with turn 1 let it take over the requantization, and those with turn 2 follow from that.
+    /// producer. By a verb with turn 1, the producer takes over the requantization. Verbs with turn 2 come after that.
     pub(super) fn turn(&self) -> u8 {
         match self {
             Verb::MergeScales | Verb::AddInAccumulator => 0,
@@ -248,7 +248,8 @@ impl Verb {
     }
 
     /// True if the verb makes sense for `producer`, which is the term of an op or [`CONSTANT`]. Most verbs need a
-    /// producer that computes an accumulator or passes one on, because the steps after it can then become part of it.
+    /// producer that computes an accumulator or passes one on, because the steps after the producer can then become
+    /// part of it.
     pub(super) fn applies(&self, producer: &str) -> bool {
         match (self, Term::parse(producer)) {
             (Verb::RequantizeData, _) => producer == CONSTANT,

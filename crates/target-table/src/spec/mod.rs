@@ -423,7 +423,7 @@ impl TargetSpec {
             .collect()
     }
 
-    /// Finds an option and a value of it with which this format can be written. This is for formats that
+    /// Finds an option and a value of it with which this format can be written. This method is for formats that
     /// [`TargetSpec::formats`] does not return.
     pub fn option_for(&self, format: Format) -> Option<(&str, OptionValue)> {
         self.overlay.iter().find_map(|(option, values)| {

@@ -94,8 +94,8 @@ fn end_of_run(
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // At `yes` the function still has the result `value`, and at `no` it does not. If it has this result up to `high`,
-    // `no` is `high + 1`.
+    // At `yes` the function still has the result `value`, and at `no` it does not. If the function has this result up
+    // to `high`, `no` is `high + 1`.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

@@ -73,8 +73,8 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // In this layout, the last weight of an output has the largest index, so this checks that all weights
-                // exist. A sum without products is 0.
+                // In this layout, the last weight of an output has the largest index, so this lookup checks that all
+                // weights exist. A sum without products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
                 }

@@ -403,7 +403,7 @@ impl ValueIntervals<'_> {
 }
 
 /// If the interval lies inside [0, 1], extends it to all of [0, 1]. A value in [0, 1] is a mask or a fraction, and the
-/// samples need not show each number that it can be.
+/// samples need not show each number that the value can be.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]

@@ -19,8 +19,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for &id in &context.scope.nodes {
         let Some(node) = context.graph.node(id) else { continue };
         let bound = binding(context.graph, context.how, id);
-        // The result of a lookup table may have another type than its operand. This result then keeps a grid of its
-        // own.
+        // The result of a lookup may have another type than the operand of the lookup. This result then keeps a grid of
+        // its own.
         let moves = context
             .how
             .roles()
