@@ -101,8 +101,8 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if a * steps <= high {
         return Some(steps);
     }
-    // No multiple of a below m lies in the window. So the multiple that is searched for wraps around m. How often it
-    // wraps is found by solving the same problem modulo a.
+    // No multiple of `a` below `m` lies in the window. So the multiple that is searched for wraps around `m`. How often
+    // it wraps is found by solving the same problem modulo `a`.
     let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
     Some((low + m * rounds).div_ceil(a))
 }

@@ -190,9 +190,9 @@ impl Run {
     }
 
     /// Makes a run with accumulators of 32 bits: the thresholds at which the result of a channel changes, and their
-    /// predecessors. All thresholds are tested if results have at most 8 bits, and also if they have 16 bits, there is
-    /// one channel and there is no clamp. Otherwise [`SPREAD`] evenly spaced thresholds of each channel are tested, and
-    /// different ones in each channel.
+    /// predecessors. All thresholds are tested if results have at most 8 bits. For one set of parameters without a
+    /// clamp, all thresholds are also tested if results have 16 bits. Otherwise, [`SPREAD`] evenly spaced thresholds of
+    /// each channel are tested, different thresholds in each channel.
     pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);
         let [least, most] = form.range().map(i64::from);

@@ -18,9 +18,9 @@ const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 /// For up to this many channels, there is a requantization for each round and each clamp. For more channels, there is
 /// only one requantization.
 pub(crate) const FEW: usize = 19;
-/// How many requantizations there are for each output type and number of channels. The first two have the smallest and
-/// the largest parameters, the third has powers of two as factors, the fourth has factors for which floating-point
-/// arithmetic gives wrong results, and the rest have random parameters.
+/// How many requantizations there are for each output type and number of channels. The first two requantizations have
+/// the smallest and the largest parameters, the third has powers of two as factors, the fourth has factors for which
+/// floating-point arithmetic gives wrong results, and the rest have random parameters.
 const ROUNDS: usize = 8;
 /// The round in which factors are powers of two.
 const POWERS: usize = 2;

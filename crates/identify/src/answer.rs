@@ -25,7 +25,7 @@ pub struct Answer {
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
     /// list has exactly these. Otherwise the list has the arithmetic with the fewest wrong outputs. It also has each
-    /// arithmetic with more wrong outputs, if wrong values in the file can be the reason.
+    /// arithmetic whose additional wrong outputs can come from wrong values in the file.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those with the fewest wrong outputs come first.
     pub refuted: Vec<Refuted>,

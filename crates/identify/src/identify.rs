@@ -133,10 +133,10 @@ impl Answer {
 
 /// True if the recorded values show that this arithmetic explains the layer worse than the best one.
 ///
-/// If the best arithmetic produces every value, this one is worse if it does not. Otherwise some recorded values are
-/// wrong, and this arithmetic may fail for more values than the best one by chance: a value at which the two
+/// If the best arithmetic produces every value, this arithmetic is worse if it misses a value. Otherwise some recorded
+/// values are wrong, and this arithmetic may fail for more values than the best one by chance: a value at which the two
 /// arithmetics differ may be wrong, and so may the two values that bound the best factor of each channel. This
-/// arithmetic is worse if it fails for more values than this can explain.
+/// arithmetic is worse if it fails for more values than chance can explain.
 fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {

@@ -9,10 +9,10 @@
 //! # The method
 //!
 //! **Bounds.** The result of a form never decreases when the accumulator grows. So for each run of accumulators with
-//! the same output, the first and the last one say everything: at the first, the result is at least the output, and at
-//! the last, it is at most the output. For a given rounding, shift and zero point, each of these is an exact bound on
-//! the multiplier, in integers. Let x be the accumulator, m the multiplier, and t the smallest product x·m that reaches
-//! the output. Then x·m ≥ t means m ≥ ⌈t / x⌉ for x > 0, and m ≤ ⌊t / x⌋ for x < 0.
+//! the same output, the first and the last accumulator say everything: at the first, the result is at least the output,
+//! and at the last, it is at most the output. For a given rounding, shift and zero point, each of these two facts gives
+//! an exact bound on the multiplier, in integers. Let x be the accumulator, m the multiplier, and t the smallest
+//! product x·m that reaches the output. Then x·m ≥ t means m ≥ ⌈t / x⌉ for x > 0, and m ≤ ⌊t / x⌋ for x < 0.
 //!
 //! **Intervals.** The multipliers that meet all bounds of a channel form an interval. If it is empty, no multiplier
 //! explains the channel. If not, the number with the fewest bits in the interval shows how wide the multiplier has to

@@ -19,8 +19,8 @@ const BESIDE: i64 = 2;
 /// One interpretation of a recorded layer, and how it differs from what the file states.
 pub(crate) struct Reading {
     pub(crate) layer: RecordedLayer,
-    /// The statements of the file that are replaced. The zero point of the output is not among them, since it is only
-    /// known when the layer is explained.
+    /// The statements of the file that are replaced. The zero point of the output is not among them, since the true one
+    /// is only known when the layer is explained.
     pub(crate) rereadings: Vec<Rereading>,
     /// True if the zero point that the file states for the output is ignored.
     pub(crate) open_zero: bool,
@@ -87,7 +87,7 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
 
 /// Estimates by how much the stated zero point of the input is wrong.
 ///
-/// Let A be the accumulators, which were computed with the stated zero point, S the sum of a channel's weights and d
+/// Let A be the accumulators, which were computed with the stated zero point, S the sum of a channel's weights, and d
 /// the true zero point minus the stated one. Plotted over A, the outputs of the channel lie on a line:
 ///
 /// output = factor · (A − d · S) + zero point of the output.

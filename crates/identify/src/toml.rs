@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use strait_requantize::Requantization;
 
 /// Writes answers in TOML. There is a `[form.NAME]` row for each arithmetic that explains a layer. Comments describe
-/// the arithmetic and say which recorded values it does not produce, which arithmetics were refuted, and which the
-/// recordings cannot distinguish.
+/// the arithmetic and say which recorded values it does not produce, which arithmetics were refuted, and which
+/// arithmetics the recordings cannot distinguish.
 ///
 /// Layers that have an arithmetic in common share their rows. An arithmetic counts as an answer if it is wrong for at
 /// most the tolerated fraction of the outputs.
@@ -187,8 +187,8 @@ impl Group<'_> {
     }
 
     /// Writes the remarks on one layer. They say what the file states wrongly, and which values the best arithmetic
-    /// does not produce. They also say whether an arithmetic with fewer bits than the group's arithmetics explains the
-    /// layer, and which factors remain possible.
+    /// does not produce. They also say which factors remain possible, and whether some arithmetic explains the layer
+    /// with fewer bits than the arithmetics of the layer's group need.
     fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
         for rereading in &answer.rereadings {

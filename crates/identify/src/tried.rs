@@ -164,9 +164,9 @@ impl Tried {
         best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
     }
 
-    /// True if this interpretation explains the layer clearly better than `other`. This is so in two cases: it has
-    /// fewer than half as many wrong outputs; or it changes a zero point, needs no constant of any size while `other`
-    /// needs one, and has no more wrong outputs.
+    /// True if this interpretation explains the layer clearly better than `other`. There are two cases. Either this
+    /// interpretation has fewer than half as many wrong outputs. Or it changes a zero point, needs no constant of any
+    /// size while `other` needs one, and has no more wrong outputs.
     pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
         let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
         let by_zero = other_zero && !self.needs_constant() && other.needs_constant();

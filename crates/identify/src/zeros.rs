@@ -9,7 +9,7 @@ const TRIED: usize = 3;
 
 /// Returns the most likely zero points. If the file states a zero point, this is the only one. Otherwise these are the
 /// zero points that the fewest recorded values contradict. The output of a form for the accumulator zero is the zero
-/// point, and it never decreases when the accumulator grows. So a value can contradict a zero point.
+/// point, and outputs never decrease when the accumulator grows. So a value can contradict a zero point.
 pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     if let Some(zero) = layer.zero_point {
         return vec![zero];
@@ -34,7 +34,7 @@ pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     let mut all: Vec<i32> = match layer.out.bits() {
         ..=16 => layer.out.range().collect(),
         // There are too many possible zero points to count the contradictions of each. The best one is a recorded
-        // output or 0, so only these are counted.
+        // output or 0, so contradictions are counted only for these.
         _ => least.iter().chain(&most).copied().chain([0]).collect(),
     };
     all.sort_unstable();

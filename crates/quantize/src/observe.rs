@@ -21,8 +21,8 @@ pub trait Samples: Send + Sync {
     /// inputs. If the sample cannot be used, the text of the error says what is wrong with it.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains it to say from which
-    /// samples the artifact was made.
+    /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains this hash to say from
+    /// which samples the artifact was made.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
@@ -71,7 +71,7 @@ enum Failure {
 /// `bodies` are the bodies of control flow that are also inlined in the main graph. Each body runs where its control
 /// flow calls it, and as many times as it is called. The statistics of its values cover all these runs.
 ///
-/// The memory that this needs does not depend on the number of samples, except that one range is stored per sample and
+/// The memory that a run needs does not depend on the number of samples, except that one range is stored per sample and
 /// value. The result does not depend on `threads` or on the instruction set. Observing all samples gives the same
 /// result as observing parts of them and joining the results.
 ///

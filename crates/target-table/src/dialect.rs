@@ -18,7 +18,7 @@ pub trait Vocabulary: DeserializeOwned + Described {
     /// the later one wins.
     ///
     /// # Errors
-    /// If the target does not support some of the settings. All of these are returned.
+    /// If the target does not support some of the settings. All unsupported settings are returned.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 
@@ -37,9 +37,9 @@ pub struct Setting {
 pub enum Means {
     /// A `[[quantize.rule]]` with these keys, which applies only to this target.
     Rule(Map<String, Value>),
-    /// A value for the key of the configuration that has this path. It applies if the configuration does not set the
-    /// key itself. The value holds for all targets that are compiled together. If another of these targets needs a
-    /// different value, the setting is refused.
+    /// The path of a key of the configuration, and a value for this key. The value applies if the configuration does
+    /// not set the key itself. The value holds for all targets that are compiled together. If another of these targets
+    /// needs a different value, the setting is refused.
     Key(Vec<String>, Value),
     /// A value for an option of the target. It applies if the configuration does not set the option itself.
     Option(String, Value),

@@ -53,8 +53,8 @@ impl<'a> Emitted<'a> {
         }
     }
 
-    /// Passes on the files that were written in pieces although the inner sink accepts only whole files. Call this
-    /// after the target has written everything.
+    /// Writes the files that are still in memory: those that the target wrote in pieces, if the inner sink accepts only
+    /// whole files. Call this after the target has written everything.
     ///
     /// # Errors
     /// The errors of the inner sink.

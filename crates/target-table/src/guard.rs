@@ -187,7 +187,7 @@ impl Loops for GuardedLoops {
     }
 }
 
-/// Describes an accumulator for which a kernel computes another code than the form's definition. The fields are its
+/// Describes an accumulator for which a kernel computes another code than the form's definition. The fields are the
 /// channel, the accumulator, the expected code, and the code that the kernel computed.
 type Wrong = (usize, i64, i32, i32);
 

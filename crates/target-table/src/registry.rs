@@ -190,7 +190,7 @@ impl Entry {
     ///
     /// # Errors
     /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
-    /// [`RegistryError::Code`] if the target's code cannot make it.
+    /// [`RegistryError::Code`] if the target's code cannot make the target.
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         let target = self.unguarded(options)?;
         let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());

@@ -24,7 +24,8 @@ pub trait Target: Send + Sync {
     /// largest code that the clamp lets through.
     ///
     /// # Errors
-    /// [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
+    /// [`TargetError::NoForm`] if no form of the table accepts the requantization, [`TargetError::Kernel`] if the
+    /// kernel refuses it.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
     /// Prepares the loops of the target's own model of its arithmetic, if the target has a model that [`Target::loops`]
@@ -310,7 +311,7 @@ pub trait Sink {
     /// Writes a file with this content. `path` is relative, with forward slashes.
     ///
     /// # Errors
-    /// [`TargetError::Sink`] if it cannot be written.
+    /// [`TargetError::Sink`] if the file cannot be written.
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
 
     /// Appends to a file, so that the whole file never has to be in memory. The first piece creates the file. Returns
@@ -327,7 +328,7 @@ pub trait Sink {
     /// Writes a file in the format `format` with the main graph of a module in the export stage.
     ///
     /// # Errors
-    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if it cannot be written.
+    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if the file cannot be written.
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Base<'a> {
 }
 
 /// The largest number of requantizations and clamps in a chain. A compiler makes only a few of them. A malicious file
-/// could have thousands in a row, and the verifier would walk back through all of them from each of their values.
+/// could have thousands in a row, and the verifier would walk back through the whole row from each value in it.
 const LONGEST: usize = 32;
 
 /// The steps from a base to a value, in the order in which they are applied.

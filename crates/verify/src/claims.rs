@@ -1,9 +1,9 @@
 //! Checks that the certificates hold.
 //!
-//! A certificate contains two chains of steps, the accumulators on which it compares them, and how far they differ
-//! there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both graphs,
-//! and compares the chains again. The certificate must not claim a smaller difference than this comparison finds. Its
-//! claim must also follow from its own content.
+//! A certificate contains two chains of steps, the accumulators on which it compares the chains, and how far the chains
+//! differ there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both
+//! graphs, and compares the chains again. The certificate must not claim a smaller difference than this comparison
+//! finds. Its claim must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;
@@ -39,8 +39,8 @@ pub struct VerifiedFusion {
     pub max_lsb: u32,
 }
 
-/// How far the elements of a fused value may differ from those of the lowered value that it stands for. The default is
-/// 0.
+/// How far the elements of a value in the fused graph may differ from the elements of the value in the lowered graph
+/// for which it stands. The default is 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allowed {
     /// The axis of the channels, if there is more than one bound.
@@ -333,7 +333,7 @@ impl Claims {
         let lowered = range(&site.lowered, &pair.lowered_bounds);
         let [own, intervals] = picked(pair, site).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // If a fusion before this one is not exact, the accumulators of the two graphs may differ a little. The
+            // If an earlier fusion is not exact, the accumulators of the two graphs may differ a little. The
             // certificate's interval was derived in the fused graph, so it only has to cover the accumulators of that
             // graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
@@ -342,7 +342,7 @@ impl Claims {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
                 // The only interval is for all channels together. So the strictest verdict of all channels has to hold
-                // on it.
+                // on this interval.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }
@@ -425,8 +425,8 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
 }
 
 /// Returns the accumulators that can occur, as two lists of intervals: one for the fused graph, and one for both graphs
-/// together. A list has one interval for each channel of the steps. If the steps have no channels, it has one for each
-/// index along an axis for which both graphs have bounds.
+/// together. A list has one interval for each channel of the steps. If the steps have no channels, the list has one
+/// interval for each index along an axis for which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -446,7 +446,8 @@ fn accumulators(
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
         // Steps without channels treat all indices of every axis alike. The certificate does not say along which axis
-        // its intervals lie. So the first axis is chosen along which they cover all accumulators that can occur.
+        // its intervals lie. So the first axis is taken along which the certificate's intervals cover all accumulators
+        // that can occur.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
@@ -459,9 +460,9 @@ fn accumulators(
     }
 }
 
-/// Finds the first channel in which accumulators can occur that a certificate does not cover. Returns this channel, the
-/// certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has the
-/// certificate's intervals, and `found` the intervals that can occur.
+/// Finds the first channel in which a certificate does not cover all accumulators that can occur. Returns this channel,
+/// the certificate's interval for the channel (`None` if it has none), and the interval that can occur. `claimed` has
+/// the certificate's intervals, and `found` the intervals that can occur.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
@@ -472,7 +473,7 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
 }
 
 /// If a constant assigns a channel to each window of a pool, returns the interval of the sums of each channel. The
-/// first list uses the operand's bounds in the fused graph, the second list its bounds in both graphs together.
+/// first list uses the operand's bounds in the fused graph. The second list uses its bounds in both graphs together.
 fn picked(pair: &Pair<'_>, site: &FusedSite<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

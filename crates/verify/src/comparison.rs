@@ -1,7 +1,7 @@
 //! Runs both graphs on the same inputs and compares their results, as a whole and layer by layer.
 //!
-//! This proves nothing by itself. It finds mistakes that proofs cannot find: kernels that do not compute what their
-//! forms define, and errors in the proofs.
+//! This comparison proves nothing by itself. It finds mistakes that proofs cannot find: kernels that do not compute
+//! what their forms define, and errors in the proofs.
 
 use crate::LOWERED;
 use crate::analysis::Analysis;

@@ -46,7 +46,7 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // `open` has an entry for each value. It is true if numbers are requantized on the way to the value from those
+        // `open` has an entry for each value. The entry is true if a requantization lies between the value and the
         // nearest earlier values that correspond to values of the lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {

@@ -32,7 +32,7 @@ impl Random {
     }
 
     /// A random integer from `low` to `high`. These may be any two i64 numbers in ascending order. If `extreme` is set,
-    /// it is one of the ends with probability one half.
+    /// the result is one of the ends with probability one half.
     pub(crate) fn whole(&mut self, low: i64, high: i64, extreme: bool) -> i64 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {

@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
         let f = pair.0;
         match &a.op {
             // The lowered graph computes round(x / s1) and requantizes the result, and the fused graph computes round(x
-            // / s2). These are compared as functions of the float x, not of an accumulator.
+            // / s2). Both computations are compared as functions of the float x, not of an accumulator.
             Op::Quantize(_) if a.op != b.op || fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
                 self.expect_operands(f, Some(a), Some(b));
                 let from = (from_float(self.lowered, b), from_float(self.fused, a));

@@ -1,5 +1,5 @@
 //! Checks the rows for which a table states the evidence `measured`, using the recordings that the table names for
-//! them. A row counts as measured only if the recordings tell its arithmetic apart from similar ones.
+//! them. A row counts as measured only if the recordings tell its arithmetic apart from similar arithmetics.
 
 use super::{
     Recording,

@@ -147,7 +147,7 @@ impl Fault {
     }
 
     /// Makes the fault that reports an error message. If the message is about a panic, the fault is listed on the
-    /// report's line for panics, because calls of a target's code turn panics into errors. Otherwise it is listed on
+    /// report's line for panics. A panic in a target's code arrives here as an error message. Otherwise it is listed on
     /// the line `otherwise`.
     pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];

@@ -105,7 +105,8 @@ fn probed(
 }
 
 /// Finds a requantization that the library computes, if possible one with several channels. Returns it with the name of
-/// its row. If the library computes none, returns one that it refuses. A call that hangs is returned as a fault.
+/// its row. If the library computes no requantization, returns one that the library refuses. A call that hangs is
+/// returned as a fault.
 fn form(target: &dyn Target) -> Result<Option<(&str, Requantization)>, Box<Fault>> {
     let (mut its, mut any) = (None, None);
     for (name, row) in &target.spec().form {

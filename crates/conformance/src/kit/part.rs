@@ -112,8 +112,8 @@ pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// The numbers of rows and of columns of tiles. They are 1, less than the length of a SIMD vector, or not a multiple of
-/// this length.
+/// The numbers of rows and of columns of tiles. Each number is 1, or less than the length of a SIMD vector, or not a
+/// multiple of this length.
 const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 
 /// At most this many accumulators are in a tile of these sizes, so that the tests do not take too long.

@@ -47,8 +47,8 @@ impl Processes {
                 Err(error) => line.find(format!("it loads in one process and not in another: {error}")),
             }
         }
-        // The last process may be the only one with an even id, or the only one with an odd id. So the last ones are
-        // kept.
+        // The last process may be the only one with an even id, or the only one with an odd id. So the last processes
+        // are kept.
         let others = others.split_off(others.len().saturating_sub(OTHERS));
         let line = line.checked(format!("{} processes", 1 + OTHERS));
         (Processes(others), line)

@@ -136,8 +136,8 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Explaining {
     Err(vec![none(answer)])
 }
 
-/// Returns the lowest and the highest code to which results are clamped. If `clamps` says that the clamp acts at an
-/// end, this is the code from `recorded`. Otherwise it is the lowest or highest code of the type.
+/// Returns the lowest and the highest code to which results are clamped. At an end where the clamp acts, as `clamps`
+/// says, this is the code from `recorded`. At any other end, it is the lowest or highest code of the type.
 fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
     let type_ends = [form.out().min(), form.out().max()];
     [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })
@@ -232,7 +232,7 @@ fn replayed(
     layer: &RecordedLayer,
 ) -> Result<Option<(usize, i64, i32, i32)>, String> {
     // A kernel takes the same number of accumulators for each channel. So if a channel has fewer accumulators than
-    // others, they are repeated.
+    // others, its accumulators are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

@@ -37,9 +37,9 @@ impl Lines {
         (low.max(-most), high.min(most))
     }
 
-    /// Finds a multiplier for which some constant meets all bounds. If there is none, finds the multiplier that misses
-    /// the bounds by the least. The search is a bisection, because the number of constants is a concave function of the
-    /// multiplier.
+    /// Finds a multiplier for which some constant meets all bounds. If there is none, finds the multiplier for which
+    /// the bounds are missed by as little as possible. The search is a bisection, because the number of constants is a
+    /// concave function of the multiplier.
     fn best(&self, mut low: i128, mut high: i128) -> i128 {
         let room = |m| {
             let (low, high) = self.constants(m);
@@ -62,7 +62,7 @@ impl Lines {
 }
 
 /// A multiplier of exactly the given number of bits, its shift and the constant. Together they meet all bounds, or miss
-/// the bounds by the least.
+/// the bounds by as little as possible.
 pub(super) struct Line {
     pub(super) parameters: Scalar,
     pub(super) explains: bool,

@@ -182,8 +182,8 @@ impl Window {
         [self.input[0], self.outputs, self.size[0], self.size[1]]
     }
 
-    /// Lists the pairs of an input element and a weight whose products are summed for one accumulator, by their
-    /// indices. Elements of the padding are left out, since they stand for zero.
+    /// Lists, by their indices, the pairs of an input element and a weight whose products are summed for one
+    /// accumulator. Elements of the padding are left out, since they stand for zero.
     fn terms(&self, at: [usize; 4]) -> impl Iterator<Item = (usize, usize)> + '_ {
         let [image, output, y, x] = at;
         let [_, channels, height, width] = self.input;

@@ -1,7 +1,7 @@
 //! Annotate: gives each operand and result of a node on the accelerator a quantization config with a grid.
 //!
 //! [`place()`] decides for each node whether it runs on the accelerator or on the host. Then the passes, one file each,
-//! make configs, bind configs that share a grid, and find the grids. What they decide in one region of the graph
+//! make configs, bind configs that share a grid, and find the grids. What the passes decide in one region of the graph
 //! (`analyses/scope.rs`) does not depend on the other regions. So after a refusal only the regions around the refused
 //! node are annotated again ([`Fixpoint`]).
 //!

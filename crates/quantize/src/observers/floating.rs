@@ -5,7 +5,7 @@ use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// Chooses one of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶: the scale with which quantization has the smallest
-/// expected squared error. If several are equal, the smallest scale is chosen.
+/// expected squared error. If several scales have the same error, the smallest of them is chosen.
 ///
 /// **Source.** PPQ's floating observer, which measures 4,096 elements of the first samples. Here the error is
 /// integrated over the histogram of all elements, with a uniform density in each bin.

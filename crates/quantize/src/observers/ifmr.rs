@@ -14,12 +14,12 @@ use strait_target::spec::ObserverOptions;
 ///
 /// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with AMCT's
 /// default settings. A figure in AMCT's documentation shows a search of both ends. AMCT's implementations search only
-/// the upper end, as this one does.
+/// the upper end, and so does this observer.
 ///
 /// **Distance from the documented rule.** AMCT sorts the elements of one batch, or of a few joined batches. Here all
 /// samples are merged, so the percentile is read from the histogram by linear interpolation inside a bin, and the error
 /// is integrated over bins of uniform density, without zeros. AMCT measures the error before the zero point is rounded.
-/// Here the error is that of the final grid. AMCT's PyTorch version leaves out the last factor.
+/// Here the error is that of the final grid. AMCT's PyTorch version leaves out the last factor, 1.3.
 ///
 /// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]

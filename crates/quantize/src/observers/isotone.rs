@@ -19,10 +19,10 @@ use strait_core::{Graph, Op, Reason, ReasonCode, ValueId, refused};
 /// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
 /// grids without a zero point.
 ///
-/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, so that they
-/// can be merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the part of the
-/// bin beyond the limit counts as failed. With a distance of only s/2, rounding could make a and b equal, so this
-/// observer requires s.
+/// **Distance from the source.** PPQ stores a and b of every row. Here b and a − b each have a histogram, because
+/// histograms can be merged. So a row that fails both conditions counts twice, and if a limit lies inside a bin, the
+/// part of the bin beyond the limit counts as failed. With a distance of only s/2, rounding could make a and b equal,
+/// so this observer requires s.
 ///
 /// **Precondition.** The codes are integers, and readers of the value depend only on which element of each row is the
 /// largest ([`is_ranked`]).

@@ -9,7 +9,7 @@ use strait_core::Reason;
 /// Searches the clipped ranges [min·i/32, max·j/32] for the one with the smallest divergence KL(P‖Q) = Σ P·ln(P/Q). For
 /// a symmetric grid, these are the ranges [−M·i/32, M·i/32], where M is the largest magnitude. Logarithms are natural,
 /// and the sum is over the bins whose centres the grid reaches. If several ranges have the same divergence, the widest
-/// is taken. P and Q are distributions over the bins of the histogram, which are made as follows:
+/// is taken. P and Q are distributions over the bins of the histogram:
 ///
 /// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
 /// - Q replaces the count of each occupied bin by the mean of the occupied bins that belong to the same level. Clipped

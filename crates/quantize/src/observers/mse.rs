@@ -13,7 +13,7 @@ use strait_core::Reason;
 /// With a step s, an element inside the range has the squared error s²/12, as if it were uniformly distributed within a
 /// step. An element outside has its squared distance from the range. This is not accurate enough for grids with fewer
 /// than 64 levels, for grids with scales that are powers of two, and for symmetric grids, because their levels depend
-/// on more than the range. For these, the levels are listed, and the squared distance to the nearest level is
+/// on more than the range. For these grids, the levels are listed, and the squared distance to the nearest level is
 /// integrated over bins of uniform density.
 ///
 /// **Source.** PPQ's mse observer. It tries nine ranges of a symmetric grid, and assumes levels that are half as far

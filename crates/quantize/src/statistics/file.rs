@@ -44,7 +44,7 @@ pub enum FileError {
     Damaged,
 }
 
-/// Writes the file. Records are encoded one by one, so the memory that this needs does not grow with their number.
+/// Writes the file. Records are encoded one by one, so the memory in use does not grow with the number of records.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -105,7 +105,7 @@ impl FormRow {
 
     /// If `pair` is a dequantization followed by a quantization, merges both, and the clamp after them, into a single
     /// step with this row's form. Returns this step, or the reason why they cannot be merged. Returns `None` for any
-    /// other requantization, and for a row of another kind.
+    /// other requantization, and for a form that is not Ascend's.
     pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
         match (self.form_kind(), pair) {
             (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {

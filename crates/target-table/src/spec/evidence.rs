@@ -30,7 +30,7 @@ pub struct Support<'a> {
     pub evidence: Evidence,
     /// The reference, whose results the row describes.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator for which the results were shown to be equal. If this is `None`, they
+    /// The smallest and the largest accumulator for which the results were shown to be equal. `None` if the results
     /// were shown to be equal for all accumulators.
     pub holds: Option<[i64; 2]>,
     /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.

@@ -1,5 +1,5 @@
 //! Tables that extend other tables. A file names its base table, which is another file in the same folder, and the
-//! digest of this file. The table is then merged over its base table, like an overlay.
+//! digest of the base table's file. The table is then merged over its base table, like an overlay.
 //!
 //! Each file of such a chain has its own `schema`, `id` and `version`. All other keys may be in any of the files. The
 //! table is checked after the merge. Every value remembers its place in its file, so that an error names the right

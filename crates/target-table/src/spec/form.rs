@@ -240,8 +240,8 @@ impl Arithmetic {
     }
 
     fn parameters(self) -> Parameters {
-        // For a kind without a multiplier, `bits` is the width of the multiplier from which its rule computes the
-        // parameters.
+        // For a kind without a multiplier, `bits` is the width of the multiplier from which the kind's rule computes
+        // the parameters.
         let plain = |name, kind, rounding| Parameters {
             name,
             kind,

@@ -46,8 +46,8 @@ pub struct FusionRow {
     pub name: String,
     /// The ops that the producer can be, by their terms, or `constant` for a constant tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization. It is fused too: the producer takes over its other operand. The
-    /// second op is an addition that the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization: an addition that the row `op.add` lowers by
+    /// `in_accumulator`. It is fused too, and its other operand becomes an operand of the producer.
     pub with: Option<With>,
     /// Further conditions under which the row applies.
     #[serde(default)]
@@ -234,7 +234,7 @@ impl FusionDefault {
 
 impl Verb {
     /// When a row is applied, its verbs are applied in the order of their turns. Verbs with turn 0 prepare the
-    /// producer, those with turn 1 let it take over the requantization, and those with turn 2 follow from that.
+    /// producer. By a verb with turn 1, the producer takes over the requantization. Verbs with turn 2 come after that.
     pub(super) fn turn(&self) -> u8 {
         match self {
             Verb::MergeScales | Verb::AddInAccumulator => 0,
@@ -248,7 +248,8 @@ impl Verb {
     }
 
     /// True if the verb makes sense for `producer`, which is the term of an op or [`CONSTANT`]. Most verbs need a
-    /// producer that computes an accumulator or passes one on, because the steps after it can then become part of it.
+    /// producer that computes an accumulator or passes one on, because the steps after the producer can then become
+    /// part of it.
     pub(super) fn applies(&self, producer: &str) -> bool {
         match (self, Term::parse(producer)) {
             (Verb::RequantizeData, _) => producer == CONSTANT,
@@ -267,8 +268,8 @@ impl Verb {
         matches!(self, Verb::RequantizeData | Verb::BurnIntoTable)
     }
 
-    /// True if this verb only changes a requantization that another verb has moved into the producer, and none of the
-    /// verbs `then` moves one there. This verb would then have no effect.
+    /// True if this verb only changes a requantization that another verb has moved into the producer, and no verb in
+    /// `then` moves a requantization into the producer. This verb would then have no effect.
     pub(super) fn needs_set_requantize(&self, then: &[Verb]) -> bool {
         let sets = then.contains(&Verb::SetRequantize);
         match self {

@@ -347,7 +347,7 @@ impl TargetSpec {
         self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
     }
 
-    /// Returns one of the rows for an op's term, if possible one that computes on codes. It does not matter which one,
+    /// Returns one of the rows for an op's term, if possible one that computes on codes. It does not matter which row,
     /// because all rows of an op agree in everything that does not depend on types: where the op runs, which operands
     /// are parameters, and whether the result keeps the scale and zero point of the operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
@@ -426,7 +426,7 @@ impl TargetSpec {
             .collect()
     }
 
-    /// Finds an option and a value of it with which this format can be written. This is for formats that
+    /// Finds an option and a value of it with which this format can be written. This method is for formats that
     /// [`TargetSpec::formats`] does not return.
     pub fn option_for(&self, format: Format) -> Option<(&str, OptionValue)> {
         self.overlay.iter().find_map(|(option, values)| {

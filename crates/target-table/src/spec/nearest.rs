@@ -12,8 +12,8 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// How far the form is from the ideal function. `None` if this was not asked for, or if no bounds of the
-    /// accumulators are known.
+    /// How far the form is from the ideal function. `None` if the caller did not ask for the distance, or if no bounds
+    /// of the accumulators are known.
     pub nearness: Option<Nearness>,
 }
 

@@ -35,8 +35,8 @@ words! {
         /// For grids of small floats: the scale is 1. No table has such grids, so no table or configuration can name this observer.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Constant = "constant",
-        /// For grids of small floats: the scale is chosen from a few powers of two, by the smallest squared error. No table or
-        /// configuration can name this observer either.
+        /// For grids of small floats: the scale is chosen from a few powers of two, by the smallest squared error. No
+        /// table or configuration can name this observer.
         #[cfg_attr(feature = "schema", schemars(skip))]
         Floating = "floating",
     }

@@ -168,8 +168,8 @@ impl Table {
         Ok((Plain { parsed, tree, spec }, bases))
     }
 
-    /// Makes the checked table with the overlays for these values of its options. Returns it with its tree, which has
-    /// the place of each key in the text.
+    /// Makes the checked table with the overlays for these values of its options. Returns the table with its tree,
+    /// which has the place of each key in the text.
     fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
         let chosen = plain.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);

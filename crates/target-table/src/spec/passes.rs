@@ -44,9 +44,9 @@ pub struct Alignments {
     /// For the ops of `passive` that belong to none of the other kinds. An op that only moves codes always needs the same grid
     /// for its operand and its result.
     pub passive: Alignment,
-    /// If true, and all readers of a result want the same grid, the result is computed on that grid and rounded once. If false,
-    /// the result is computed on the grid of its own range, and is requantized for readers that want another grid, if the
-    /// target can requantize codes.
+    /// If true, and all readers of a result want the same grid, the result is computed on that grid and rounded once.
+    /// If false, the result is computed on the grid of its own range. If the target can requantize codes, the result is
+    /// then requantized for readers that want another grid.
     pub simplify: bool,
     /// If true, and an operand was aligned to a grid, all other readers of this operand get the same grid. The report names
     /// these readers. If false, they keep the grid on which the operand was computed, and the operand is requantized for the

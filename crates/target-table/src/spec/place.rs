@@ -28,8 +28,8 @@ pub struct OpSite<'a> {
     pub operands: &'a [Option<Operand<'a>>],
     /// The type of the op's first result.
     pub result: &'a TensorType,
-    /// For each output, Σ |code − zero point| over its weights: this is the largest of these sums. `None` as long as
-    /// the weights have no codes; a limit of the sum then counts as satisfied.
+    /// Σ |code − zero point| over the weights of one output, for the output where this sum is largest. `None` as long
+    /// as the weights have no codes; a limit of the sum then counts as satisfied.
     pub weight_sum: Option<u64>,
 }
 

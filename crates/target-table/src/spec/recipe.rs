@@ -51,9 +51,9 @@ pub enum Recipe {
     /// finer grid is requantized to this grid (by a form of `inputs`). The other operand is used as it is, minus its zero
     /// point. The result is then requantized.
     AddCoarserGrid,
-    /// An addition of the results of two convolutions, or of two fully connected layers, which nothing else reads. The
-    /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of `inputs`)
-    /// to 16 bits. Their sum, saturated to 16 bits, is then requantized.
+    /// An addition that is the only reader of the results of two convolutions, or of two fully connected layers. The
+    /// accumulators of both layers get the same grid, and are shifted right by the same number of bits (by a form of
+    /// `inputs`) to 16 bits. Their sum, saturated to 16 bits, is then requantized.
     AddShifted,
     /// An addition of two codes in `f32`, with one fused multiply-add for each operand: half_even(fma(s_a / s_y, a, fma(s_b / s_y,
     /// b, k))), saturated. Here a and b are the codes, s_a, s_b and s_y the scales of the operands and of the result, and z_a, z_b
@@ -74,7 +74,7 @@ pub enum Recipe {
     /// and the result share one grid. A mean over all spatial axes is a single window.
     AveragePoolDivide,
     /// The mean of a window or over reduced axes: the sum of the codes is requantized by a factor that includes 1 / (number of
-    /// elements). For `reduce_sum`, the factor does not include it.
+    /// elements). For `reduce_sum`, the factor does not include 1 / (number of elements).
     AveragePoolRequantize,
     /// The mean of a window. The zero point is subtracted from each code, and the sum of these differences is multiplied by an
     /// integer that stands for 1 / (number of elements). The product is then shifted right, with the rounding of the form of

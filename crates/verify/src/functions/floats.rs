@@ -1,7 +1,7 @@
 //! Compares two quantizations of floats, each followed by steps.
 //!
-//! With a positive scale, a larger float never gets a smaller code, and [`ordered`] numbers the floats in their order
-//! without gaps. NaN has no place in this order and is evaluated separately.
+//! With a positive scale, a larger float never gets a smaller code, and [`ordered`] gives the floats consecutive
+//! numbers in their order. NaN has no place in this order and is evaluated separately.
 
 use super::{Function, Undecided, walk};
 use crate::intervals::Interval;

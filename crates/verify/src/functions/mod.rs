@@ -10,8 +10,8 @@
 //! 3. Two functions of a single step are equal if the parameters of their steps are equal after both were brought into
 //!    the same form ([`parameters`]).
 //! 4. Other functions are compared run by run. A run is a range of neighbouring accumulators with the same result, and
-//!    its end is found by bisection ([`walk`]). Runs are not stored. For functions with very many results (of 32 bits)
-//!    this would take too long, and the question remains undecided.
+//!    its end is found by bisection ([`walk`]). Runs are not stored. For functions with 32-bit results, the comparison
+//!    would take too long, and the question remains undecided.
 
 mod floats;
 mod parameters;

@@ -85,17 +85,17 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The function has the result `value` at `from`. Finds the last integer, at most `high`, up to which it keeps this
-/// result. The search first looks at the integer `guess` after `from`, then takes growing steps, and finally bisects
-/// between the last two integers. The result is exact for every guess.
+/// The function has the result `value` at `from`. Finds the last integer, at most `high`, up to which the function
+/// keeps this result. The search first looks at the integer `guess` after `from`, then takes growing steps, and finally
+/// bisects between the last two integers. The result is exact for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // At `yes` the function still has the result `value`, and at `no` it does not. If it has this result up to `high`,
-    // `no` is `high + 1`.
+    // At `yes` the function still has the result `value`, and at `no` it does not. If the function has this result up
+    // to `high`, `no` is `high + 1`.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

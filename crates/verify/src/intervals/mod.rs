@@ -321,7 +321,7 @@ impl<'a> Analysis<'a> {
         kind: Kind,
     ) -> ValueRange {
         // For a computed i64, an interval that ends at `i64::MIN` or `i64::MAX` also stands for all numbers beyond this
-        // end. For an i64 that was only moved, it does not.
+        // end. For an i64 that was only moved, the interval does not.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
         if fits(range.hull()) {

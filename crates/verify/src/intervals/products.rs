@@ -26,7 +26,7 @@ impl Inputs {
 
     /// Returns the interval of Σ (w − z)·x over the weights w and the inputs x, where z is `zero`. No weight has a
     /// larger magnitude than `most`. Each term is smallest at one end of its input's interval and largest at the other:
-    /// if w − z is negative, it is smallest at the upper end.
+    /// if w − z is negative, the term is smallest at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
@@ -73,8 +73,8 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // In this layout, the last weight of an output has the largest index, so this checks that all weights
-                // exist. A sum without products is 0.
+                // In this layout, the last weight of an output has the largest index, so this lookup checks that all
+                // weights exist. A sum without products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
                 }

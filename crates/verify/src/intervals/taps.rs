@@ -3,8 +3,8 @@
 /// The largest number of positions that are checked one by one.
 const MOST_POSITIONS: i128 = 1 << 16;
 
-/// Along one axis, at most this many pairs of a position and a tap are checked one by one. If there are more of them,
-/// or more positions along all axes together, the numbers of elements are not found.
+/// Along one axis, at most this many pairs of a position and a tap are checked one by one. If there are more pairs, or
+/// if all axes together have more positions than this number, the numbers of elements are not found.
 const MOST_TAPS: i128 = 1 << 24;
 
 /// What a tap can read at the positions of its window.

@@ -50,8 +50,8 @@ impl Analysis<'_> {
     }
 
     /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer of its window.
-    /// Padding that counts has the value of the zero point, and the result for a window without elements is the zero
-    /// point, too.
+    /// Padding that is included in the mean has the value of the zero point. The result for a window without elements
+    /// is the zero point, too.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes::new(&op.stride, &op.dilation, &op.pad);

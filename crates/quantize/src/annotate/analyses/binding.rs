@@ -32,8 +32,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
     if kind == Recipe::Compare {
-        // Codes of two operands can be compared only if both operands have the same grid. This grid must cover the
-        // numbers of both operands. This holds whatever the alignment says.
+        // Whatever the alignment says, codes of two operands can be compared only if both operands have the same grid.
+        // This grid must cover the numbers of both operands.
         return Binding::Aligned {
             to: Alignment::Large,
             moves: true,

@@ -17,12 +17,12 @@
 //! max b matter in a. For y = a − b, only numbers of at most max a − f matter in b. For y = c·x with constants of one
 //! sign, only numbers of at least the smallest f/c matter in x. If an op moves or chooses elements (`select`), its
 //! operands get the interval of its result. A value with several readers has the hull of the intervals that its readers
-//! need. All other readers, and the outputs of the model, need every number.
+//! need. Readers of any other kind, and the outputs of the model, need every number.
 //!
 //! **What a value can be** is the range that was seen in the samples. If a value is computed elementwise from inputs of
 //! the graph, such as a mask (1 − m)·−10000, its interval also includes every number that the expression can give:
 //! samples without a masked element do not show what the mask can be. The result of a choice between two values
-//! (`select`) can be any number of both values, even if only one of them was chosen in the samples. If only numbers in
+//! (`select`) can be any number of either value, even if only one of them was chosen in the samples. If only numbers in
 //! [0, 1] were seen in an input or in the result of a cast, it can be any number in [0, 1].
 //!
 //! Only grids depend on these intervals. Certificates do not: they hold for every code.
@@ -44,8 +44,8 @@ const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 /// scores down by this amount, and the row's largest score is at least this far below the largest score of all rows. It
 /// is assumed that no reader uses the result of a masked row. A grid of 8 bits that also covered masked rows would have
 /// 256 codes for a range of more than 128, so its steps would be above 1/2. The scores of all other rows would then be
-/// wrong by up to 1/4, and their exp by about a quarter. If a softmax has no mask, no row is left out, because the
-/// scores of ordinary rows may also be this far apart.
+/// wrong by up to 1/4, and their exp by about a quarter. If a softmax has no mask, no row is taken as masked, because
+/// the scores of ordinary rows may also be this far apart.
 const MASKED_ROW: f64 = 128.0;
 
 /// The largest number of values that the search for a softmax's mask visits, going back from the softmax. Normally only
@@ -282,8 +282,7 @@ impl ValueIntervals<'_> {
             let seen = self.observed(y);
             match &node.op {
                 // Integers are not observed, so no interval is known for the operand of a cast from integers to floats.
-                // The interval of the result is found without it: booleans become 0 or 1, and for other integers the
-                // observed range of the result is used.
+                // A cast from booleans gives 0 or 1. For other integers, the observed range of the result is used.
                 Op::Cast(_) => {
                     let elem = node.input(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
@@ -372,7 +371,7 @@ impl ValueIntervals<'_> {
     }
 
     /// True if a mask may push all scores of a row down. A mask is a constant, or is computed from inputs. It is added
-    /// to the scores or chosen instead of them, and it is far below the other scores. Also true if the search for a
+    /// to the scores or chosen instead of them, and its numbers are far below the scores. Also true if the search for a
     /// mask takes too long.
     fn is_masked(&mut self, scores: ValueId) -> bool {
         let graph = self.graph;
@@ -404,7 +403,7 @@ impl ValueIntervals<'_> {
 }
 
 /// If the interval lies inside [0, 1], extends it to all of [0, 1]. A value in [0, 1] is a mask or a fraction, and the
-/// samples need not show each number that it can be.
+/// samples need not show each number that the value can be.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]

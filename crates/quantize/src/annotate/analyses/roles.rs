@@ -41,8 +41,9 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// Returns the row and the recipe of a node on the accelerator. For a weight-only node, this may be the row for the
-/// same op on codes, if the table has one; both rows have the same parameters.
+/// Returns the row and the recipe of a node on the accelerator. If the table has a row for the op on codes, this row is
+/// also returned for a weight-only node. That makes no difference, because all rows of an op have the same operands as
+/// parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
@@ -120,9 +121,9 @@ impl<'a> Roles<'a> {
     }
 
     /// If an addition runs in the accumulator of a product, returns the index of the operand that is this accumulator.
-    /// The codes of the other operand are added to it. The accumulator is the first operand that a convolution or Gemm
-    /// on the accelerator makes only for this addition, in 32 bits, and that no output needs as codes. Returns `None`
-    /// if both operands are codes.
+    /// The codes of the other operand are added to it. The accumulator is the first operand that meets three
+    /// conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and no
+    /// output needs it as codes. Returns `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {

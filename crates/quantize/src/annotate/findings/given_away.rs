@@ -68,7 +68,7 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
         let results = results.map(|(index, &value)| (Port::Result(index), value));
         for (port, value) in values.chain(results) {
             // If a value has several readers, it is reported only once, for the first reader. But weights are checked
-            // for each reader, because each reader has its own grid for them.
+            // for each reader, because each reader has its own grid for the weights.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
             // Biases and sums need no check, because they have 32 bits or more, and gains need none, because they have

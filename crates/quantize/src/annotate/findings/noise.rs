@@ -142,11 +142,11 @@ impl<'a> Noise<'a> {
         Some((config.node, config.port, config.scheme))
     }
 
-    /// Returns by how many decibels rounding a part of an output reduces the accuracy of this part. Besides this
-    /// rounding, only the part's own noise is counted.
+    /// Returns the accuracy, in decibels, that a part of an output loses if it is rounded. Besides this rounding, only
+    /// the part's own noise is counted.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
-        // If a part is requantized to the shared grid, its own noise and the noise of this rounding add up. If its node
-        // stores it directly on the shared grid, `leaving` already includes the rounding.
+        // If a part is requantized to the shared grid, its own noise and the noise of this rounding add up. If the
+        // part's node stores the part directly on the shared grid, `leaving` already includes the rounding.
         decibels(
             (self.incoming[part.index()] + rounded).max(self.leaving[part.index()]),
             rounded,

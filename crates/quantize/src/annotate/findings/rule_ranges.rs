@@ -90,8 +90,8 @@ fn unfitting(
     let [low, high] = reach.range(value, statistics.into(), &MinMax, kind).ok()?;
     let seen = [statistics.min()?.max(low), statistics.max()?.min(high)];
     let [first, last] = scheme.range()?.map(|code| (code - i64::from(zero)) as f64);
-    // A group has a single grid, whose range may come from any member. Another finding reports grids that had to be
-    // coarser, and grids that were given before annotation.
+    // A group has a single grid, whose range may come from any member. Grids that had to be coarser, and grids that
+    // were given before annotation, are reported by another finding.
     match made.origin {
         Origin::Coarsened => {}
         Origin::Rule | Origin::Observed if *made.params == grid(kind, range).ok()? => {}

@@ -75,8 +75,8 @@ pub struct UnlikePart {
     pub leaves: bool,
 }
 
-/// Finds parts that lose accuracy because they share a grid with others. For each part, one node on the accelerator is
-/// the reason for this, and the parts are in the order of these nodes.
+/// Finds parts that lose accuracy because a node on the accelerator puts them on one grid with others. The parts are in
+/// the order of these nodes.
 pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
     let graph = module.main();
     let seen = Seen { module, graph, how };

@@ -13,7 +13,7 @@ use strait_core::{
 };
 
 /// The state of the annotation of one graph under one [`Annotation`]: the configs, the ranges that observers have
-/// found, the grids that had to become coarser, and the values and nodes that later refusals have affected.
+/// found, the grids that had to become coarser, and the values and nodes that refusals have affected.
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
@@ -115,8 +115,8 @@ impl Fixpoint {
 /// Annotates a placed graph and sets its stage to annotated. Nodes whose operands cannot be given a grid move to the
 /// host with the reason, and all decisions that depend on these nodes are made again. `fixpoint` must be empty, or come
 /// from the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later
-/// refuses a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It
-/// then annotates only the affected regions.
+/// refuses a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. The
+/// new call annotates only the affected regions.
 ///
 /// Each run of the passes (a turn) moves at least one node to the host, and no node comes back. So there are at most as
 /// many turns as nodes, plus one in which no node is refused. All nodes that are refused in one turn move together.
@@ -182,11 +182,11 @@ pub fn annotate(
     }
 }
 
-/// Handles all nodes that cannot be annotated or lowered. If a coarser grid for its result would help a node,
-/// `fixpoint` stores this for the next annotation. Otherwise the node moves to the host, together with the nodes that
-/// then no longer belong on the accelerator. If the node already is on the host, its weights lose their codes. Returns
-/// true if anything has changed. If nothing has changed, the caller must stop, because the same refusal would be
-/// repeated forever.
+/// Handles all nodes that cannot be annotated or lowered. If a node would be accepted with a coarser grid for its
+/// result, `fixpoint` stores this grid change for the next annotation. Otherwise the node moves to the host. Other
+/// nodes that then no longer belong on the accelerator move too. If the node already is on the host, its weights lose
+/// their codes. Returns true if anything has changed. If nothing has changed, the caller must stop, because the same
+/// refusal would be repeated forever.
 pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, refused: Vec<Refusal>) -> bool {
     fixpoint.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);

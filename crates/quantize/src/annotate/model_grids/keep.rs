@@ -246,9 +246,9 @@ fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
 }
 
 /// Finds the types of activations and weights on which a node with weights should compute. These are the model's types
-/// if the target has them as a pair. Otherwise it is a pair that the target has, where one or both of the types have
-/// the other signedness. If the model gives only one of the two types, the other one can be any type. Returns `None` if
-/// the target has no such pair.
+/// if the target has them as a pair. Otherwise, the result is a pair that the target has, in which one or both of the
+/// types have the other signedness. If the model gives only one of the two types, the other one can be any type.
+/// Returns `None` if the target has no such pair.
 fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
     let any = |tries: [Option<IntType>; 2]| match tries {
         [None, None] => [Some(None), None],

@@ -5,8 +5,8 @@
 //! point changes by the same amount: q − z = (q − 128) − (z − 128). So if the target has no row or pair for a type, the
 //! other type of the same width can take its place, and nothing is lost.
 //!
-//! A value that is freed from its grid keeps only the range of its codes. The target makes a grid of its own for that
-//! range.
+//! A value that does not have to keep its grid only keeps the range of its codes. The target makes a grid of its own
+//! for that range.
 
 mod codes;
 mod keep;

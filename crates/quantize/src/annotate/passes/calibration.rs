@@ -4,11 +4,12 @@
 //! - Why: the statistics of the samples are all that is known about values.
 //! - Preconditions: the groups are complete.
 //! - Effect: the root of each group is activated. A rule for the range of any member sets the range of the whole group;
-//!   a rule for the root has priority. So if a rule chooses an observer for a value that is then clipped, and the
-//!   clipped value is the root, the observer reads the statistics of the clipped value. If a group joins several values,
-//!   a rule for one of them (or for a value from which it is moved or clipped) applies only to this part, and the grid
-//!   also covers the other parts. A given grid stays. If a rule sets a range for a value whose grid is given, the node
-//!   that makes the value is refused. If a group has no range, the node of its root is refused too.
+//!   a rule for the root has priority. For example, a rule chooses an observer for a value, the value is then clipped,
+//!   and the clipped value is the root. The observer then reads the statistics of the clipped value. If a group joins
+//!   several values, a rule for one of these parts, or for a value from which the part is moved or clipped, applies
+//!   only to this part. The grid also covers the other parts. A given grid stays. If a rule sets a range for a value
+//!   whose grid is given, the node that makes the value is refused. If a group has no range, the node of its root is
+//!   refused too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
@@ -88,8 +89,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 #[derive(Default)]
 struct Groups<'a> {
     /// For each part of a group that has a range from a rule: this range, and its priority. A rule for the operand has
-    /// the highest priority, and a rule for the value the next. A rule for another value, from which this value is
-    /// moved or clipped, has the lowest.
+    /// the highest priority. A rule for the value comes second. A rule for another value, from which this value is
+    /// moved or clipped, comes last.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For each whole group that a rule applies to: the rule's range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,

@@ -6,9 +6,9 @@
 //! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
 //!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, this pass sets that
 //!   grid. It also sets all grids that the annotation's constraints give. If the table only requantizes sums at the
-//!   operands of their readers, a result that is read as real numbers stays a sum. If this is the accumulator of a
-//!   product, its config has the accumulator's type, and [`super::passive`] sets its grid. A weight-only product has a
-//!   config only for its weights, also on the host.
+//!   operands of their readers, a result that is read as real numbers stays a sum. If such a sum is the accumulator of
+//!   a product, its config has the accumulator's type, and [`super::passive`] sets its grid. A weight-only product has
+//!   a config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
@@ -131,9 +131,9 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, only an
-/// accumulator to which its reader adds codes is not stored as codes. Otherwise a result is stored as codes if all of
-/// its readers read codes.
+/// True if a node on the accelerator stores its result as codes. If the target requantizes every result, every result
+/// is stored as codes, except an accumulator to which its reader adds codes. If the target does not, a result is stored
+/// as codes if all of its readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)

@@ -7,7 +7,7 @@
 //!   `alignment.passive`. If a pad inserts another number than 0, the operand takes the grid of the result instead,
 //!   which covers both the elements and that number. Functions that exporters write as several nodes (Swish as a
 //!   sigmoid and a product, Mish, GELU, HardSwish) are single ops after rewriting. They are computed from the codes of
-//!   one operand, so there are no grids between such nodes.
+//!   one operand, so no grids are needed for the values in between.
 
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
@@ -19,8 +19,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for &id in &context.scope.nodes {
         let Some(node) = context.graph.node(id) else { continue };
         let bound = binding(context.graph, context.how, id);
-        // The result of a lookup table may have another type than its operand. This result then keeps a grid of its
-        // own.
+        // The result of a lookup may have another type than the operand of the lookup. This result then keeps a grid of
+        // its own.
         let moves = context
             .how
             .roles()

@@ -3,11 +3,11 @@
 //!   ranges.
 //! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. If only the
 //!   host reads the result, nothing on the accelerator needs the shared grid, so each part can have a grid of its own.
-//! - Effect: a concatenation is refused if a part of it would lose three bits, if its range was observed, and if its
-//!   result is read only by nodes on the host and outputs of the model, directly or after nodes that only move codes.
-//!   Each part then has a grid of its own, and the host joins the parts as real numbers. A concatenation stays if its
-//!   alignment is `share`, if the configuration requires it in integers, if it has codes in the model, or if a rule
-//!   sets its range.
+//! - Effect: a concatenation is refused if three conditions hold: a part of it would lose three bits; its range was
+//!   observed; and only nodes on the host and outputs of the model read its result, directly or after nodes that only
+//!   move codes. Each part then has a grid of its own, and the host joins the parts as real numbers. A concatenation
+//!   stays if its alignment is `share`, if the configuration requires it in integers, if it has codes in the model, or
+//!   if a rule sets its range.
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};

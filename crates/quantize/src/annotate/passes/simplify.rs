@@ -83,8 +83,8 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// For each reader whose grid is already decided, a config with this grid. It is the reader's own config. If the
-    /// reader only moves codes, it is the config that the readers of its result want.
+    /// For each reader whose grid is already decided, a config with this grid. Usually it is the reader's own config.
+    /// If the reader only moves codes, it is the config that the readers of its result want.
     fixed: Vec<ConfigId>,
     /// Readers that can use whatever grid the producer has.
     free: Vec<ConfigId>,
@@ -150,7 +150,7 @@ fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
 }
 
 /// Chooses the grids on which a value is stored and read. If all its readers want the same grid and the producer can
-/// store the value on this grid, the producer gets it too. Then the value is not requantized.
+/// store the value on this grid, the producer uses this grid too. Then the value is not requantized.
 fn agree(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -45,8 +45,8 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
 }
 
 /// Finds where to cut the graph so that all nodes with extents that depend on data are left out. Returns the cuts as
-/// text, in the form of keys of a configuration. The keys name the values in front of these nodes, at which the graph
-/// should end, and the values behind them, at which it should begin. If no cut is possible, returns an empty text.
+/// text, in the form of keys of a configuration. The keys name the values in front of these nodes as ends of the graph,
+/// and the values behind these nodes as its beginnings. If no cut is possible, returns an empty text.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();

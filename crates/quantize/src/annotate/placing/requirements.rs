@@ -57,8 +57,8 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // The operand that has to be a float is the first one. Only a `select` has a boolean first operand, its condition,
-    // so its second operand has to be a float.
+    // The first operand has to be a float. The exception is a `select`: its first operand is a boolean condition, so
+    // the second operand has to be a float.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;

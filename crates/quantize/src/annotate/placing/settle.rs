@@ -2,7 +2,7 @@
 //!
 //! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
 //! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
-//! because of its readers, which are already decided. Its move does not affect its readers: if they stay on the
+//! because of its readers, whose places are already decided. Its move does not affect its readers: if they stay on the
 //! accelerator because they read codes for a product, the node itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
@@ -131,7 +131,7 @@ impl Settling<'_> {
     /// error of its codes by its slope, which can be very large for a root or a reciprocal. A sum or product with a
     /// constant counts as such a function too. A mean moves to the host if one of these functions is computed from the
     /// mean. A layer normalization moves if its operand has fewer bits than the normalization needs: it is more
-    /// accurate to compute the preceding sum in real numbers than to round it to the operand's codes.
+    /// accurate to leave the operand in real numbers than to round it to so few bits.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -212,8 +212,8 @@ impl Settling<'_> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table requantizes sums only at the operands of their readers, the accumulator of the preceding node
-        // becomes a real number anyway, unless all readers of the value read codes.
+        // If the table requantizes sums only at the operands of their readers, the sums of the preceding node become
+        // real numbers anyway, unless all readers of the sums read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(

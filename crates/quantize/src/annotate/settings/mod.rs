@@ -1,6 +1,6 @@
 //! The lowest layer of annotation. It has the settings that rules make for nodes, values and operands of a graph, and
-//! the constraints, which are grids and codes that are given for them. Both are complete before anything is annotated,
-//! and do not change afterwards.
+//! the constraints, which are given grids and codes. Settings and constraints are complete before anything is
+//! annotated, and do not change afterwards.
 
 mod annotation;
 mod constraints;

@@ -33,8 +33,8 @@ pub(crate) struct Bound {
     pub(crate) apart: bool,
 }
 
-/// The configs that the passes have made so far, and everything that later passes, or later runs of the passes, need
-/// from earlier ones.
+/// The configs that the passes have made so far, and everything that later passes and runs need from earlier passes and
+/// runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) table: QuantTable,
@@ -263,7 +263,7 @@ impl Draft {
             }
         }
         // The configs of inputs and outputs are removed too, because they follow from the nodes that read and make
-        // them. Only an input outside of the scope for which a rule sets a config keeps it.
+        // them. An input outside of the scope keeps its config if a rule sets this config.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
@@ -286,7 +286,7 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
 }
 
 /// True if the config of an operand or a result is made in this scope. The config of a parameter is made if the scope
-/// contains the first operand of the node, and the config of a sum if it contains any operand.
+/// contains the first operand of the node. The config of a sum is made if the scope contains any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {

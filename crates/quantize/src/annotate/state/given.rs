@@ -5,8 +5,8 @@ use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
-/// If the config of an activation or of weights has a given grid, gives it this grid. The grid of a bias is derived
-/// from the products that it is added to, and not set here.
+/// Puts the config of an activation or of weights on its given grid, if there is one. The grid of a bias is not set
+/// here, because it is derived from the products to which the bias is added.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -1,5 +1,4 @@
-//! The configs that the passes make, and everything that later passes, or later runs of the passes, need from earlier
-//! ones.
+//! The configs that the passes make, and everything that later passes and runs need from earlier passes and runs.
 
 mod context;
 mod draft;

@@ -18,8 +18,9 @@ pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 /// The range of an empty set of elements. Joined with any other range, it gives that range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// Returns the range of a value for which no rule sets one. For a constant, it is the range of the elements. For any
-/// other value, an observer finds it from statistics. It is limited to the numbers that matter to readers.
+/// Returns the range of a value if no rule sets this range. For a constant, it is the range of the elements. For any
+/// other value, an observer finds the range from statistics, and the range is limited to the numbers that matter to
+/// readers.
 fn range(
     context: &PassContext<'_>,
     value: ValueId,

@@ -72,8 +72,9 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
     }
 }
 
-/// Checks that the ops have a quantity, and that it has several values if the name states a position. Also checks that
-/// the limit names values that the quantity can have. Returns false if further checks of the limit make no sense.
+/// Checks that the ops have a quantity, and that the quantity has several values if the limit is for one position. Also
+/// checks that the limit names values that the quantity can have. Returns false if further checks of the limit make no
+/// sense.
 fn of_quantity(
     findings: &mut Findings<'_>,
     path: &KeyPath,

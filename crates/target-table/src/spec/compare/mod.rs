@@ -1,9 +1,9 @@
 //! Compares two versions of one table: which rows differ, which differences decide the bits of results, and whether
 //! `version` was raised accordingly.
 //!
-//! A difference is reported with its key. A key that is absent counts as if it had its default. If a difference could
-//! decide bits, it is reported as one that does. For example, a form that accepts more shifts may be used for a node
-//! for which another form of the row was used before.
+//! A difference is reported with its key. A key that is absent counts as if it had its default. A difference that could
+//! decide bits is reported as one that does. For example, a form that accepts more shifts may be used for a node for
+//! which another form of the row was used before.
 
 mod forms;
 mod fusions;

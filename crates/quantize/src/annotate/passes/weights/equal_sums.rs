@@ -37,7 +37,7 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
 /// Returns scales for the weights of the first of two products. `x` and `y` are the scales of the operands of the two
-/// products, and `w` and `v` are the scales that their weights need at least. The weights get scales w' and v' such
+/// products, and `w` and `v` are the smallest scales that their weights may have. The weights get scales w' and v' such
 /// that w'·x and v'·y are the same f32 in each channel, and that no scale of the weights or sums becomes smaller than
 /// needed. If either `w` or `v` is a single scale, the result is a single scale too. The smallest scales that meet
 /// these conditions are taken. This function is called for each of the two products, and both calls find the same pair
@@ -88,8 +88,8 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
 }
 
 /// The largest number of pairs of scales that the search tries. As long as the products of the two scales with `x` and
-/// `y` differ, it raises one of the scales to the next f32. Each of the two sequences of products contains at least
-/// every second f32, so they have a common number after a few steps.
+/// `y` differ, the search raises one of the scales to the next f32. Each of the two sequences of products contains at
+/// least every second f32, so they have a common number after a few steps.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ impl LeastScales {
         self.range.max(self.bias).max(self.negligible)
     }
 
-    /// If a channel's weights lose accuracy, because their scale has to be larger than the weights need, returns the
-    /// ratio of these two scales and the reason. `finest` is the smallest possible scale. Weights that are all zero
+    /// If the scale of a channel has to be larger than its weights need, the weights lose accuracy. Returns how many
+    /// times larger the scale is, and the reason. `finest` is the smallest possible scale. Weights that are all zero
     /// lose nothing. A scale up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);

@@ -31,8 +31,8 @@ pub(crate) enum Weights {
 ///   possible scale.
 /// - If scales of weights are powers of two, s_w is the smallest power of two that is at least the smallest possible
 ///   scale.
-/// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is chosen
-///   so that min W gets the first code.
+/// - For a grid with a zero point, (max W − min W) / (q_max − q_min) replaces the first two terms of the maximum. The
+///   zero point is chosen so that min W gets the first code.
 pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
     let PassContext { module, graph, how, .. } = *context;
     let Some(node) = graph.node(id) else {

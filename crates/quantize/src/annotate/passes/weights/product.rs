@@ -161,9 +161,9 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This quotient is exact. `folded_shift` has compared exactly, too, when it found that no
-                            // shift leads to the result's grid. If operand and result share a grid, a coarser grid
-                            // would not help.
+                            // This quotient is exact, like the comparison by which `folded_shift` found that no shift
+                            // leads to the result's grid. If operand and result share a grid, a coarser grid would not
+                            // help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return refused(ReasonCode::NoShift, error.to_string());
@@ -174,7 +174,7 @@ impl Product<'_> {
                     }
                 }
                 // The smallest power of two that is not below `least`. If the target only shifts and the scales of
-                // operand and result are powers of two, `least` already is one.
+                // operand and result are powers of two, `least` already is a power of two.
                 _ if powers => next_power_of_two(least),
                 _ => least,
             };
@@ -194,9 +194,9 @@ impl Product<'_> {
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, coarse sums are allowed: the codes still show at least the sign of a sum, and if no
-        // form can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a
-        // million times as large as every number in the samples, not even the sign means anything.
+        // If the result has codes, coarse sums are allowed. The codes still show at least the sign of a sum. If no form
+        // can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a million
+        // times as large as every number in the samples, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {

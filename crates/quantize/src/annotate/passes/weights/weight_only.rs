@@ -88,7 +88,8 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
 /// whose scale is raised the most, or `None` if no scale is raised. The weights have `channels` channels.
 ///
 /// # Errors
-/// There are such scales, and the settings say that these weights should stay in float. The error has the reason.
+/// A scale would have to be raised, but the settings say that the weights should then stay in float. The error has the
+/// reason.
 fn raised(
     how: &Annotation<'_>,
     node: NodeId,
