@@ -1,4 +1,4 @@
-//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
+//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Such a pair of nodes changes no code.
 //!
 //! For a code q on a grid with scale s and zero point z, the dequantize gives x = (q − z)·s in f32. The quotient x / s
 //! differs from q − z only by rounding errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at

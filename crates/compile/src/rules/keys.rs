@@ -185,8 +185,8 @@ impl Quantize {
         (run == Run::Float).then_some(index)
     }
 
-    /// Returns the path of the key `name` in the last rule of `matched` that sets the key. If none of them sets it,
-    /// returns its path in `[quantize]`. The indices in `matched` are in ascending order.
+    /// Returns the path of the key `name` in the last rule of `matched` that sets the key. If no rule sets the key,
+    /// returns the path of the key in `[quantize]`. The indices in `matched` are in ascending order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)

@@ -86,8 +86,8 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics. If `is_new` is true, they contain more than the file that was read, and the file has to be written
-/// again.
+/// Statistics. If `is_new` is true, the statistics contain more than the file from which they were read, and the file
+/// has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,

@@ -308,8 +308,8 @@ impl<'a> Freeing<'a> {
         Ok(self.out.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if there is
-    /// none.
+    /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if `ty` is
+    /// `None`.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
         let types: Vec<_> = operands
             .iter()

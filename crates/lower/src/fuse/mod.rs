@@ -1,11 +1,12 @@
 //! Fuse: moves requantizations and clamps into their producers, as the rows of the target's table say.
 //!
 //! A site is a producer (a node or a constant) together with the chain of requantizations and clamps that follow it.
-//! The chain ends at the first value that another node reads. This code has no special case for any op, form or verb:
-//! all of them are data. A row can fire if its conditions hold, its forms accept the requantization, and the result can
-//! be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of these
-//! the first one fires. The verbs of this row make the patch. A certificate says whether the fused node computes the
-//! same result for every accumulator that can occur. Each row that does not fire is recorded with the reason.
+//! The chain ends at the first value that another node reads. This code has no special case for any op or form: both
+//! are data in the table. A row can fire if its conditions hold, its forms accept the requantization, and the result
+//! can be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of
+//! these the first one fires. The verbs of this row say how the graph changes. A certificate says whether the fused
+//! node computes the same result for every accumulator that can occur. Each row that does not fire is recorded with the
+//! reason.
 
 mod added;
 mod conditions;
@@ -250,11 +251,11 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// If an addition moves into the accumulator of its product: the name of the added value, on the accumulator's
-    /// grid.
+    /// The name of the value that is added inside the accumulator, on the accumulator's grid. `None` if no addition
+    /// moves into an accumulator.
     added: Option<String>,
-    /// If the row fuses only the first part of the chain, the name of the first value after this part that a separate
-    /// node requantizes. `None` if no requantization remains after the fused node.
+    /// The name of the first value after the fused node that a separate node requantizes. `None` if no requantization
+    /// remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,

@@ -19,9 +19,9 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The claim that a fusion makes: on the interval of each channel, the step `after` gives the same results as the chain
-/// `before`, or differs from it as the verdict says. `Display` writes the certificate for people: "exact on [−18 231,
-/// 20 110]: 255 equal thresholds".
+/// The claim that a fusion makes: on the interval of each channel, the results of the step `after` are equal to those
+/// of the chain `before`, or differ from them as the verdict says. `Display` writes the certificate as text: "exact on
+/// [−18 231, 20 110]: 255 equal thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {

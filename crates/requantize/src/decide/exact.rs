@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// At the upper end, the form's result must not be above the function's result. These two conditions are left out if
 /// the function's result there is the smallest or the largest code of the type, because saturation ensures them.
 ///
-/// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. It
+/// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. `each`
 /// returns false to stop the listing.
 fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, bool) -> bool) -> bool {
     let (low, high) = target.interval();

@@ -37,7 +37,7 @@ pub enum DecideError {
     #[error("accumulator {0} is beyond 2^50")]
     Distant(i64),
     /// This threshold does not fit into `i32`. A conversion to [`Requantization::Steps`](crate::Requantization::Steps)
-    /// requires that all thresholds do.
+    /// requires that all thresholds fit.
     #[error("threshold {0} is outside i32")]
     Wide(i64),
     /// The numbers of channels of two steps, or of a step and the intervals, differ.

@@ -18,8 +18,8 @@ use std::ops::RangeInclusive;
 /// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31,
 /// which is at least 1. Before its shift by t, half_away adds 2^(t-1) to h, or 2^(t-1) - 1 if h < 0. One in h is 2^31
 /// in p, and half_up adds 2^30 to p. Therefore result = (p + 2^(shift-1) + (h < 0 ? -2^30 : 2^30)) >> shift. The
-/// condition h < 0 can be replaced by p < 0. They differ only for -2^30 <= p < 0, where h = 0. There, the sum lies in
-/// [0, 2^shift) with -2^30 as well as with 2^30, so the result is 0 with both.
+/// condition h < 0 can be replaced by p < 0. The two conditions differ only for -2^30 <= p < 0, where h = 0. There, the
+/// sum lies in [0, 2^shift) with -2^30 as well as with 2^30, so the result is 0 with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The mantissa with 31 fractional bits, not negative.
