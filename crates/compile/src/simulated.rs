@@ -37,10 +37,10 @@ impl Built {
         self.kept.simulated.iter().find_map(last)
     }
 
-    /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on one
-    /// from which it was revised, only those nodes run whose results can have changed. For this, values are kept in a
-    /// quarter of the memory that runs may take, or in 1 GiB if there is no limit. The outputs are the same, bit for
-    /// bit, as those of a full run.
+    /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on the
+    /// model from which this one was revised, only nodes whose results can have changed are run. For this, values are
+    /// kept in a quarter of the memory that runs may take, or in 1 GiB if there is no limit. The outputs are the same,
+    /// bit for bit, as those of a full run.
     ///
     /// # Errors
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.

@@ -109,8 +109,8 @@ pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u
     Some((shape, site.floats(root)?.1))
 }
 
-/// Returns the shape of a value, and the constant that the value is or that nodes have moved to make it. Returns `None`
-/// if there is no such constant.
+/// Returns the shape of a value, and the constant from which nodes that only move elements have made the value. If
+/// there are no such nodes, this is the value itself. Returns `None` if the value does not come from a constant.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -225,8 +225,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// Adds copies of the nodes that only move elements after the last node of a patch. They replace the old moving
-    /// nodes and the nodes `at`, whose result is `y`.
+    /// Adds copies of the nodes that only move elements after the last node of a patch. The copies replace the old
+    /// moving nodes and the nodes `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         let mut last = Source::New(patch.add.len() as u16 - 1, 0);
         for node in self.moves.iter().rev() {

@@ -2,8 +2,8 @@
 //! The elements that one number of the statistic is computed from are a row.
 //!
 //! Some exporters keep the reduced axes. Others drop these axes and add them again with a reshape, directly or after
-//! further steps. In either case, each number of the statistic belongs to one row of the value. This module checks this
-//! by the shapes, because a statistic without the reduced axes could broadcast to the wrong rows.
+//! further steps. In either case, each number of the statistic has to belong to one row of the value. This module
+//! compares the shapes to check this, because a statistic without the reduced axes could broadcast to the wrong rows.
 
 use crate::matching::{GraphNode, push};
 use crate::miss::Miss;

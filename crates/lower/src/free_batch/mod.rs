@@ -41,7 +41,7 @@ struct Samples {
 /// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
 ///
 /// # Errors
-/// The first node for which this module cannot show that it treats each sample alike.
+/// The first node that cannot be shown to treat each sample alike.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
