@@ -36,7 +36,7 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
 }
 
 /// Finds the quantize nodes that can be removed. Returns for each of them the node, its result, and the operand of the
-/// dequantize before it. This operand has the same codes as the result, and so can replace it.
+/// dequantize before it. This operand has the same codes as the result, and so can replace the result.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

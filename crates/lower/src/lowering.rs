@@ -201,7 +201,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts those operands of a node that are sums to real numbers. A sum that was already converted for another
+    /// Converts operands of a node to real numbers if they are sums. A sum that was already converted for another
     /// reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {

@@ -90,10 +90,10 @@ impl Rows {
         -(self.axes.len() as i64)
     }
 
-    /// Makes the patch that replaces the node at `site`. The patch adds a normalization over the last axes of `x` whose
-    /// scale is all ones. After the normalization, it adds the ops `behind`, each of which has one constant operand;
-    /// another rule may fold them into the normalization. If the rows lie along other axes than the last ones, the
-    /// patch also adds transposes before and after the normalization.
+    /// Makes the patch that replaces the node at `site`. The patch adds a normalization over the last axes of `x`, with
+    /// a scale that is all ones. After the normalization, it adds the ops `behind`, each of which has one constant
+    /// operand; another rule may fold them into the normalization. If the rows lie along other axes than the last ones,
+    /// the patch also adds transposes before and after the normalization.
     pub(crate) fn normalization(
         &self,
         site: &GraphNode<'_>,

@@ -43,7 +43,7 @@ pub(super) enum Need {
     /// The layer must compute on activations that are quantized to codes.
     Codes,
     /// The key is for a layer that has a value with a grid. This is the case if the layer computes on codes, or if a
-    /// layer that makes its operand or reads its result does.
+    /// layer that makes its operand or reads its result computes on codes.
     Grid,
 }
 

@@ -1,5 +1,5 @@
 //! Reports the effect of the configuration on the annotated graph: to which layers and tensors each key applies, and
-//! which of them ended up with a value that differs from the key's.
+//! which of these layers and tensors ended up with another value than the key's.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};

@@ -132,8 +132,8 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 }
 
 /// Returns a remark on the ReLU6 layers that are written as ReLU. AMCT documents an inequality as the condition for
-/// this; the remark says for how many of these layers the inequality holds. Also returns which of the rules that depend
-/// on final scales found their pattern.
+/// writing a ReLU. The remark says for how many of these layers the inequality holds. Also returns which of the rules
+/// that depend on final scales found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);

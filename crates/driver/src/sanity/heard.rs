@@ -1,6 +1,6 @@
 //! Drops lints about things that do not affect any output of the model. Three kinds of lints are tested: lints on parts
-//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on scales of
-//! weights that were raised.
+//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on raised scales
+//! of weights.
 //!
 //! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor
 //! may not need that part. Examples are the masked scores of an attention, and bands of a spectrum of which only the

@@ -1,5 +1,5 @@
-//! The sanity check: every compilation that has samples runs the integer model and the float model on the first few of
-//! them.
+//! The sanity check: every compilation that has samples runs the integer model and the float model on the first few
+//! samples.
 //!
 //! The number of samples depends only on the model and not on the machine. The outputs are compared number by number.
 //! If an output has nothing in common with the float model's, the user is warned ([`Fault`](crate::report::Fault)).

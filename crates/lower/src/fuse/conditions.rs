@@ -137,7 +137,8 @@ impl RequantizationSite<'_> {
 
     /// Checks requantization parameters that differ by channel. They can be fused only if the producer and the chain
     /// determine the channel of an element in the same way: along the same axis, or by the same operand. If the
-    /// producer's op allows such an operand and the producer has none yet, it can take over the operand of the chain.
+    /// producer's op allows such an operand and the producer has none yet, the producer can take over the operand of
+    /// the chain.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());

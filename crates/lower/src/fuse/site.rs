@@ -182,7 +182,7 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// Returns the constant that selects the channels of the producer's own parameters. If the producer has no such
-    /// constant, returns the one that selects the channels of parameters in the chain, if there is one.
+    /// constant, returns the constant that selects the channels of the chain's parameters, if there is one.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),

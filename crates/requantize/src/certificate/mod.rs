@@ -1,5 +1,5 @@
-//! Certificates: a certificate claims that a fused step computes the same as the steps that it replaces, and contains
-//! everything that is needed to derive this claim again.
+//! Certificates. A certificate claims that a fused step computes the same as the steps that it replaces. The
+//! certificate contains everything that is needed to derive this claim again.
 
 mod argument;
 mod because;

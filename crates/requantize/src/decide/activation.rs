@@ -42,8 +42,8 @@ pub enum Behind {
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
-    /// The tightest limit that changes nothing in the channels in which the activation has no effect, and the channel
-    /// for which it is the tightest.
+    /// In the channels in which the activation has no effect, the limit must not change any result. This is the
+    /// tightest limit that satisfies this, and the channel that requires it.
     borne: Option<(i32, usize)>,
 }
 

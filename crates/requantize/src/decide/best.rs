@@ -110,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The ideal function, expressed as a piecewise linear function that is rounded down. If it cannot be expressed in
-    /// this way, this is `None`, and functions are compared with it by their thresholds.
+    /// The ideal function, expressed as a piecewise linear function that is rounded down. `None` if the ideal function
+    /// cannot be expressed in this way. Functions are then compared with the ideal function by their thresholds.
     lines: Option<Lines>,
 }
 

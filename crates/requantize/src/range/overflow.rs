@@ -125,7 +125,7 @@ impl fmt::Display for Repair {
 ///
 /// # Errors
 /// The sum can leave the accumulator. The error contains the bound that is farther outside, the operand that leads to
-/// it, and a change that would help.
+/// this bound, and a change that would help.
 pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> Result<Range, Overflow> {
     let range = sum.range();
     let asked = match accumulator.order {

@@ -92,8 +92,8 @@ impl Products<'_> {
     }
 
     /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums.
-    /// Then the lower bound leaves out terms that cannot be negative, and the upper bound those that cannot be
-    /// positive.
+    /// Then the lower bound leaves out terms that cannot be negative, and the upper bound leaves out terms that cannot
+    /// be positive.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
