@@ -179,7 +179,7 @@ impl Observed {
         })
     }
 
-    /// Returns the float graph after the rules of a target's table, and its statistics. They are made once for all
+    /// Returns the float graph after the rules of a target's table, and its statistics. Both are made once for all
     /// tables with the same rules.
     fn of_target(
         &self,

@@ -1,6 +1,6 @@
 //! The rewrite rules for the float graph.
 //!
-//! A rule looks at one node and returns a patch, a reason why it does not apply, or no match
+//! A rule looks at one node and returns a patch, a reason why the rule does not apply, or no match
 //! ([`strait_core::Outcome`]). A rule never changes the graph itself. The sets of rules are:
 //! - [`canonical`]: rules that are applied to every model before anything is observed. They are the same for every
 //!   target.

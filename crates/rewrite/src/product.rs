@@ -15,7 +15,7 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// At most this many nodes between a layer and a value are skipped. This counts nodes that only move elements, and
+/// At most this many nodes between a layer and a value are skipped. The limit counts nodes that only move elements, and
 /// nodes that apply an affine map to each channel.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 

@@ -25,8 +25,8 @@ use crate::{
     table,
 };
 
-/// The version of the statistics, which is part of their digest. It is raised when a change of the program makes the
-/// same samples give different statistics.
+/// The version of the statistics, which is part of their digest. The version is raised when a change of the program
+/// makes the same samples give different statistics.
 const VERSION: &str = "strait-statistics 1";
 
 /// A file of statistics may have at most this many bytes. Larger files are not read.

@@ -135,10 +135,10 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks requantization parameters that differ by channel. They can be fused only if the producer and the chain
-    /// determine the channel of an element in the same way: along the same axis, or by the same operand. If the
-    /// producer's op allows such an operand and the producer has none yet, the producer can take over the operand of
-    /// the chain.
+    /// Checks requantization parameters that differ by channel. Such parameters can be fused only if the producer and
+    /// the chain determine the channel of an element in the same way: along the same axis, or by the same operand. If
+    /// the producer's op allows such an operand and the producer has none yet, the producer can take over the operand
+    /// of the chain.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());

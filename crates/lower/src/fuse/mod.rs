@@ -412,8 +412,8 @@ impl Table<'_> {
     }
 
     /// Tries to fuse as many links of a site's chain as possible by `row`. There must be more than `taken` links,
-    /// because an earlier row can already fuse that many. If this fails, returns the check that the row failed, and the
-    /// reason.
+    /// because an earlier row can already fuse `taken` links. If this fails, returns the check that the row failed, and
+    /// the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,

@@ -37,8 +37,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain that follows it. The chain ends at the first value that another node reads. It has at least
-/// one requantization. Clamps of accumulators may come before the first requantization.
+/// A producer and the chain that follows it. The chain ends at the first value that another node reads. The chain has
+/// at least one requantization. Clamps of accumulators may come before the first requantization.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,

@@ -23,7 +23,7 @@ pub enum DecideError {
     /// The interval, or its image under the earlier steps, is not inside the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and cannot be compared by
+    /// A function with 32-bit results has more than [`MAX_STEPS`] thresholds on the interval, and cannot be compared by
     /// its parameters alone.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {

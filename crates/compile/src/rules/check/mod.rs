@@ -24,7 +24,7 @@ mod unused;
 /// Refuses rules that the target does not support, and rules that have no effect.
 ///
 /// # Errors
-/// An error for each such rule. It says what the target supports instead.
+/// An error for each such rule. The error says what the target supports instead.
 pub(super) fn check(
     module: &Module,
     rules: &Rules,

@@ -9,11 +9,11 @@ use std::ops::RangeInclusive;
 /// arithmetic of `Gemmlowp` with a right shift, and of TOSA's double rounding.
 ///
 /// The first rounding is that of gemmlowp's function SaturatingRoundingDoublingHighMul, which computes `round(2ab /
-/// 2^32)` for two numbers a and b. It adds `2^30` to `ab` if `ab >= 0`, and `1 - 2^30` if `ab < 0`, divides by `2^31`
-/// and truncates. Together this rounds to the nearest with ties towards plus infinity. It saturates only for `a = b =
-/// -2^31`, which cannot occur because the multiplier is not negative. The second rounding is gemmlowp's rounding right
-/// shift (RoundingDivideByPOT). It rounds down and adds one if the remainder is above a limit: half of the divisor for
-/// negative numbers, and one less for others. So ties go away from zero.
+/// 2^32)` for two numbers a and b. This function adds `2^30` to `ab` if `ab >= 0`, and `1 - 2^30` if `ab < 0`, divides
+/// by `2^31` and truncates. Together this rounds to the nearest with ties towards plus infinity. It saturates only for
+/// `a = b = -2^31`, which cannot occur because the multiplier is not negative. The second rounding is gemmlowp's
+/// rounding right shift (RoundingDivideByPOT). This shift rounds down and adds one if the remainder is above a limit:
+/// half of the divisor for negative numbers, and one less for others. So ties go away from zero.
 ///
 /// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31,
 /// which is at least 1. Before its shift by t, half_away adds 2^(t-1) to h, or 2^(t-1) - 1 if h < 0. One in h is 2^31
