@@ -45,7 +45,7 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
 /// lowered graph.
 ///
 /// # Errors
-/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// The settings require integers for nodes that cannot run in integers, code of the target fails, or the compiler has a
 /// defect.
 pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     build_from(task, None, watch)

@@ -1,5 +1,5 @@
-//! Makes the lowered integer graph from the float graph: takes over the model's own grids, places, annotates, bakes and
-//! lowers. Each refusal starts another turn.
+//! Makes the lowered integer graph from the float graph: uses the model's own grids, and places, annotates, bakes and
+//! lowers the nodes. Each refusal starts another turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ pub struct OwnGrids {
 /// values, so the number of rounds is limited.
 ///
 /// # Errors
-/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// The settings require integers for nodes that cannot run in integers, code of the target fails, or the compiler has a
 /// defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     quantize_from(task, None)

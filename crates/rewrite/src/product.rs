@@ -102,8 +102,8 @@ fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Returns the shape and the elements of a constant. The value may also be made from a constant by nodes that only move
-/// elements, if at most one axis of the value is longer than 1: the order of the elements is then the same.
+/// Returns the shape and the elements of a constant value. Nodes that only move elements may have made the value from a
+/// constant, if at most one axis of the value is longer than 1: the order of the elements is then the same.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))

@@ -161,7 +161,7 @@ impl Effects<'_> {
     }
 
     /// Returns the index of the last rule that sets `key` for `subject`. The keys `range` and `observer` both decide
-    /// the range, so the one that is set by the later rule overrides the other.
+    /// the range. If one rule sets `range` and another sets `observer`, the later rule decides.
     fn last(&self, key: &RuleKey, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
         let same = |other: &&RuleKey| {

@@ -47,10 +47,10 @@ pub(super) struct Needed<'a> {
 
 /// Returns the statistics of all calibration samples.
 ///
-/// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
-/// graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that name, it is
-/// used, and the user is told. If the file cannot be written, the user is told, too. This is no error: the next run
-/// only takes longer.
+/// The statistics are stored in the folder `cache`. The file's name depends on everything that the statistics depend
+/// on: the graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that
+/// name, the statistics are read from this file, and the user is told. If the file cannot be written, the user is told,
+/// too. This is no error, because only the next run takes longer.
 ///
 /// # Errors
 /// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.

@@ -195,9 +195,8 @@ fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// Returns how an output can be read as an answer, or `None` if it cannot be read as one. The output must have shape
-/// `[1, N]` with N ≥ 2, and no node other than a softmax may read it. The output of a softmax may have further
-/// dimensions of 1.
+/// Returns how an output can be read as an answer, or `None` if it cannot. The output must have shape `[1, N]` with N ≥
+/// 2, and no node other than a softmax may read it. The output of a softmax may have further dimensions of 1.
 fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
     let mut shape = graph.value(output)?.ty.dims()?;

@@ -122,8 +122,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Resize. If the op states the sizes of the result, they would fix the extent of the batch; scales would
-/// not. So the sizes are replaced by scales, if these scales give the same sizes.
+/// The rule for Resize. If the op states the sizes of the result, these sizes would fix the extent of the batch, and
+/// scales would not. So the sizes are replaced by scales, if these scales give the same sizes.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);

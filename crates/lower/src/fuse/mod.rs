@@ -111,8 +111,7 @@ pub struct Refused {
     /// The reason why the requantization was not fused.
     pub reason: Reason,
     /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if this
-    /// requantization is in the rest of a chain whose first part was fused, because no row is tried for the rest of a
-    /// chain.
+    /// requantization comes after a fused part of its chain, because no row is tried for the rest of such a chain.
     pub tried: Vec<Attempt>,
 }
 

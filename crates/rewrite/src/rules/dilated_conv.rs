@@ -107,8 +107,8 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
 }
 
 /// Finds the pad node that padded the image with zeros. Returns this node, the value before it, and the padding at the
-/// start and at the end of each spatial axis of the convolution. Returns `None` if there is no such node, or if it also
-/// padded other axes.
+/// start and at the end of each spatial axis of the convolution. Returns `None` if there is no such node, or if this
+/// node also padded other axes.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
     let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {
