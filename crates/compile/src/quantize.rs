@@ -39,9 +39,9 @@ pub struct Quantized {
     pub(crate) first: Option<FirstTurn>,
 }
 
-/// The state after the first turn, in which the graph was annotated and lowered once. It exists if the model has no
-/// grids of its own and annotation refused no node. If lowering refused nodes in this turn, it refuses them again in a
-/// revision. So a revision takes the same turns as a compilation that starts from nothing.
+/// The state after the first turn, in which the graph was annotated and lowered once. This state exists if the model
+/// has no grids of its own and annotation refused no node. If lowering refused nodes in this turn, it refuses them
+/// again in a revision. So a revision takes the same turns as a compilation that starts from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
     /// The annotated graph. Its parameters are baked.

@@ -211,9 +211,9 @@ fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.formats_of(job.id()).is_some()
 }
 
-/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. If the target's own
-/// package or the TFLite file cannot represent the model, returns an error if the configuration asks for this format.
-/// If only the target's table asks for it, returns a remark instead.
+/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. The target's own
+/// package or the TFLite file may be unable to represent the model. Then returns an error if the configuration asks for
+/// this format, and a remark if only the target's table asks for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,

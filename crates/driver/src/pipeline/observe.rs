@@ -95,7 +95,7 @@ pub(super) struct CachedObservation {
 
 impl Needed<'_> {
     /// Reads the statistics in the file at `path`, runs the model to measure the statistics that the file lacks, and
-    /// returns all of them.
+    /// returns all statistics.
     ///
     /// # Errors
     /// As for [`statistics`].

@@ -4,7 +4,7 @@
 //! of the correctly rounded function from the operand's grid to the result's grid. If the row has a left shift of n
 //! bits and the result has at most 8 bits, the entries come from the float executor: they are rounded to a grid that is
 //! finer by n bits, and a right shift by n bits then gives the result. If a fusion applies this shift to the entries of
-//! the table, they are rounded twice. If the table has entries only for evenly spaced codes, an `interpolate` op
+//! the table, the entries are rounded twice. If the table has entries only for evenly spaced codes, an `interpolate` op
 //! interpolates linearly between them.
 
 use super::NodeToLower;

@@ -37,8 +37,8 @@ pub enum Behind {
 }
 
 /// Searches for one limit of a clamp that is right for all channels. Each channel in which the activation has an effect
-/// requires a certain limit. All these channels must require the same one, `demanded`. In the other channels, the limit
-/// must not change any result. This gives the bound `borne`.
+/// requires a certain limit. All these channels must require the same limit, `demanded`. In the other channels, the
+/// limit must not change any result, which gives the bound `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,

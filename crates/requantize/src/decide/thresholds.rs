@@ -128,7 +128,8 @@ impl<'a> Chain<'a> {
     /// the last one first:
     ///
     /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)), where T1(k) is the smallest x with f1(x) >= k, and T2(k)
-    /// the same for f2. After a clamp to [a, b], every result is at least k if k <= a, and no result is if k > b.
+    /// the same for f2. After a clamp to [a, b], every result is at least k if k <= a, and no result is at least k if k
+    /// > b.
     pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
             form.least_reaching(match clamp {
