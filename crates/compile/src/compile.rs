@@ -24,8 +24,8 @@ pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError
     Ok(built)
 }
 
-/// Checks a built model. Its requantizations are compared with the target's own model of its arithmetic, and the fused
-/// graph with the lowered graph.
+/// Checks a built model. The requantizations are compared with the target's own model of its arithmetic, and the fused
+/// graph is compared with the lowered graph.
 ///
 /// # Errors
 /// Layers fail the check, a run fails or takes more than its limits allow, or the caller has asked to stop.

@@ -212,8 +212,8 @@ fn are_named(job: &Job<'_>) -> bool {
 }
 
 /// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. The target's own
-/// package or the TFLite file may be unable to represent the model. Then returns an error if the configuration asks for
-/// this format, and a remark if only the target's table asks for it.
+/// package or the TFLite file may be unable to represent the model. In this case, returns an error if the configuration
+/// asks for this format, and a remark if only the target's table asks for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -301,8 +301,9 @@ fn package(
 /// For each layer, by name, how the range of its activations was found.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
-    // Values that share a scale have one range, so a description of how the range of one value was found holds for all
-    // of them. The most detailed description is taken. If several are equally detailed, the first one is taken.
+    // Values that share a scale have one range. So if it is described how the range of one value was found, this
+    // description holds for all these values. The most detailed description is taken. If several are equally detailed,
+    // the first one is taken.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);

@@ -96,8 +96,8 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that no node outside of the chain reads the accumulator. Otherwise the producer would still have to make
-    /// the accumulator for that node, and the row cannot be applied.
+    /// Checks that no node outside of the chain reads the accumulator. If another node reads it, the producer still has
+    /// to make the accumulator for that node, and the row cannot be applied.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
         nodes.sort_unstable();
