@@ -24,8 +24,8 @@ pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError
     Ok(built)
 }
 
-/// Checks a built model. Its requantizations are compared with the target's own model of its arithmetic, and the fused
-/// graph with the lowered graph.
+/// Checks a built model. The requantizations are compared with the target's own model of its arithmetic, and the fused
+/// graph is compared with the lowered graph.
 ///
 /// # Errors
 /// Layers fail the check, a run fails or takes more than its limits allow, or the caller has asked to stop.
@@ -45,7 +45,7 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
 /// lowered graph.
 ///
 /// # Errors
-/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// The settings require integers for nodes that cannot run in integers, code of the target fails, or the compiler has a
 /// defect.
 pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     build_from(task, None, watch)

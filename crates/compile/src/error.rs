@@ -78,8 +78,8 @@ fn denied(nodes: &[Denied]) -> String {
 }
 
 impl CompileError {
-    /// Returns the code by which programs recognise the error. It is a letter and three digits. If the cause is not an
-    /// input of the user, it is a word.
+    /// Returns the code by which programs recognise the error. The code is a letter and three digits, or a word if the
+    /// cause is not an input of the user.
     pub fn code(&self) -> &'static str {
         match self {
             CompileError::Interrupted => "interrupted",

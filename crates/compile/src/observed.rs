@@ -115,7 +115,7 @@ impl Observed {
     }
 
     /// Compiles for one target. `resolve` is called with the float graph after the rules of the target's table, and
-    /// resolves the user's rules to its nodes and values.
+    /// resolves the user's rules to the nodes and values of this graph.
     ///
     /// # Errors
     /// Errors of [`compile()`] and of `resolve`.
@@ -179,7 +179,7 @@ impl Observed {
         })
     }
 
-    /// Returns the float graph after the rules of a target's table, and its statistics. They are made once for all
+    /// Returns the float graph after the rules of a target's table, and its statistics. Both are made once for all
     /// tables with the same rules.
     fn of_target(
         &self,

@@ -1,11 +1,11 @@
 //! Compares the target's own model of its arithmetic with the requantization forms of a compiled model. Some targets
 //! supply a model of their arithmetic, as a program, in addition to their table.
 //!
-//! For each channel, the comparison covers every accumulator at which the result changes to another code, its two
-//! neighbours, and both ends of the domain. A larger accumulator never gives a smaller code, so between these
-//! accumulators the code does not change. If the target's model is monotone too, agreement at these points proves that
-//! the target's model and the form are the same function. A 32-bit result has too many codes to compare all of them, so
-//! only codes at equal distances are compared.
+//! For each channel, the comparison covers every accumulator at which the result changes to another code, the two
+//! neighbours of each such accumulator, and both ends of the domain. A larger accumulator never gives a smaller code,
+//! so between these accumulators the code does not change. If the target's model is monotone too, agreement at these
+//! points proves that the target's model and the form are the same function. A 32-bit result has too many codes to
+//! compare all of them, so only codes at equal distances are compared.
 
 use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;

@@ -1,5 +1,5 @@
-//! Makes the lowered integer graph from the float graph: takes over the model's own grids, places, annotates, bakes and
-//! lowers. Each refusal starts another turn.
+//! Makes the lowered integer graph from the float graph: uses the model's own grids, and places, annotates, bakes and
+//! lowers the nodes. Each refusal starts another turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,9 +39,9 @@ pub struct Quantized {
     pub(crate) first: Option<FirstTurn>,
 }
 
-/// The state after the first turn, in which the graph was annotated and lowered once. It exists if the model has no
-/// grids of its own and annotation refused no node. If lowering refused nodes in this turn, it refuses them again in a
-/// revision. So a revision takes the same turns as a compilation that starts from nothing.
+/// The state after the first turn, in which the graph was annotated and lowered once. This state exists if the model
+/// has no grids of its own and annotation refused no node. If lowering refused nodes in this turn, it refuses them
+/// again in a revision. So a revision takes the same turns as a compilation that starts from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
     /// The annotated graph. Its parameters are baked.
@@ -68,7 +68,7 @@ pub struct OwnGrids {
 /// values, so the number of rounds is limited.
 ///
 /// # Errors
-/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// The settings require integers for nodes that cannot run in integers, code of the target fails, or the compiler has a
 /// defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     quantize_from(task, None)

@@ -1,5 +1,6 @@
-//! Counts the layers whose requantizations the target's own model of its arithmetic covers, and the layers whose
-//! requantizations it does not cover, so that the host's kernels compute them. Not every target has such a model.
+//! Counts the layers whose requantizations are covered by the target's own model of its arithmetic, and the layers
+//! whose requantizations are not covered. The host's kernels compute the requantizations that are not covered. Not
+//! every target has a model of its own.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Runs the fake-quantized model on samples. This model is the float graph, with rounding at each place where the
 //! integer model has codes.
 //!
-//! Intermediate values are kept. After a revision, only those nodes run again that depend on a changed value. The
-//! memory for kept values is limited, so the smallest values are kept first: in most networks, the rest can be computed
-//! from a few small values. A value that was not kept is computed again when a node needs it.
+//! Intermediate values are kept. After a revision, only nodes that depend on a changed value run again. The memory for
+//! kept values is limited, so the smallest values are kept first: in most networks, the rest can be computed from a few
+//! small values. A value that was not kept is computed again when a node needs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,17 +37,16 @@ impl Built {
         self.kept.simulated.iter().find_map(last)
     }
 
-    /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on one
-    /// from which it was revised, only those nodes run whose results can have changed. For this, values are kept in a
-    /// quarter of the memory that runs may take, or in 1 GiB if there is no limit. The outputs are the same, bit for
-    /// bit, as those of a full run.
+    /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on the
+    /// model from which this one was revised, only nodes whose results can have changed are run. For this, values are
+    /// kept in a quarter of the memory that runs may take, or in 1 GiB if there is no limit. The outputs are the same,
+    /// bit for bit, as those of a full run.
     ///
     /// # Errors
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
-        // A partial run is not possible in two cases: if there are bodies of control flow, because they do not run in
-        // the main graph, and if a value has a grid from the model, because the values that one reader gets then depend
-        // on the other readers.
+        // A partial run is not possible in two cases. Bodies of control flow do not run in the main graph. And if a
+        // value has a grid from the model, the values that one reader gets depend on the other readers.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));

@@ -40,11 +40,11 @@ pub enum Kernels {
     Target(Option<PathBuf>),
 }
 
-/// Chooses the kernels that compute the requantizations of an opened artifact. If a library does not compute some of
-/// them, the host computes these, and the user is told.
+/// Chooses the kernels that compute the requantizations of an opened artifact. The host computes the requantizations
+/// that a library does not compute, and the user is told about it.
 ///
-/// If `held` is set, an error is returned as soon as a library computes a code that differs from the code that its
-/// table prescribes. If it is not set, the caller has to compare the codes.
+/// If `held` is set, an error is returned as soon as a library computes a code that differs from the code that the
+/// target's table prescribes. If `held` is not set, the caller has to compare the codes.
 ///
 /// # Errors
 /// If the target is neither registered nor in the library, the artifact was not made with the library, or the library

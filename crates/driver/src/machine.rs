@@ -46,8 +46,8 @@ fn container(root: &Path, groups: &str) -> Option<u64> {
     groups.lines().filter_map(of_line).min()
 }
 
-/// Reads what `ulimit` has set, from a line such as `Max address space         unlimited            unlimited
-/// bytes`. The first column is the limit in effect.
+/// Reads what `ulimit` has set, from a line such as `Max address space     unlimited      unlimited bytes`. The first
+/// of the two limits is in effect.
 fn shell(limits: &str) -> Option<u64> {
     let rows = ["Max address space", "Max data size"];
     let limit = |row: &str| {

@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
     /// user is told.
     ///
     /// # Errors
-    /// If not even one sample fits, or one needs more operations than allowed.
+    /// If not even one sample fits, or one sample needs more operations than allowed.
     pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
         let at_a_time = self.limits.admit(demand, self.threads).map_err(CompileError::from)?;
         self.admitted(demand, samples);

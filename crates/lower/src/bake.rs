@@ -147,8 +147,8 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             done.map_err(|refused| Failure::Defect(refused.to_string()))
         };
         if state == Some(State::Overlapped) {
-            // If the config shares a grid with other configs, it leaves their set, and its grid is derived from theirs
-            // instead. It can then have codes of its own.
+            // If the config shares a grid with other configs, it leaves their set, and its grid is derived from their
+            // grid instead. The config can then have codes of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
         let codes = match module.main().quant.codes(id) {

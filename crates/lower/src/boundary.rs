@@ -1,4 +1,4 @@
-//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Together they change no code.
+//! Removes a `dequantize` that is followed by a `quantize` to the same grid. Such a pair of nodes changes no code.
 //!
 //! For a code q on a grid with scale s and zero point z, the dequantize gives x = (q − z)·s in f32. The quotient x / s
 //! differs from q − z only by rounding errors in f32, so rint(x / s) + z = q for |q − z| < 2^22. Such pairs occur at
@@ -36,7 +36,7 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
 }
 
 /// Finds the quantize nodes that can be removed. Returns for each of them the node, its result, and the operand of the
-/// dequantize before it. This operand has the same codes as the result, and so can replace it.
+/// dequantize before it. This operand has the same codes as the result, and so can replace the result.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

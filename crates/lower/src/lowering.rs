@@ -201,7 +201,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts those operands of a node that are sums to real numbers. A sum that was already converted for another
+    /// Converts operands of a node to real numbers if they are sums. A sum that was already converted for another
     /// reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
@@ -240,7 +240,7 @@ impl<'a> Lowering<'a> {
         self.round_to_sums(node, &mut operands)?;
         let id = self.walk.copy(node, &operands)?;
         // The new node comes from the same nodes of the model as the old node. The new node's own name is not a name of
-        // the model, so it must not be among its sources.
+        // the model, so this name must not be among the sources.
         self.walk.out.main_mut().set_sources(id, &[]);
         self.add_sources(id, node);
         if let Some(row) = self.row {

@@ -22,7 +22,7 @@ use strait_core::{
 };
 use strait_target::TargetSpec;
 
-/// Makes the graph of `annotated` on codes. It is a module in the export stage. Names of nodes and values stay.
+/// Makes the graph of `annotated` on codes, as a module in the export stage. Nodes and values keep their names.
 ///
 /// # Errors
 /// [`LowerError::Nodes`] with the first node that has no integer operator. This is a node whose result stays a sum,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use strait_core::{Module, Symbol, ValueId};
 
 /// Gives the outputs of a simulation the names that they have in `annotated`. If another value of the simulation has
-/// one of these names, that value is renamed. An example is the value before it is rounded to an output's grid.
+/// one of these names, that value is renamed. An example of such a value is an output before it is rounded to its grid.
 pub fn name_outputs(simulated: &mut Module, annotated: &Module) {
     let main = simulated.main();
     let mut by_name: BTreeMap<Symbol, ValueId> = main.values().map(|(id, value)| (value.name, id)).collect();

@@ -27,11 +27,11 @@ impl Part {
         })
     }
 
-    /// Finds the part of the graph that changes if the annotation `before` is replaced by that of `module`. It consists
-    /// of the nodes of the main graph that have other configs or parameters than in `before`, all nodes that depend on
-    /// their results, and the outputs that these nodes make. If these nodes need a value that is not stored, the nodes
-    /// that make this value are included. If only the grid of an operand has changed, its node is affected, but the
-    /// producer of the operand is not.
+    /// Finds the part of the graph that changes if the annotation `before` is replaced by the annotation of `module`.
+    /// This part consists of the nodes of the main graph that have other configs or parameters than in `before`, all
+    /// nodes that depend on their results, and the outputs that these nodes make. If these nodes need a value that is
+    /// not stored, the nodes that make this value are included. If only the grid of an operand has changed, its node is
+    /// affected, but the producer of the operand is not.
     ///
     /// # Errors
     /// The graph has a cycle.

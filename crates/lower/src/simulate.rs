@@ -69,8 +69,8 @@ pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Param
 #[derive(Debug)]
 pub struct Resimulated {
     /// The simulation of the affected part. As in [`simulate`], nodes and values keep the names that they have in the
-    /// model. The inputs of this graph are the values that the part reads from the unchanged rest. They have the same
-    /// numbers and names as in the previous simulation.
+    /// model. The inputs of this graph are the values that the part reads from the unchanged rest. These inputs have
+    /// the same numbers and names as in the previous simulation.
     pub module: Module,
     /// The values of the model that are the inputs of the part, in the order of these inputs.
     pub inputs: Vec<ValueId>,
@@ -80,9 +80,9 @@ pub struct Resimulated {
     pub outputs: Vec<usize>,
 }
 
-/// Makes only the part of `simulate(annotated, …)` that differs from the simulation with the annotation `before`. It
-/// contains the nodes that have other configs or parameters, and all nodes that depend on their results. If these nodes
-/// read a value of the old simulation that was not stored, the part computes this value again.
+/// Makes only the part of `simulate(annotated, …)` that differs from the simulation with the annotation `before`. This
+/// part contains the nodes that have other configs or parameters, and all nodes that depend on their results. If these
+/// nodes read a value of the old simulation that was not stored, the part computes this value again.
 ///
 /// # Errors
 /// Errors of [`simulate`].

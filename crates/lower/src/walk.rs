@@ -302,8 +302,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         self.copy_on(node, operands, |_| None)
     }
 
-    /// Appends a copy of a node. If `on` has a config for the result at a position, with the type and the grid of its
-    /// codes, the copy makes codes there. It makes its other results in real numbers.
+    /// Appends a copy of a node. For some results of the node, `on` gives a config, with the type and the grid of the
+    /// codes. The copy makes these results as codes, and all other results as real numbers.
     pub(crate) fn copy_on(
         &mut self,
         node: &Node,
@@ -332,8 +332,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(id)
     }
 
-    /// Appends a node that converts real numbers to codes or back. The name of the node is derived from the name of the
-    /// value in the source that it converts.
+    /// Appends a node that converts real numbers to codes or back. The name of the node is derived from the name that
+    /// the converted value has in the source graph.
     pub(crate) fn boundary(
         &mut self,
         value: ValueId,

@@ -87,14 +87,15 @@ pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: 
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
-/// `scale * (q - zero_point)` for a code or an accumulator. The difference is exact. Then it is converted to `f32` and
-/// multiplied, and both operations round to `f32`.
+/// `scale * (q - zero_point)` for a code or an accumulator. The difference is computed exactly, then converted to `f32`
+/// and multiplied. The conversion and the product are rounded to `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
     scale * (i128::from(q.into()) - i128::from(zero_point)) as f32
 }
 
 /// The general dequantization: `max(scale * (q - zero_point), 0)`, or the same without the `max` if `relu` is not set.
-/// The difference is exact. Then it is converted to `f32` and multiplied, and both operations round to `f32`.
+/// The difference is computed exactly, then converted to `f32` and multiplied. The conversion and the product are
+/// rounded to `f32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dequantization {
     /// The factor.

@@ -79,8 +79,8 @@ impl Rounding {
     ///
     /// Let h = quotient * 2^shift - 2^(shift-1), so that h / 2^shift is the tie below `quotient`. In the modes that
     /// round to the nearest, the result is h if this tie is rounded up, and h + 1 if it is rounded down. The other
-    /// modes round all numbers between `quotient - 1` and `quotient` in the same direction. There, the result is
-    /// quotient * 2^shift if they round down, and (quotient - 1) * 2^shift + 1 if they round up.
+    /// modes round all numbers between `quotient - 1` and `quotient` in the same direction. In these modes, the result
+    /// is quotient * 2^shift if they round down, and (quotient - 1) * 2^shift + 1 if they round up.
     pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {

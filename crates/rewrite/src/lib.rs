@@ -1,6 +1,6 @@
 //! The rewrite rules for the float graph.
 //!
-//! A rule looks at one node and returns a patch, a reason why it does not apply, or no match
+//! A rule looks at one node and returns a patch, a reason why the rule does not apply, or no match
 //! ([`strait_core::Outcome`]). A rule never changes the graph itself. The sets of rules are:
 //! - [`canonical`]: rules that are applied to every model before anything is observed. They are the same for every
 //!   target.
@@ -40,7 +40,7 @@ pub fn canonical() -> RuleSet {
 }
 
 /// The rules that a target's table switches on, followed by the rules for every target. So the results of the target's
-/// rules become canonical too. If a rule for every target would undo one of the target's rules, it is left out. Rules
+/// rules become canonical too. A rule for every target is left out if it would undo one of the target's rules. Rules
 /// that depend on grids are left out too: see [`on_grids`].
 pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| !is_on_grids(word));

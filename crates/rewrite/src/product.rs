@@ -15,7 +15,7 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Patch, ReasonCode, Source, ValueId, refused};
 
-/// At most this many nodes between a layer and a value are skipped. This counts nodes that only move elements, and
+/// At most this many nodes between a layer and a value are skipped. The limit counts nodes that only move elements, and
 /// nodes that apply an affine map to each channel.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
@@ -102,15 +102,15 @@ fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Returns the shape and the elements of a constant. The value may also be made from a constant by nodes that only move
-/// elements, if at most one axis of the value is longer than 1: the order of the elements is then the same.
+/// Returns the shape and the elements of a constant value. Nodes that only move elements may have made the value from a
+/// constant, if at most one axis of the value is longer than 1: the order of the elements is then the same.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))
 }
 
-/// Returns the shape of a value, and the constant that the value is or that nodes have moved to make it. Returns `None`
-/// if there is no such constant.
+/// Returns the shape of a value, and the constant from which nodes that only move elements have made the value. If
+/// there are no such nodes, this is the value itself. Returns `None` if the value does not come from a constant.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -225,8 +225,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// Adds copies of the nodes that only move elements after the last node of a patch. They replace the old moving
-    /// nodes and the nodes `at`, whose result is `y`.
+    /// Adds copies of the nodes that only move elements after the last node of a patch. The copies replace the old
+    /// moving nodes and the nodes `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         let mut last = Source::New(patch.add.len() as u16 - 1, 0);
         for node in self.moves.iter().rev() {

@@ -160,9 +160,9 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Makes the patch that computes the region on permuted operands. Returns it with the cost of the transposes that
-    /// it removes and the cost of the transposes that it adds. Returns `None` if nothing would change, or if two
-    /// outputs would become the same value.
+    /// Makes the patch that computes the region on permuted operands. Returns the patch, the cost of the transposes
+    /// that the patch removes, and the cost of the transposes that the patch adds. Returns `None` if nothing would
+    /// change, or if two outputs would become the same value.
     pub(crate) fn patch(&self) -> Option<(Patch, Cost, Cost)> {
         let graph = self.site.graph;
         let mut draft = Draft {

@@ -2,8 +2,8 @@
 //! The elements that one number of the statistic is computed from are a row.
 //!
 //! Some exporters keep the reduced axes. Others drop these axes and add them again with a reshape, directly or after
-//! further steps. In either case, each number of the statistic belongs to one row of the value. This module checks this
-//! by the shapes, because a statistic without the reduced axes could broadcast to the wrong rows.
+//! further steps. In either case, each number of the statistic has to belong to one row of the value. This module
+//! compares the shapes to check this, because a statistic without the reduced axes could broadcast to the wrong rows.
 
 use crate::matching::{GraphNode, push};
 use crate::miss::Miss;
@@ -90,10 +90,10 @@ impl Rows {
         -(self.axes.len() as i64)
     }
 
-    /// Makes the patch that replaces the node at `site`. The patch adds a normalization over the last axes of `x` whose
-    /// scale is all ones. After the normalization, it adds the ops `behind`, each of which has one constant operand;
-    /// another rule may fold them into the normalization. If the rows lie along other axes than the last ones, the
-    /// patch also adds transposes before and after the normalization.
+    /// Makes the patch that replaces the node at `site`. The patch adds a normalization over the last axes of `x`, with
+    /// a scale that is all ones. After the normalization, it adds the ops `behind`, each of which has one constant
+    /// operand; another rule may fold them into the normalization. If the rows lie along other axes than the last ones,
+    /// the patch also adds transposes before and after the normalization.
     pub(crate) fn normalization(
         &self,
         site: &GraphNode<'_>,

@@ -1,5 +1,5 @@
-//! Describes values whose elements were moved by transposes and reshapes. For each axis of such a value, a view says
-//! from which parts of which axes of the original value it comes.
+//! Describes values whose elements were moved by transposes and reshapes. For each axis of such a value, a view lists
+//! the parts of the original value's axes from which this axis was made.
 
 use crate::matching::GraphNode;
 use strait_core::Op;

@@ -62,8 +62,8 @@ impl Layers {
     }
 
     /// True if `part` of the layer `source` (its operands or its result) is also that part of `node`. A layer may have
-    /// become several nodes, for example a node between two transposes. Then only the first node reads the layer's
-    /// operand, and only the last node makes its result.
+    /// become several nodes, for example a node between two transposes. In this case, only the first node reads the
+    /// layer's operand, and only the last node makes its result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {

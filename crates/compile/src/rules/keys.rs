@@ -43,7 +43,7 @@ pub(super) enum Need {
     /// The layer must compute on activations that are quantized to codes.
     Codes,
     /// The key is for a layer that has a value with a grid. This is the case if the layer computes on codes, or if a
-    /// layer that makes its operand or reads its result does.
+    /// layer that makes its operand or reads its result computes on codes.
     Grid,
 }
 
@@ -185,8 +185,8 @@ impl Quantize {
         (run == Run::Float).then_some(index)
     }
 
-    /// Returns the path of the key `name` in the last rule of `matched` that sets the key. If none of them sets it,
-    /// returns its path in `[quantize]`. The indices in `matched` are in ascending order.
+    /// Returns the path of the key `name` in the last rule of `matched` that sets the key. If no rule sets the key,
+    /// returns the path of the key in `[quantize]`. The indices in `matched` are in ascending order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)

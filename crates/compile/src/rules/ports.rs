@@ -16,9 +16,9 @@ pub(super) struct Ports {
     pub(super) errors: Vec<RuleError>,
 }
 
-/// Finds the operands and results that a rule chooses. Operands are searched for in the first list of layers, results
-/// in the second. If there are several layers, it is enough that one of them has an operand or a result at a position
-/// that the rule names.
+/// Finds the operands and results that a rule chooses. Operands are searched for in the first list of layers, and
+/// results in the second list. If there are several layers, it is enough that one of them has an operand or a result at
+/// a position that the rule names.
 pub(super) fn ports(
     module: &Module,
     (index, rule): (usize, &Rule),

@@ -70,9 +70,9 @@ impl Selection {
     }
 
     /// Converts the selection for the canonical graph to one for the graph that a target's rules have made from it. A
-    /// rule applies to a new node if it applies to one of the nodes that the new node stands for. It applies to a new
-    /// value if it applies to the old value with the same name. An id that is in both modules stands for the same node
-    /// or value.
+    /// rule applies to a new node if it applies to one of the nodes that the new node stands for. A rule applies to a
+    /// new value if it applies to the old value with the same name. An id that is in both modules stands for the same
+    /// node or value.
     #[must_use]
     pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
         if std::ptr::eq(canonical, module) {

@@ -174,7 +174,7 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// Returns the observer that the rule `said` chooses. If it chooses none, returns the default observer of the
+    /// Returns the observer that the rule `said` chooses. If the rule chooses none, returns the default observer of the
     /// configuration, or else that of the target's table.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);

@@ -38,8 +38,8 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// If the accuracy is less than this many percentage points below the expected accuracy, this is not reported, whatever
-/// the number of samples. Another image decoder or another way of resizing can cause differences of this size.
+/// An accuracy that is fewer percentage points than this below the expected accuracy is not reported, whatever the
+/// number of samples. Another image decoder or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
 /// Returns warnings for a float model that is right on the fraction `share` of the samples. If the number of classes is

@@ -105,7 +105,7 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
 
 /// Runs a model on all samples in order, as a phase of the session. Each metric takes notes of the outputs, and these
 /// notes are returned. Metrics that a command computes come last, because the command gets a file with the outputs on
-/// all samples. `beside` contains the float model and the simulation, if there are any. They run on the same samples if
+/// all samples. `beside` contains the float model and the simulation, if there are any. Both run on the same samples if
 /// a metric compares the model's outputs with their outputs.
 ///
 /// # Errors

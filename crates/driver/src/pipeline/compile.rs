@@ -140,8 +140,8 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
-        // The float model is kept only if a metric compares the integer model with it. It then runs again beside each
-        // target's integer model.
+        // The float model is kept only if a metric compares the integer model with it. The float model then runs again
+        // beside each target's integer model.
         let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))

@@ -1,5 +1,5 @@
 //! Reports the effect of the configuration on the annotated graph: to which layers and tensors each key applies, and
-//! which of them ended up with a value that differs from the key's.
+//! which of these layers and tensors ended up with another value than the key's.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};
@@ -161,7 +161,7 @@ impl Effects<'_> {
     }
 
     /// Returns the index of the last rule that sets `key` for `subject`. The keys `range` and `observer` both decide
-    /// the range, so the one that is set by the later rule overrides the other.
+    /// the range. If one rule sets `range` and another sets `observer`, the later rule decides.
     fn last(&self, key: &RuleKey, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
         let same = |other: &&RuleKey| {

@@ -135,8 +135,8 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 }
 
 /// Returns a remark on the ReLU6 layers that are written as ReLU. AMCT documents an inequality as the condition for
-/// this; the remark says for how many of these layers the inequality holds. Also returns which of the rules that depend
-/// on final scales found their pattern.
+/// writing a ReLU. The remark says for how many of these layers the inequality holds. Also returns which of the rules
+/// that depend on final scales found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
@@ -214,9 +214,9 @@ fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.formats_of(job.id()).is_some()
 }
 
-/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. If the target's own
-/// package or the TFLite file cannot represent the model, returns an error if the configuration asks for this format.
-/// If only the target's table asks for it, returns a remark instead.
+/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. The target's own
+/// package or the TFLite file may be unable to represent the model. In this case, returns an error if the configuration
+/// asks for this format, and a remark if only the target's table asks for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -319,8 +319,9 @@ fn package(
 /// For each layer, by name, how the range of its activations was found.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
-    // Values that share a scale have one range, so a description of how the range of one value was found holds for all
-    // of them. The most detailed description is taken. If several are equally detailed, the first one is taken.
+    // Values that share a scale have one range. So if it is described how the range of one value was found, this
+    // description holds for all these values. The most detailed description is taken. If several are equally detailed,
+    // the first one is taken.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);

@@ -1,5 +1,5 @@
-//! A program that uses this crate can give scales, zero points and codes. This module finds the nodes that they are
-//! for.
+//! A program that uses this crate can give scales, zero points and codes. This module finds the nodes to which they
+//! belong.
 
 use serde_json::{Value as Json, json};
 use strait_compile::GivenGrid;

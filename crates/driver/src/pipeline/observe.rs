@@ -25,8 +25,8 @@ use crate::{
     table,
 };
 
-/// The version of the statistics, which is part of their digest. It is raised when a change of the program makes the
-/// same samples give different statistics.
+/// The version of the statistics, which is part of their digest. The version is raised when a change of the program
+/// makes the same samples give different statistics.
 const VERSION: &str = "strait-statistics 1";
 
 /// A file of statistics may have at most this many bytes. Larger files are not read.
@@ -47,10 +47,10 @@ pub(super) struct Needed<'a> {
 
 /// Returns the statistics of all calibration samples.
 ///
-/// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
-/// graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that name, it is
-/// used, and the user is told. If the file cannot be written, the user is told, too. This is no error: the next run
-/// only takes longer.
+/// The statistics are stored in the folder `cache`. The file's name depends on everything that the statistics depend
+/// on: the graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that
+/// name, the statistics are read from this file, and the user is told. If the file cannot be written, the user is told,
+/// too. This is no error, because only the next run takes longer.
 ///
 /// # Errors
 /// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.
@@ -86,8 +86,8 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics. If `is_new` is true, they contain more than the file that was read, and the file has to be written
-/// again.
+/// Statistics. If `is_new` is true, the statistics contain more than the file from which they were read, and the file
+/// has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
@@ -95,7 +95,7 @@ pub(super) struct CachedObservation {
 
 impl Needed<'_> {
     /// Reads the statistics in the file at `path`, runs the model to measure the statistics that the file lacks, and
-    /// returns all of them.
+    /// returns all statistics.
     ///
     /// # Errors
     /// As for [`statistics`].

@@ -1,5 +1,5 @@
 //! Counts the output channels of the source model's layers with weights, because the records of vendors' tools have an
-//! entry for each of these.
+//! entry for each output channel.
 //!
 //! Rewriting changes these numbers. A rewrite rule may join several convolutions into one, whose outputs lie side by
 //! side. Another rule may turn a transposed convolution into an ordinary convolution. Each output of the transposed

@@ -28,8 +28,8 @@ const MOST_LABEL_BYTES: u64 = 1 << 24;
 /// How many operators that run on the CPU are listed.
 const MOST_TOLD: usize = 20;
 
-/// Writes the file. If an option of the target names an accelerator, returns a remark on the operators that it leaves to
-/// the CPU. The inner error says why the format cannot express the model.
+/// Writes the TFLite file. If an option of the target names an accelerator, returns a remark on the operators that the
+/// accelerator leaves to the CPU. The inner error says why the format cannot express the model.
 ///
 /// # Errors
 /// If the file with the names of the classes cannot be used.

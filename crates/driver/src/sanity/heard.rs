@@ -1,13 +1,13 @@
 //! Drops lints about things that do not affect any output of the model. Three kinds of lints are tested: lints on parts
-//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on scales of
-//! weights that were raised.
+//! of tensors whose numbers are small compared with other parts, on scales that were made coarser, and on raised scales
+//! of weights.
 //!
 //! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor
 //! may not need that part. Examples are the masked scores of an attention, and bands of a spectrum of which only the
 //! logarithm is used. Whether the part is needed cannot be estimated. So the model is simulated with more bits for the
-//! part and for the layers that read it. Several lints are tried at once; if an output improves, each half is tried by
-//! itself. The channels of an output are compared one by one, because a small part may become channels of the output
-//! that are also small compared with others.
+//! part and for the layers that read it. Several lints are tried at once. If an output improves, each half of these
+//! lints is tried by itself. The channels of an output are compared one by one, because a small part may become
+//! channels of the output that are also small compared with others.
 
 use strait_evaluate::floats;
 use strait_execute::Tensor;

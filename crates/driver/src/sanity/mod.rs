@@ -1,5 +1,5 @@
-//! The sanity check: every compilation that has samples runs the integer model and the float model on the first few of
-//! them.
+//! The sanity check: every compilation that has samples runs the integer model and the float model on the first few
+//! samples.
 //!
 //! The number of samples depends only on the model and not on the machine. The outputs are compared number by number.
 //! If an output has nothing in common with the float model's, the user is warned ([`Fault`](crate::report::Fault)).
@@ -195,9 +195,8 @@ fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// Returns how an output can be read as an answer, or `None` if it cannot be read as one. The output must have shape
-/// `[1, N]` with N ≥ 2, and no node other than a softmax may read it. The output of a softmax may have further
-/// dimensions of 1.
+/// Returns how an output can be read as an answer, or `None` if it cannot. The output must have shape `[1, N]` with N ≥
+/// 2, and no node other than a softmax may read it. The output of a softmax may have further dimensions of 1.
 fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
     let mut shape = graph.value(output)?.ty.dims()?;

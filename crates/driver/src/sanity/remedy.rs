@@ -29,7 +29,7 @@ const ROUNDS: usize = 3;
 /// A rule that improves the SNR by less than this, in dB, helps little.
 const GAIN: f64 = 3.0;
 
-/// Returns the first rule that corrects all outputs. If there is none, returns the rule that helps most, or `None` if
+/// Returns the first rule that corrects all outputs. If no rule does, returns the rule that helps most, or `None` if
 /// every rule helps little. `outputs` are the results of comparing the integer model's outputs with the float model's.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ struct Samples {
 /// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
 ///
 /// # Errors
-/// The first node for which this module cannot show that it treats each sample alike.
+/// The first node that cannot be shown to treat each sample alike.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
@@ -308,8 +308,8 @@ impl<'a> Freeing<'a> {
         Ok(self.out.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if there is
-    /// none.
+    /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if `ty` is
+    /// `None`.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
         let types: Vec<_> = operands
             .iter()

@@ -48,7 +48,7 @@ impl At<'_> {
     }
 
     /// Returns how the samples lie in the operand at `position`. It is an error if this operand does not depend on
-    /// samples, or if another operand also depends on them.
+    /// samples, or if another operand also depends on samples.
     pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples

@@ -12,7 +12,7 @@ use strait_core::shape::axis_of;
 /// How a node changes for several samples.
 ///
 /// # Errors
-/// This module cannot show that the node treats each sample alike.
+/// The node cannot be shown to treat each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     // True if there is a second operand. It contains a list that is usually an attribute, such as the shape of a
     // reshape.

@@ -51,8 +51,8 @@ fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Sample
     ))
 }
 
-/// The rule for Reshape. In the new shape, the extent of the batch becomes 0, which means the operand's extent, or -1,
-/// which means the extent that follows from the number of elements.
+/// The rule for Reshape. In the new shape, the extent of the batch becomes 0 or -1. An extent of 0 stands for the
+/// operand's extent, and -1 for the extent that follows from the number of elements.
 pub(super) fn reshape(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -122,8 +122,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Resize. If the op states the sizes of the result, they would fix the extent of the batch; scales would
-/// not. So the sizes are replaced by scales, if these scales give the same sizes.
+/// The rule for Resize. If the op states the sizes of the result, these sizes would fix the extent of the batch, and
+/// scales would not. So the sizes are replaced by scales, if these scales give the same sizes.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);

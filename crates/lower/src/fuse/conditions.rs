@@ -96,8 +96,8 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that no node outside of the chain reads the accumulator. Otherwise the producer would still have to make
-    /// the accumulator for that node, and the row cannot be applied.
+    /// Checks that no node outside of the chain reads the accumulator. If another node reads it, the producer still has
+    /// to make the accumulator for that node, and the row cannot be applied.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
         nodes.sort_unstable();
@@ -135,9 +135,10 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks requantization parameters that differ by channel. They can be fused only if the producer and the chain
-    /// determine the channel of an element in the same way: along the same axis, or by the same operand. If the
-    /// producer's op allows such an operand and the producer has none yet, it can take over the operand of the chain.
+    /// Checks requantization parameters that differ by channel. Such parameters can be fused only if the producer and
+    /// the chain determine the channel of an element in the same way: along the same axis, or by the same operand. If
+    /// the producer's op allows such an operand and the producer has none yet, the producer can take over the operand
+    /// of the chain.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());

@@ -63,8 +63,8 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
     if !readers.iter().all(same) || outputs > 1 || results.len() != readers.len() {
         return None;
     }
-    // The merged value gets the name of the last value in this list: the name of the output if there is one, otherwise
-    // that of the value that was first before `reverse`.
+    // The merged value gets the name of the last value in this list: the name of the output if there is one, and
+    // otherwise the name of the value that was first before `reverse`.
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();

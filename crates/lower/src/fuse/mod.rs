@@ -1,11 +1,12 @@
 //! Fuse: moves requantizations and clamps into their producers, as the rows of the target's table say.
 //!
 //! A site is a producer (a node or a constant) together with the chain of requantizations and clamps that follow it.
-//! The chain ends at the first value that another node reads. This code has no special case for any op, form or verb:
-//! all of them are data. A row can fire if its conditions hold, its forms accept the requantization, and the result can
-//! be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of these
-//! the first one fires. The verbs of this row make the patch. A certificate says whether the fused node computes the
-//! same result for every accumulator that can occur. Each row that does not fire is recorded with the reason.
+//! The chain ends at the first value that another node reads. This code has no special case for any op or form: both
+//! are data in the table. A row can fire if its conditions hold, its forms accept the requantization, and the result
+//! can be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of
+//! these the first one fires. The verbs of this row say how the graph changes. A certificate says whether the fused
+//! node computes the same result for every accumulator that can occur. Each row that does not fire is recorded with the
+//! reason.
 
 mod added;
 mod conditions;
@@ -110,8 +111,7 @@ pub struct Refused {
     /// The reason why the requantization was not fused.
     pub reason: Reason,
     /// All rows of the table that were tried, beginning with those that came nearest to firing. Empty if this
-    /// requantization is in the rest of a chain whose first part was fused, because no row is tried for the rest of a
-    /// chain.
+    /// requantization comes after a fused part of its chain, because no row is tried for the rest of such a chain.
     pub tried: Vec<Attempt>,
 }
 
@@ -250,11 +250,11 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// If an addition moves into the accumulator of its product: the name of the added value, on the accumulator's
-    /// grid.
+    /// The name of the value that is added inside the accumulator, on the accumulator's grid. `None` if no addition
+    /// moves into an accumulator.
     added: Option<String>,
-    /// If the row fuses only the first part of the chain, the name of the first value after this part that a separate
-    /// node requantizes. `None` if no requantization remains after the fused node.
+    /// The name of the first value after the fused node that a separate node requantizes. `None` if no requantization
+    /// remains after the fused node.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
@@ -411,8 +411,8 @@ impl Table<'_> {
     }
 
     /// Tries to fuse as many links of a site's chain as possible by `row`. There must be more than `taken` links,
-    /// because an earlier row can already fuse that many. If this fails, returns the check that the row failed, and the
-    /// reason.
+    /// because an earlier row can already fuse `taken` links. If this fails, returns the check that the row failed, and
+    /// the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,

@@ -141,8 +141,8 @@ fn weakened(
 ) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
-        // If the step's form has no parameters by channel, the other forms get none either. So one interval for all
-        // channels is enough.
+        // If the step's form has no parameters by channel, the other forms get no parameters by channel either. So one
+        // interval for all channels is enough.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;
@@ -186,9 +186,9 @@ struct Joined {
     composed: bool,
 }
 
-/// Joins the first `links` links of the chain into one step. A clamp before a requantization is replaced by a clamp
-/// after it, to the requantized bounds, or is dropped if it changes nothing. Two requantizations become one if a single
-/// form computes both; the saturation of the first one is treated as a clamp before the second one.
+/// Joins the first `links` links of the chain into one step. A clamp before a requantization is replaced by a clamp to
+/// the requantized bounds after the requantization, or is dropped if it changes nothing. Two requantizations become one
+/// if a single form computes both; the saturation of the first one is treated as a clamp before the second one.
 fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in site.steps(links) {
@@ -280,8 +280,8 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
 }
 
 /// Returns a quantization that goes from floats directly to the grid after the first `links` links, so that a number is
-/// rounded only once. It has the zero point of that grid, to which the requantizations map the first zero point
-/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
+/// rounded only once. The quantization has the zero point of that grid. The requantizations map the first zero point to
+/// this zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return refused(ReasonCode::Channels, "a quantization has one grid for all channels");

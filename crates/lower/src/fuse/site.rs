@@ -37,8 +37,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain that follows it. The chain ends at the first value that another node reads. It has at least
-/// one requantization. Clamps of accumulators may come before the first requantization.
+/// A producer and the chain that follows it. The chain ends at the first value that another node reads. The chain has
+/// at least one requantization. Clamps of accumulators may come before the first requantization.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -182,7 +182,7 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// Returns the constant that selects the channels of the producer's own parameters. If the producer has no such
-    /// constant, returns the one that selects the channels of parameters in the chain, if there is one.
+    /// constant, returns the constant that selects the channels of the chain's parameters, if there is one.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
@@ -391,8 +391,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// Returns the node whose operands a row checks. This is the producer, except if codes are added `inside` the
-    /// accumulator of a product: then it is the product.
+    /// Returns the node whose operands a row checks. If codes are added `inside` the accumulator of a product, this is
+    /// the product. Otherwise it is the producer.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),

@@ -124,8 +124,8 @@ pub(super) fn patch(
     }
 }
 
-/// Makes the patch for an addition inside an accumulator. It replaces a product, the addition `at` and the nodes `gone`
-/// after the addition by one product that adds the codes itself.
+/// Makes the patch, which is the change of the graph, for an addition inside an accumulator. The patch replaces a
+/// product, the addition `at` and the nodes `gone` after the addition by one product that adds the codes itself.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,

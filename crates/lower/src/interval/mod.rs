@@ -236,8 +236,8 @@ impl<'a> Bounds<'a> {
             n.checked_mul(code)?.checked_add(padding)
         };
         let bounds = |&own: &Option<(u64, u64)>| {
-            // If no position selects a channel, the bounds of this channel do not matter, and those of any window can
-            // be used.
+            // If no position selects a channel, the bounds of this channel do not matter, and the bounds of any window
+            // can be used.
             let (least, most) = own.unwrap_or((0, taps.unsigned_abs()));
             let ends = [i64::try_from(least).ok()?, i64::try_from(most).ok()?];
             let all = |code| Some([sum(ends[0], code)?, sum(ends[1], code)?]);

@@ -131,9 +131,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the codes of an operand on the grid that its node reads. They are the producer's own codes, or they are
-    /// requantized from the producer's codes or sum, baked from a constant, or quantized from floats. They are made
-    /// once for each grid and type, and shared by all readers with the same grid and type.
+    /// Returns the codes of an operand on the grid that its node reads. These codes are the producer's own codes, or
+    /// they are requantized from the producer's codes or sum, baked from a constant, or quantized from floats. The
+    /// codes are made once for each grid and type, and shared by all readers with the same grid and type.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;

@@ -76,8 +76,8 @@ impl Turns {
         self.touched.extend(nodes);
     }
 
-    /// The number of nodes that the last turn tried before it made the graph. The first turn tries all nodes, and later
-    /// turns only those that a change affects.
+    /// The number of nodes that the last turn tried before it made the graph. The first turn tries all nodes. Later
+    /// turns try only the nodes that a change affects.
     pub fn visited(&self) -> usize {
         self.visited
     }

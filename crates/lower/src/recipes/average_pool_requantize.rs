@@ -1,10 +1,10 @@
 //! `average_pool_requantize`: lowers an average pool as a sum and a requantization.
 //!
-//! The sum of a window is acc = Σ q over k taps, of which n count as elements. It is requantized by s_x / (n·s_y), with
-//! the scales s_x of the operand and s_y of the result. Padding is read as the operand's zero point z_x whether it
-//! counts or not, so in every window the sum k·z_x stands for real zero. If n is not the same for all windows, there is
-//! one channel of parameters for each n, and a constant selects the channel by position. The sum over an axis is
-//! lowered in the same way with n = 1.
+//! The sum of a window is acc = Σ q over k taps, of which n count as elements. This sum is requantized by s_x /
+//! (n·s_y), with the scales s_x of the operand and s_y of the result. Padding is read as the operand's zero point z_x
+//! whether it counts or not, so in every window the sum k·z_x stands for real zero. If n is not the same for all
+//! windows, there is one channel of parameters for each n, and a constant selects the channel by position. The sum over
+//! an axis is lowered in the same way with n = 1.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
@@ -122,8 +122,8 @@ pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps
     lowering.prove(site, &sum)
 }
 
-/// Returns k·z, the integer that stands for real zero in a sum of k codes with the zero point z. It is itself such a
-/// sum, of k codes z, so it fits if all sums fit.
+/// Returns k·z, the integer that stands for real zero in a sum of k codes with the zero point z. The sum of k codes
+/// that are all z is k·z, so this integer fits if all sums fit.
 fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
     let product = i128::from(taps) * i128::from(zero);
     i32::try_from(product).map_err(|_| {

@@ -1,4 +1,4 @@
-//! `compare`: computes truth values by comparing codes. Both operands are on the same grid.
+//! `compare`: computes truth values by comparing codes.
 //!
 //! Both operands have the same grid, so a = b, a < b and a <= b hold for two real numbers exactly if they hold for
 //! their codes. The result has no grid: truth values are the same on the host, on the accelerator and as the condition

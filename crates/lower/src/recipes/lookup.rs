@@ -1,10 +1,11 @@
 //! `lookup`: computes a function of one variable as a table of its results. The row's definition says how the entries
-//! are computed. If the definition is that of a runtime's function, and this function fixes the grid of the result,
-//! annotation has given the result that grid. Otherwise the entries are the results of the correctly rounded function
-//! from the operand's grid to the result's. If the row has a left shift of n bits and the result has at most 8 bits,
-//! the entries come from the float executor: they are rounded to a grid that is finer by n bits, and a right shift by n
-//! bits then gives the result. If a fusion applies this shift to the entries of the table, they are rounded twice. If
-//! the table has entries only for evenly spaced codes, an `interpolate` op interpolates linearly between them.
+//! are computed. If the definition is that of a runtime's function, this function may fix the grid of the result.
+//! Annotation has then given the result this grid. If the definition is that of no runtime, the entries are the results
+//! of the correctly rounded function from the operand's grid to the result's grid. If the row has a left shift of n
+//! bits and the result has at most 8 bits, the entries come from the float executor: they are rounded to a grid that is
+//! finer by n bits, and a right shift by n bits then gives the result. If a fusion applies this shift to the entries of
+//! the table, the entries are rounded twice. If the table has entries only for evenly spaced codes, an `interpolate` op
+//! interpolates linearly between them.
 
 use super::NodeToLower;
 use super::narrow::{Wide, shift};

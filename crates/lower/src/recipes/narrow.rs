@@ -243,8 +243,8 @@ pub(super) fn shift(
     emit(lowering, site, wide, to.grid(), form, "requantize")
 }
 
-/// Appends a requantize node with the first form of the row that multiplies by the reciprocals of counts. It turns sums
-/// into means. The zero point of the sums is already subtracted.
+/// Appends a requantize node with the first form of the row that multiplies by the reciprocals of counts. The node
+/// turns sums into means. The zero point of the sums is already subtracted.
 pub(super) fn reciprocal(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

@@ -10,7 +10,7 @@ pub fn ordered(x: f32) -> i64 {
 }
 
 /// Returns the float at a position. This is the inverse of [`ordered`]. If no float has this position, returns the
-/// float at the nearest position that has one.
+/// float at the nearest possible position.
 pub fn unordered(place: i64) -> f32 {
     let bits = if place >= 0 {
         place.min((1 << 31) - 1)

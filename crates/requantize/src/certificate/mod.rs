@@ -1,5 +1,5 @@
-//! Certificates: a certificate claims that a fused step computes the same as the steps that it replaces, and contains
-//! everything that is needed to derive this claim again.
+//! Certificates. A certificate claims that a fused step computes the same as the steps that it replaces. The
+//! certificate contains everything that is needed to derive this claim again.
 
 mod argument;
 mod because;
@@ -19,9 +19,9 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The claim that a fusion makes: on the interval of each channel, the step `after` gives the same results as the chain
-/// `before`, or differs from it as the verdict says. `Display` writes the certificate for people: "exact on [−18 231,
-/// 20 110]: 255 equal thresholds".
+/// The claim that a fusion makes: on the interval of each channel, the results of the step `after` are equal to those
+/// of the chain `before`, or differ from them as the verdict says. `Display` writes the certificate as text: "exact on
+/// [−18 231, 20 110]: 255 equal thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {

@@ -35,8 +35,8 @@ pub(super) fn verdicts(
     }
 }
 
-/// Compares two quantizations of floats, each followed by steps: for NaN, and for all floats whose positions (see
-/// [`ordered`]) lie in an interval.
+/// Compares two quantizations of floats, each followed by steps. The comparison covers NaN, and all floats whose
+/// positions (see [`ordered`]) lie in an interval.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),

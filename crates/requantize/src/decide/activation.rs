@@ -37,13 +37,13 @@ pub enum Behind {
 }
 
 /// Searches for one limit of a clamp that is right for all channels. Each channel in which the activation has an effect
-/// requires a certain limit. All these channels must require the same one, `demanded`. In the other channels, the limit
-/// must not change any result. This gives the bound `borne`.
+/// requires a certain limit. All these channels must require the same limit, `demanded`. In the other channels, the
+/// limit must not change any result, which gives the bound `borne`.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
-    /// The tightest limit that changes nothing in the channels in which the activation has no effect, and the channel
-    /// for which it is the tightest.
+    /// In the channels in which the activation has no effect, the limit must not change any result. This is the
+    /// tightest limit that satisfies this, and the channel that requires it.
     borne: Option<(i32, usize)>,
 }
 

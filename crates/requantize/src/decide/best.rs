@@ -9,11 +9,11 @@
 //! difference. The best v is therefore the nearest v below s or the nearest v above s. Only these two are ever compared
 //! with the ideal function, for any width of the form, and the better one is the optimum.
 //!
-//! The parameters alone often decide the comparison. Otherwise the thresholds are compared, if there are at most
-//! [`MAX_STEPS`] of them, which is always true for results of 8 and 16 bits. If there are more thresholds, the results
-//! are compared accumulator by accumulator, if the interval has at most [`MAX_STEPS`] accumulators. This limit is a
-//! count and not a time, so it is the same on every machine. A form with 32-bit results on a long interval can exceed
-//! it. Then the v nearest to s is the answer, and it is not known whether another v is better.
+//! The parameters alone often decide the comparison. Otherwise the thresholds are compared, up to [`MAX_STEPS`] of
+//! them. Results of 8 and 16 bits never have more thresholds. A function with more thresholds is compared accumulator
+//! by accumulator, up to [`MAX_STEPS`] accumulators. This limit is a count and not a time, so it is the same on every
+//! machine. A form with 32-bit results on a long interval can exceed both limits. Then the v nearest to s is the
+//! answer, and it is not known whether another v is better.
 
 use super::{
     deviation::between,
@@ -96,7 +96,7 @@ pub enum BestError {
 /// Finds the multiplier m and the shift n, within the limits, with which the form comes nearest to the ideal function
 /// with the factor s on an interval. Candidates are ranked by their largest difference from the ideal function, then by
 /// the number of accumulators with a difference, then by |m / 2^n - s|, and then by the shift. If it would take too
-/// many comparisons to find the first two, candidates are ranked only by the last two.
+/// many comparisons to find the differences, candidates are ranked only by |m / 2^n - s| and by the shift.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.
@@ -110,8 +110,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The ideal function, expressed as a piecewise linear function that is rounded down. If it cannot be expressed in
-    /// this way, this is `None`, and functions are compared with it by their thresholds.
+    /// The ideal function, expressed as a piecewise linear function that is rounded down. `None` if the ideal function
+    /// cannot be expressed in this way. Functions are then compared with the ideal function by their thresholds.
     lines: Option<Lines>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 /// Combines two multiply-shift forms into one that rounds once. Returns `None` if that is not possible.
 ///
 /// The result is equal to `first` followed by `second` for all accumulators for which `first` neither saturates nor
-/// leaves its domain. [`compare`](crate::decide::compare) decides whether this is so on an interval, and
+/// leaves its domain. [`compare`](crate::decide::compare) decides whether the results are equal on an interval, and
 /// [`compose_steps`] handles saturation as well. Common powers of two are cancelled first, so that a multiplication by
 /// one is a plain shift. The two forms have the multipliers m1 and m2, the addends a1 and a2, the shifts s1 and s2, and
 /// the zero points z1 and z2. With p = x m1 + a1, the following cases can be combined:

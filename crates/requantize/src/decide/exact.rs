@@ -8,10 +8,11 @@ use std::ops::RangeInclusive;
 /// Lists the conditions under which a form is equal to a function. A function reaches k at x if its result for x is at
 /// least k. Let T_k be the first accumulator at which the function reaches k. The form has to reach k at T_k, and must
 /// not reach k at T_k - 1. At the lower end of the interval, the form's result must not be below the function's result.
-/// At the upper end, the form's result must not be above the function's result. These two conditions are left out if
-/// the function's result there is the smallest or the largest code of the type, because saturation ensures them.
+/// At the upper end, the form's result must not be above the function's result. A condition at an end is left out if
+/// the function's result at this end is the smallest or the largest code of the type, because saturation ensures the
+/// condition.
 ///
-/// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. It
+/// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. `each`
 /// returns false to stop the listing.
 fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, bool) -> bool) -> bool {
     let (low, high) = target.interval();

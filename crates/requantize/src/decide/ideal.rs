@@ -155,8 +155,8 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// The number that has to be added before a right shift by n so that the zero point of the result is added there.
-    /// It is 0 if the zero point is added after the rounding.
+    /// The number that is added before a right shift by n, if the zero point of the result is added inside the
+    /// rounding. It is 0 if the zero point is added after the rounding.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n

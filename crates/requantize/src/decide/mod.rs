@@ -1,5 +1,5 @@
 //! Procedures that compare chains of requantizations, or replace them by other forms. Their answers hold for all
-//! accumulators of an interval. They are exact and do not use samples. There is one procedure in each file.
+//! accumulators of an interval. The procedures are exact and use no samples. There is one procedure in each file.
 
 mod activation;
 mod best;

@@ -1,5 +1,5 @@
-//! Compares functions by their normalised parameters. This is tried before thresholds are computed. For 32-bit results
-//! it is the only way, because they have too many thresholds.
+//! Compares functions by their normalised parameters. This is tried before thresholds are computed. It is the only way
+//! for functions with 32-bit results, because such functions have too many thresholds.
 //!
 //! On accumulators of one sign, each integer form that rounds is equal to a single division that is rounded down, x ->
 //! floor((x f + A) / 2^s):

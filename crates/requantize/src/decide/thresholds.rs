@@ -23,7 +23,7 @@ pub enum DecideError {
     /// The interval, or its image under the earlier steps, is not inside the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and cannot be compared by
+    /// A function with 32-bit results has more than [`MAX_STEPS`] thresholds on the interval, and cannot be compared by
     /// its parameters alone.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
@@ -37,7 +37,7 @@ pub enum DecideError {
     #[error("accumulator {0} is beyond 2^50")]
     Distant(i64),
     /// This threshold does not fit into `i32`. A conversion to [`Requantization::Steps`](crate::Requantization::Steps)
-    /// requires that all thresholds do.
+    /// requires that all thresholds fit.
     #[error("threshold {0} is outside i32")]
     Wide(i64),
     /// The numbers of channels of two steps, or of a step and the intervals, differ.
@@ -128,7 +128,8 @@ impl<'a> Chain<'a> {
     /// the last one first:
     ///
     /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)), where T1(k) is the smallest x with f1(x) >= k, and T2(k)
-    /// the same for f2. After a clamp to [a, b], every result is at least k if k <= a, and no result is if k > b.
+    /// the same for f2. After a clamp to [a, b], every result is at least k if k <= a, and no result is at least k if k
+    /// > b.
     pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
             form.least_reaching(match clamp {

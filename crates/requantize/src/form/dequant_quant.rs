@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// not set. Every operation is rounded to `f32`.
 ///
 /// This is Ascend's AscendDequant, followed by a ReLU in float and AscendQuant, as a graph contains them before ATC
-/// merges them into one [`AscendRequant`](super::AscendRequant). Together they round three times where AscendRequant
-/// rounds once, and the offset is added inside the last rounding.
+/// merges them into one [`AscendRequant`](super::AscendRequant). The separate ops round three times in total, and
+/// AscendRequant rounds once. The offset is added inside the last rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DequantQuant {

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// The two roundings are gemmlowp's saturating rounding doubling high multiply and its rounding right shift. LiteRT
 /// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way. A LiteRT that is built for a single rounding
-/// uses the second formula. FULLY_CONNECTED is not in this list, because LiteRT 2.3.0 multiplies by an `f64` there, see
-/// [`litert`](crate::scales::litert). If the exponent is not negative, both formulas give the same results wherever both
-/// are defined.
+/// uses the second formula. LiteRT computes FULLY_CONNECTED with an `f64` factor instead ([`Float64`](super::Float64)).
+/// If the exponent is not negative, both formulas give the same results wherever both are defined.
 ///
 /// Domain: with two roundings, the number after the left shift must fit into `i32`. With one or two roundings, the
 /// result must fit into `i32` before and after the zero point is added. For other accumulators, the runtimes wrap.

@@ -124,8 +124,8 @@ macro_rules! forms {
         /// ([`Step`](crate::Step)).
         ///
         /// On its [`domain`](Requantization::domain), a form never gives a smaller result for a larger accumulator. The
-        /// documentation of each form states its domain. The domain contains all of `i32`, and is wider for integer
-        /// multiplications, but accumulators that would make a runtime overflow are left out.
+        /// documentation of each form states its domain. Domains contain all of `i32`, or more for integer
+        /// multiplications, except for accumulators that would make a runtime overflow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {

@@ -9,7 +9,7 @@ use crate::{
 /// A layer normalization with its parameters (`strait.layer_norm.v1`). The function is defined for a row of n codes x
 /// with the scale s, and for codes g of the gain and b of the bias at each position of the row:
 ///
-/// - S = Σx and V = n·Σx² − S², exactly. They are n times the mean and n² times the variance.
+/// - S = Σx and V = n·Σx² − S², exactly. S is n times the mean, and V is n² times the variance.
 /// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q for which 2⁶² ≤ W' < 2⁶⁴, and m = ⌊2⁶³ / √W'⌋, which is the
 ///   reciprocal of the standard deviation times a power of two.
 /// - N = half_up((n·x − S)·m / 2^(33 − q)), which is the normalized number with 22 fractional bits. It is 0 if W is 0.

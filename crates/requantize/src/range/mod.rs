@@ -36,9 +36,9 @@ pub struct Extreme {
     pub value: i128,
     /// The codes of the operand that lead to the bound.
     pub pattern: Pattern,
-    /// True if the pattern is known to occur, so that the sum really reaches the bound. This is known if the operands
-    /// are inputs of the model. It is not known if an operand is the result of another layer or is used twice, or if a
-    /// tap reads padding at some positions and elements at others.
+    /// True if it is known that the operands can have the codes of the pattern, so that the sum really reaches the
+    /// bound. This is known if the operands are inputs of the model. It is not known if an operand is the result of
+    /// another layer or is used twice, or if a tap reads padding at some positions and elements at others.
     pub realised: bool,
 }
 

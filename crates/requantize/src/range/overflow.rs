@@ -8,8 +8,8 @@ pub trait Summands {
 
     /// The interval that contains the sum of every subset of the terms, where the bias counts as a term. Every
     /// intermediate result lies in this interval, in whatever order, groups or SIMD lanes the sum is computed. With the
-    /// bias b, the weights w, the codes x and the zero point z, the magnitude of its ends is at most |b| + Σ |w| max
-    /// |x - z|.
+    /// bias b, the weights w, the codes x and the zero point z, no end of the interval has a magnitude above |b| + Σ
+    /// |w| max |x - z|.
     fn partial_sums(&self) -> Range;
 
     /// A change that brings the sum and its intermediate results into the range `-limit - 1 ..= limit`.
@@ -124,7 +124,7 @@ impl fmt::Display for Repair {
 ///
 /// # Errors
 /// The sum can leave the accumulator. The error contains the bound that is farther outside, the operand that leads to
-/// it, and a change that would help.
+/// this bound, and a change that would help.
 pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> Result<Range, Overflow> {
     let range = sum.range();
     let asked = match accumulator.order {

@@ -18,8 +18,8 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Finds the smallest and the largest product, with the codes that give them. Each of them is the product of an end
-    /// of the first interval and an end of the second.
+    /// Finds the smallest and the largest product, with the codes that give them. Each of these two products is the
+    /// product of an end of the first interval and an end of the second interval.
     fn product(&self) -> [(i128, Pattern); 2] {
         let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
         let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {

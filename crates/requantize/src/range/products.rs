@@ -34,8 +34,7 @@ pub struct Padding<'a> {
     /// The code that a tap outside of the operand reads.
     pub code: i64,
     /// For each tap of a window, true if the tap lies outside of the operand, in the padding, at some position of the
-    /// window. Weight i belongs to tap i modulo the number of taps. If this list is empty, this counts as true for all
-    /// taps.
+    /// window. Weight i belongs to tap i modulo the number of taps. An empty list stands for true for all taps.
     pub taps: &'a [bool],
     /// True if there is a position at which no tap lies outside.
     pub interior: bool,
@@ -92,8 +91,8 @@ impl Products<'_> {
     }
 
     /// If `skip` is false, returns the bounds of the sum. If `skip` is true, returns the bounds of all partial sums.
-    /// Then the lower bound leaves out terms that cannot be negative, and the upper bound those that cannot be
-    /// positive.
+    /// Then the lower bound leaves out terms that cannot be negative, and the upper bound leaves out terms that cannot
+    /// be positive.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);

@@ -76,9 +76,9 @@ pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType)
 }
 
 /// Makes the requantization that ATC's fusion makes from a dequantization and a quantization with `clamp` behind them.
-/// Its factor is the product of both factors in `f32`, truncated to 19 bits if the chip packs it. A clamp that only
-/// cuts off numbers below real zero becomes the form's own ReLU, or is dropped if saturation at `offset` has the same
-/// effect. Any other clamp stays as it is.
+/// Its factor is the product of their two factors in `f32`, truncated to 19 bits if the chip packs it. A clamp that
+/// only cuts off numbers below real zero becomes the form's own ReLU, or is dropped if saturation at `offset` has the
+/// same effect. Any other clamp stays as it is.
 ///
 /// The result is not the same function as before: there is one rounding instead of three, and the offset is no longer
 /// inside the last rounding. [`decide`](crate::decide) finds how much the functions differ on an interval.

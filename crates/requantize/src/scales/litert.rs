@@ -190,7 +190,7 @@ fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
 }
 
 /// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. To divide
-/// by the count, LiteRT divides the multiplier by it and truncates. There is one channel for each count.
+/// by the count, LiteRT divides the multiplier by the count and truncates. There is one channel for each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,

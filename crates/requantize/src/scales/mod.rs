@@ -2,8 +2,8 @@
 //! the scales. The parameters are the same as the runtime's, bit for bit.
 //!
 //! Scales are used as in `real = scale * (q - zero_point)`. The factor of a convolution's requantization is `input *
-//! weight / output`. The rules differ in the types and the order of this computation, in the number of bits of the
-//! factor that they keep, and in how they round.
+//! weight / output`. The rules differ in the types and the order of this computation, in how many bits of the factor
+//! they keep, and in how they round.
 
 pub mod ascend;
 pub mod fixed_point;

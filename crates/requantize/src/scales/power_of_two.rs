@@ -94,7 +94,7 @@ pub fn fractional_zero(
 ///
 /// The comparison is computed as `output >= least * input * 2^n`. It is exact, because `f64` holds the product of two
 /// `f32`. The weight scale is rounded to `f64` once. If there is no such shift, the output's grid is too fine, and the
-/// error says by which factor.
+/// error says by which factor it is too fine.
 pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), ScaleError> {
     let (x, w, y) = (
         positive("input scale", input.into())?,

@@ -38,8 +38,8 @@ struct Back {
 }
 
 impl Back {
-    /// Finds the value in which the blocks are back in their places. It comes after the convolution and before the
-    /// crop, if there is one. If no node reads the convolution's result, the rule does not match.
+    /// Finds the value in which the blocks are back in their places. This value comes after the convolution and before
+    /// the crop, if there is one. If no node reads the convolution's result, the rule does not match.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Back, Miss> {
         let text = "its results are not put back in the places of what they are from";
         let other = || Miss::from(Reason::new(ReasonCode::BlockOrder, text));
@@ -90,7 +90,7 @@ impl Back {
 }
 
 /// If the only reader of a value is a slice with step 1, returns the slice, its result, and the number of positions
-/// that it cuts off at the start and at the end of each axis. Otherwise returns `None`.
+/// that the slice cuts off at the start and at the end of each axis. Otherwise returns `None`.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let reader = site.only_reader(value)?;
     let (Op::Slice(slice), 1) = (&reader.node.op, reader.node.inputs.len()) else {
@@ -107,8 +107,8 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
 }
 
 /// Finds the pad node that padded the image with zeros. Returns this node, the value before it, and the padding at the
-/// start and at the end of each spatial axis of the convolution. Returns `None` if there is no such node, or if it also
-/// padded other axes.
+/// start and at the end of each spatial axis of the convolution. Returns `None` if there is no such node, or if this
+/// node also padded other axes.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
     let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {

@@ -97,8 +97,8 @@ fn one(slopes: &[f32]) -> Option<f32> {
     others.iter().all(|other| other == slope).then_some(*slope)
 }
 
-/// Makes the nodes that replace the match. If there is a single slope, this is one op. Otherwise it is the sum of a
-/// positive and a negative side. The positive side may already exist in the graph.
+/// Makes the nodes that replace the match. A single slope needs only one op. Several slopes need the sum of a positive
+/// and a negative side. The positive side may already exist in the graph.
 fn made(found: &Match<'_>, x: ValueId, alpha: Option<Source>, slopes: &[f32], nodes: &[NodeId]) -> Vec<NewNode> {
     let x = Some(Source::Old(x));
     if let Some(alpha) = one(slopes) {

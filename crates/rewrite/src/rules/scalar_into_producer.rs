@@ -30,8 +30,8 @@ pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId
     has_no_axes && !(is_volume && product.node.input(2).is_some())
 }
 
-/// Folds a constant factor that `takes` accepts into the layer that computes the other operand. Both rules for factors
-/// use this function.
+/// Folds a constant factor that `takes` accepts into the layer that computes the other operand. The rules
+/// `scalar-into-producer` and `factors-into-producer` use this function.
 pub(super) fn folded(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Patch, Miss> {
     let found = site.both_orders().into_iter().find_map(|(x, factor)| {
         let product = InFront::product(site, x)?;

@@ -33,8 +33,8 @@ fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     TensorData::new(ty.elem, &dims, Vec::new().into()).ok()
 }
 
-/// Adds a split into the pieces with elements to the patch. In the patch, readers of empty pieces already read
-/// constants.
+/// Adds to the patch a split that makes only the pieces with elements. In the patch, readers of empty pieces already
+/// read constants.
 fn pieces(site: &GraphNode<'_>, split: &Split, mut patch: Patch) -> Patch {
     let pieces = split.sizes.iter().copied().zip(site.node.outputs.iter().copied());
     let (left, empty): (Vec<_>, Vec<_>) = pieces.partition(|&(size, y)| size != 0 || site.graph.is_output(y));

@@ -24,7 +24,7 @@ mod unused;
 /// Refuses rules that the target does not support, and rules that have no effect.
 ///
 /// # Errors
-/// An error for each such rule. It says what the target supports instead.
+/// An error for each such rule. The error says what the target supports instead.
 pub(super) fn check(
     module: &Module,
     rules: &Rules,
@@ -273,8 +273,8 @@ impl Check<'_> {
 }
 
 impl Said<'_> {
-    /// Returns the sides whose chosen type is in none of the pairs. If the layer is computed in integers, weight-only
-    /// pairs do not count, unless all pairs are weight-only.
+    /// Returns the sides whose chosen type is in none of the target's pairs (type of activations, type of weights). If
+    /// the layer is computed in integers, weight-only pairs do not count, unless all pairs are weight-only.
     fn lacking(&self) -> Vec<Side> {
         let ((activation, weight), pairs) = (self.types, &self.pairs);
         let reals = activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);

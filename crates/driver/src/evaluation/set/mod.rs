@@ -145,8 +145,8 @@ impl One<'_> {
     }
 
     /// Returns the indices of the outputs for a metric that compares with another model. If the configuration names an
-    /// output, this is the only one. Otherwise these are all outputs that the metric can judge. If the metric can judge
-    /// none, returns the first output, which is refused later.
+    /// output, returns only this output. Otherwise returns all outputs that the metric can judge. If the metric can
+    /// judge no output, returns the first one, which is refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);

@@ -24,8 +24,8 @@ impl DoubleProduct {
         rounded.saturating_add(i64::from(self.zero_point))
     }
 
-    /// Returns an accumulator near the first one whose result is at least `value`. It can miss this accumulator only
-    /// because of two roundings to `f64`.
+    /// Returns an accumulator near the first one whose result is at least `value`. The returned accumulator can differ
+    /// from the first one only because of two roundings to `f64`.
     pub(in crate::form) fn guess(&self, value: i64) -> i64 {
         ((value as f64 - f64::from(self.zero_point) - 0.5) / self.scale).ceil() as i64
     }

@@ -9,17 +9,17 @@ use std::ops::RangeInclusive;
 /// arithmetic of `Gemmlowp` with a right shift, and of TOSA's double rounding.
 ///
 /// The first rounding is that of gemmlowp's function SaturatingRoundingDoublingHighMul, which computes `round(2ab /
-/// 2^32)` for two numbers a and b. It adds `2^30` to `ab` if `ab >= 0`, and `1 - 2^30` if `ab < 0`, divides by `2^31`
-/// and truncates. Together this rounds to the nearest with ties towards plus infinity. It saturates only for `a = b =
-/// -2^31`, which cannot occur because the multiplier is not negative. The second rounding is gemmlowp's rounding right
-/// shift (RoundingDivideByPOT). It rounds down and adds one if the remainder is above a limit: half of the divisor for
-/// negative numbers, and one less for others. So ties go away from zero.
+/// 2^32)` for two numbers a and b. This function adds `2^30` to `ab` if `ab >= 0`, and `1 - 2^30` if `ab < 0`, divides
+/// by `2^31` and truncates. Together this rounds to the nearest with ties towards plus infinity. It saturates only for
+/// `a = b = -2^31`, which cannot occur because the multiplier is not negative. The second rounding is gemmlowp's
+/// rounding right shift (RoundingDivideByPOT). This shift rounds down and adds one if the remainder is above a limit:
+/// half of the divisor for negative numbers, and one less for others. So ties go away from zero.
 ///
 /// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31,
 /// which is at least 1. Before its shift by t, half_away adds 2^(t-1) to h, or 2^(t-1) - 1 if h < 0. One in h is 2^31
 /// in p, and half_up adds 2^30 to p. Therefore result = (p + 2^(shift-1) + (h < 0 ? -2^30 : 2^30)) >> shift. The
-/// condition h < 0 can be replaced by p < 0. They differ only for -2^30 <= p < 0, where h = 0. There, the sum lies in
-/// [0, 2^shift) with -2^30 as well as with 2^30, so the result is 0 with both.
+/// condition h < 0 can be replaced by p < 0. The two conditions differ only for -2^30 <= p < 0, where h = 0. There, the
+/// sum lies in [0, 2^shift) with -2^30 as well as with 2^30, so the result is 0 with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The mantissa with 31 fractional bits, not negative.

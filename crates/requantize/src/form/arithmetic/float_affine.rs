@@ -17,8 +17,8 @@ impl FloatAffine {
         (x as f32 * self.factor * self.scale + self.offset).round_ties_even() as i64
     }
 
-    /// Returns an accumulator near the first one whose result is at least `value`. It can miss this accumulator only
-    /// because `wide` rounds to `f32`, which is ignored here.
+    /// Returns an accumulator near the first one whose result is at least `value`. The returned accumulator can differ
+    /// from the first one only because `wide` rounds to `f32`, which is ignored here.
     pub(in crate::form) fn guess(&self, value: i64) -> i64 {
         let product = f64::from(self.factor) * f64::from(self.scale);
         ((value as f64 - 0.5 - f64::from(self.offset)) / product).ceil() as i64

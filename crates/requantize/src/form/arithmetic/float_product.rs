@@ -17,8 +17,8 @@ impl FloatProduct {
         rounded.saturating_add(i64::from(self.zero_point))
     }
 
-    /// Returns an accumulator near the first one whose result is at least `value`. It can miss this accumulator only
-    /// because `wide` rounds to `f32` twice, which is ignored here.
+    /// Returns an accumulator near the first one whose result is at least `value`. The returned accumulator can differ
+    /// from the first one only because `wide` rounds to `f32` twice, which is ignored here.
     pub(in crate::form) fn guess(&self, value: i64) -> i64 {
         ((value as f64 - f64::from(self.zero_point) - 0.5) / f64::from(self.scale)).ceil() as i64
     }

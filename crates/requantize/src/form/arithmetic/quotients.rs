@@ -1,8 +1,8 @@
 use std::ops::RangeInclusive;
 
-/// Computes ceil(p / m) for p = first, first + step, first + 2 step, … without divisions. Here m is the divisor, and
-/// p = whole m + rest with 0 <= rest < m. To get `whole` and `rest` of the next p, those of the step are added, with a
-/// carry.
+/// Computes ceil(p / m) for p = first, first + step, first + 2 step, … without divisions. Here m is the divisor, and p
+/// = whole m + rest with 0 <= rest < m. To get `whole` and `rest` of the next p, `whole` and `rest` of the step are
+/// added, with a carry.
 struct Quotients {
     divisor: i64,
     /// The quotient modulo 2^64. It may wrap on the way, but the requested quotients fit into i64.
@@ -42,8 +42,8 @@ impl Quotients {
 /// Returns, for each q in `quotients`, the smallest x with x · divisor >= product(q). All results must fit into i64.
 ///
 /// `product(q)` is the smallest product that a rounding shift turns into q or more. It must be q · 2^shift plus a
-/// number that depends only on whether q is above zero and on the parity of q, and that differs by at most one between
-/// even and odd q. The divisor must be positive and below 2^62.
+/// number. This number must depend only on whether q is above zero and on the parity of q, and must differ by at most
+/// one between even and odd q. The divisor must be positive and below 2^62.
 pub(crate) fn firsts(
     quotients: RangeInclusive<i64>,
     shift: u8,
@@ -57,8 +57,9 @@ pub(crate) fn firsts(
         if start > end {
             continue;
         }
-        // `product(q)` is q · 2^shift plus one of these two numbers: the first if q has the parity of `start`,
-        // otherwise the second, which is found with an integer of the other parity on the same side of zero.
+        // `product(q)` is q · 2^shift plus one of these two numbers: the first if q has the parity of `start`, and
+        // otherwise the second. The second number is found with an integer of the other parity on the same side of
+        // zero.
         let own = [beside(start), beside(if start > 0 { start + 1 } else { start - 1 })];
         let least = own[0].min(own[1]);
         let mut quotients = Quotients::new((i128::from(start) << shift) + least, 1 << shift, divisor);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits. The argument of exp has 26 fractional
 ///   bits. e is 0 if d·2^shift is below −31·2²⁶, which means that d is below −31 / (scale·beta).
-/// - Σ is the sum of all half_away(e / 2¹²), with 19 fractional bits. h is its number of leading zero bits, so Σ·2^h
-///   lies in [2³¹, 2³²).
+/// - Σ is the sum of all half_away(e / 2¹²), with 19 fractional bits. h is the number of leading zero bits of Σ, so
+///   Σ·2^h lies in [2³¹, 2³²).
 /// - y = sat(half_away(half_up(e · r / 2³¹) / 2^(35 − h)) − 128), where r = 2³¹ / (Σ·2^h / 2³¹) is the reciprocal.
 ///
 /// Domain: rows of 1 ..= 511 codes. LiteRT 2.3.0 aborts if a sum of exponentials is 512 or more.
