@@ -107,7 +107,7 @@ pub trait Field: Sized {
 
 /// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables. It is the usual name of compilers for this op, in snake
+    /// The op's name in the text form, IR bytes and tables. Compilers usually call the op by this name, here in snake
     /// case.
     const NAME: &'static str;
     /// The version of the attributes. It is raised when an attribute is added or changes its meaning.
@@ -286,9 +286,9 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
-/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. `=
-/// value` after a field is the value of the field if its attribute is absent. Without it, [`Field::implied`] of the
-/// field's type decides.
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. A
+/// field may be followed by an equals sign and the value that the field has if its attribute is absent. Without such a
+/// value, [`Field::implied`] of the field's type decides.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*

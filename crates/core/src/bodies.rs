@@ -97,8 +97,8 @@ impl Module {
         laid
     }
 
-    /// Like [`Module::lay_open`], for a graph with the same control-flow nodes as another graph, into which the bodies
-    /// `like` were already inlined. Afterwards, the control-flow nodes of both graphs run the same bodies.
+    /// Does the same as [`Module::lay_open`]. `like` has the bodies that were inlined into another graph, which has the
+    /// same control-flow nodes as this graph. Afterwards, the control-flow nodes of both graphs run the same bodies.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);

@@ -129,8 +129,8 @@ impl Graph {
         self.readings.get(&at)
     }
 
-    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or is codes of
-    /// it.
+    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or consists of
+    /// codes on this grid.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);

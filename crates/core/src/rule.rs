@@ -125,8 +125,8 @@ struct Anchored {
 const REWRITES_PER_NODE: usize = 32;
 
 /// Returns the reason to refuse a patch that loses a rounding of the model. Such a patch removes a value for which the
-/// model gives a grid, although other values are computed from it. Nodes that only move elements do not round. The grid
-/// is not lost if another value replaces the removed value, or if a new node in its place has the same grid.
+/// model gives a grid, although other values are computed from this value. Nodes that only move elements do not round.
+/// The grid is not lost if another value replaces the removed value, or if a new node in its place has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);

@@ -10,8 +10,8 @@ use std::fmt;
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
-/// allocated. Extents of 0 are left out of the product that is compared with this limit: such a tensor has no elements,
-/// but code may loop over its other axes.
+/// allocated. Extents of 0 are left out of the product that is compared with this limit: a tensor with an extent of 0
+/// has no elements, but code may loop over its other axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// Returns the position of an axis from the front. A negative axis counts from the end. Returns `None` if there is no

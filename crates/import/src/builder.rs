@@ -127,8 +127,8 @@ pub struct Builder<'a> {
 /// empty, because the caller has bound the batch.
 ///
 /// # Errors
-/// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its
-/// operands, an input has no type, or an output has another element type than the file declares.
+/// All nodes whose operators are not known are reported at once. Otherwise, only the first error is reported: a node
+/// does not fit its operands, an input has no type, or an output has another element type than the file declares.
 pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);

@@ -28,7 +28,8 @@ pub(crate) trait Simd {
     /// be large enough to be worth a function call.
     ///
     /// # Safety
-    /// The machine must have the instruction set. It does if the calling code is compiled for it.
+    /// The machine must have the instruction set. This is so if the calling code is compiled for the same instruction
+    /// set.
     unsafe fn call<J: Job>(job: J) -> J::Output;
 }
 

@@ -15,8 +15,8 @@ pub struct Entry {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Where the config's grid comes from. If the config is excluded from quantization, where its grid would come from
-    /// after `Restore`.
+    /// Where the config's grid comes from. If the config is excluded from quantization, this says where its grid would
+    /// come from after `Restore`.
     pub standing: Standing,
     /// The codes of the parameter. If the config is excluded from quantization, its codes after `Restore`.
     pub parameter: Parameter,

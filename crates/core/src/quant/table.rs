@@ -26,10 +26,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: the
-/// grid of a bias is derived from the grids of an operand and of the weights, and these from at most a few other grids.
-/// But if products are derived from products, the number doubles with each step. So the limit is on the number of grids
-/// that are read, and not on the number of steps.
+/// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: for
+/// example, the grid of a bias is derived from the grids of an operand and of the weights. But if products are derived
+/// from products, the number of grids doubles with each step. So the number of grids is limited, and not the number of
+/// steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The pass or the file that asked for it is wrong.
@@ -237,8 +237,8 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    /// Returns the codes of a parameter, if it was converted to them or they are given. If the config is in the state
-    /// float, returns the codes that it would have after it is restored.
+    /// Returns the codes of a parameter that was converted to codes, or whose codes are given. If the config is in the
+    /// state float, returns the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }

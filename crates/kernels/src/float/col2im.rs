@@ -48,7 +48,7 @@ impl Blocks {
 }
 
 /// Computes `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the block
-/// elements that lie on it. They are added in ascending order of taps.
+/// elements that lie on it. The block elements are added in ascending order of taps.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `blocks` and as many channels as `out`;
