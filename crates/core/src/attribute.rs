@@ -1,7 +1,8 @@
 //! Attributes of ops.
 //!
-//! Every op is a struct declared by the `op!` macro, which derives one list of (key, tag, value) from the fields. The
-//! text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that list.
+//! Every op is a struct that the `op!` macro declares. From the fields of the struct, the macro derives one list of
+//! (key, tag, value). The text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that
+//! list.
 
 use crate::elem::Elem;
 use crate::ids::DataId;

@@ -107,7 +107,7 @@ impl TensorData {
     /// Makes a tensor of an integer type with these numbers.
     ///
     /// # Errors
-    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
+    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if `elem` is not an
     /// integer type, and otherwise the errors of [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {

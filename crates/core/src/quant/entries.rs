@@ -42,7 +42,7 @@ pub enum Standing {
 pub enum Parameter {
     /// There are no codes: the config does not belong to a parameter, or the parameter still has real numbers.
     Real,
-    /// The model or a record gives codes, but the parameter has not been converted to them yet.
+    /// The model or a calibration record gives codes, but the parameter has not been converted to them yet.
     Given(DataId),
     /// The parameter was converted to these codes.
     Baked(ParameterCodes),

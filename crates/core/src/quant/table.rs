@@ -11,8 +11,8 @@
 //! `DominatedBy` joins two sets of configs into one. All configs of a set read the grid of its root, and have the same
 //! scheme. `MasteredBy` derives the grid of a config from the grids of other configs, its masters, which are not in its
 //! set. The table stores only the derivation, and computes the grid whenever it is read, so the grid is always up to
-//! date. Cycles of dominations or derivations are refused. A grid that the model or a record gives is pinned. A grid
-//! cannot change while there are codes that depend on it; they have to be removed first.
+//! date. Cycles of dominations or derivations are refused. A grid that the model or a calibration record gives is
+//! pinned. A grid cannot change while there are codes that depend on it; they have to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -187,7 +187,7 @@ impl QuantTable {
     }
 
     /// Returns the root of the set that the config `id` is in. The config `id` reads the root's grid. A config that is
-    /// in no other set is its own root.
+    /// alone in its set is its own root.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
