@@ -1,4 +1,4 @@
-//! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
+//! Control-flow nodes run graphs. This file inlines these graphs into the main graph, and extracts them again.
 //!
 //! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all extents of a body are
 //! fixed, the body is inlined: its nodes are copied into the main graph, and its inputs and outputs are added after the

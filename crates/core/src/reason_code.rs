@@ -365,8 +365,8 @@ reason_codes! {
         NoRow = "no-row",
         /// The fused operation does not give the same integers as the operations that it would replace.
         NotEqual = "not-equal",
-        /// The fused operation has to give the same integers as the operations that it would replace, but some integers
-        /// differ.
+        /// The fused operation has to give the same integers as the operations that it would replace, but some of its
+        /// integers differ from theirs.
         NotExact = "not-exact",
         /// An option does not have the value that the row requires.
         Option = "option",

@@ -339,7 +339,7 @@ pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Resul
 
 /// Returns the common shape of two operands under NumPy broadcasting. If one of two extents is unknown and the other is
 /// larger than 1, the result has the larger extent. If both are unknown, the extent of the result is unknown, too, and
-/// the two are compared at run time.
+/// the two extents are compared at run time.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {

@@ -115,8 +115,8 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
-    /// Returns the grid of a matrix after it is transposed. `shape` is its shape before. Scales per block are reordered
-    /// accordingly.
+    /// Returns the grid of a matrix after it is transposed. `shape` is the shape before the matrix is transposed.
+    /// Scales per block are reordered in the same way.
     pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
         let Some(block) = self.block.map(|block| u64::from(block.get())) else {
             return self.permuted(&[1, 0]);

@@ -139,8 +139,8 @@ impl QuantTable {
     }
 
     /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
-    /// caller has to remove whole sets, together with all configs whose grids are derived from these sets. Otherwise a
-    /// config would be left whose grid no longer exists.
+    /// caller has to remove whole sets, together with all configs whose grids are derived from these sets. Otherwise
+    /// the grid of a remaining config would no longer exist.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {

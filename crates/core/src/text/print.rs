@@ -47,8 +47,8 @@ impl PrintOptions<'_> {
     }
 }
 
-/// Returns the text of a module. The same module always gives the same text, and so does the module that is read from
-/// this text.
+/// Returns the text of a module. The same module always gives the same text. A module that is read from this text gives
+/// this text again.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
     let mut out = format!("strait {} {}", VERSION, module.main().stage());

@@ -36,7 +36,7 @@ impl Blocks {
     }
 
     /// Finds the blocks whose tap `tap` lies in the image along an axis. Returns the positions of these blocks, and the
-    /// image coordinate at which the tap of the first of them lies.
+    /// image coordinate at which this tap of the first block lies.
     fn inside(&self, axis: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, begin) = (self.stride[axis], self.begin[axis]);
         let at = tap * self.dilation[axis];
