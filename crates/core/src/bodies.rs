@@ -51,7 +51,7 @@ struct Body {
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
     /// all its extents are fixed and its stage is that of the graph. If the graph already has a name that the body
-    /// uses, a number is appended to the name.
+    /// uses, a number is appended to the name from the body.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();

@@ -240,7 +240,7 @@ impl Layouts {
     }
 
     /// Returns the order of the result of a `transpose`, a reshape or a reduction that reads the operand in the order
-    /// in which it is stored.
+    /// in which the operand is stored.
     fn kept(&self, graph: &Graph, node: &Node, operand: ValueId) -> Option<Order> {
         let stored = self.of(graph, operand);
         match (&node.op, access(node, rank(graph, operand))) {

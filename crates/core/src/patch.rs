@@ -188,8 +188,8 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // The producers of removed nodes have lost a user. So rules look at them again: they may now be unused, or
-            // be merged into their only user.
+            // The producers of removed nodes have lost a user. So rules look at these producers again: a producer may
+            // now be unused, or may be merged into its only user.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -306,7 +306,7 @@ impl Module {
     }
 
     /// Returns the types of a node's results. They are inferred from the op, or, if the op runs graphs, taken from the
-    /// graphs' outputs. If a requantization is fused into the node, it determines the element type.
+    /// graphs' outputs. If a requantization is fused into the node, the requantization determines the element type.
     pub fn result_types(
         &self,
         op: &Op,

@@ -1,5 +1,5 @@
 //! Rules, which are local rewrites: they look at a node and return a patch or a reason. This file also has the worklist
-//! that runs them.
+//! that runs the rules.
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
@@ -120,8 +120,8 @@ struct Anchored {
     depth: usize,
 }
 
-/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error, because a rule set
-/// that never comes to an end is a bug in Strait.
+/// The largest number of rewrites per node, on average. A run that exceeds this number stops with an error, because a
+/// rule set that never comes to an end is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
 /// Returns the reason to refuse a patch that loses a rounding of the model. Such a patch removes a value for which the

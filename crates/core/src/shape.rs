@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use std::fmt;
 
 /// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some code takes time
-/// proportional to the square of the rank; with this limit, a malicious file cannot make it slow.
+/// proportional to the square of the rank; with this limit, a malicious file cannot make such code slow.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
