@@ -16,8 +16,8 @@ words! {
 
 words! {
     /// How a coordinate x of the result is mapped to a coordinate of the operand. In the formulas, `input` is the
-    /// extent of the operand, `output` is the extent of the result, and s = output / input. But if the attribute
-    /// `scales` gives the scale s, `output` is input · s, which may be a fraction:
+    /// extent of the operand, `output` is the extent of the result, and s = output / input. If the attribute `scales`
+    /// gives the scale s, `output` is input · s instead, and may be a fraction.
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
