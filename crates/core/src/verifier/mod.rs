@@ -41,9 +41,9 @@
 //! 20. Grids are legal for their scheme, and so are grids that would be restored: scales are finite and positive, and
 //!     powers of two if the policy says so; zero points are in the range of the type, and 0 if the policy is symmetric;
 //!     there is one scale and zero point, or as many as the policy's axis or blocks need for the shape.
-//! 21. If a parameter has codes, the parameter is a constant. This holds for codes to which the parameter was converted,
-//!     and for codes that are given. The codes have the shape of the parameter and the type of its scheme, and are in
-//!     the range of the scheme.
+//! 21. If a parameter has codes, the parameter is a constant. This holds for given codes, and for codes to which the
+//!     parameter was converted. The codes have the shape of the parameter and the type of its scheme, and are in the
+//!     range of the scheme.
 //! 22. If a config reads the grid of another config, or its grid is derived from those of others, these configs exist.
 //! 23. Each float input and output of the graph has a config. The config of an output has the grid on which the value
 //!     leaves its producer. A config without a grid has the state `float`.
