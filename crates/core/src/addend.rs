@@ -7,15 +7,15 @@ use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
-/// Codes of another tensor that a node adds to its accumulator. They are first requantized to the grid of the
-/// accumulator: the sum `accumulator + form(code − zero)`, in 32 bits, is then requantized to the result. A residual
-/// sum is thus rounded only once.
+/// Codes of another tensor that a node adds to its accumulator. The codes are first requantized to the grid of the
+/// accumulator. The sum `accumulator + form(code − zero)` has 32 bits. It is then requantized to the grid of the
+/// result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {
     /// The code that stands for real zero. It is subtracted from each code first.
     pub zero: i32,
-    /// Requantizes the codes to the grid of the accumulator. A form with channels has the channels of the node that
-    /// does the addition.
+    /// Requantizes the codes to the grid of the accumulator. If the form has parameters per channel, its channels are
+    /// those of the node that adds the codes.
     pub form: Requantization,
 }
 

@@ -1,7 +1,8 @@
 //! Attributes of ops.
 //!
-//! Every op is a struct declared by the `op!` macro, which derives one list of (key, tag, value) from the fields. The
-//! text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that list.
+//! Every op is a struct that the `op!` macro declares. From the fields of the struct, the macro derives one list of
+//! (key, tag, value). The text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that
+//! list.
 
 use crate::elem::Elem;
 use crate::ids::DataId;
@@ -107,7 +108,7 @@ pub trait Field: Sized {
 
 /// The name, version, arity and attributes of an op. The macro `op!` implements this trait for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables. It is the usual name of compilers for this op, in snake
+    /// The op's name in the text form, IR bytes and tables. Compilers usually call the op by this name, here in snake
     /// case.
     const NAME: &'static str;
     /// The version of the attributes. It is raised when an attribute is added or changes its meaning.
@@ -286,9 +287,9 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. For a
-/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. `=
-/// value` after a field is the value of the field if its attribute is absent. Without it, [`Field::implied`] of the
-/// field's type decides.
+/// family of ops (`unary`, `reduce`), the kind is omitted, because each member of the family has a kind of its own. A
+/// field may be followed by an equals sign and the value that the field has if its attribute is absent. Without such a
+/// value, [`Field::implied`] of the field's type decides.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty $(= $implied:expr)?),* $(,)? }) => {
         $(#[$doc])*

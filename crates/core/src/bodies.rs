@@ -1,4 +1,4 @@
-//! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
+//! Control-flow nodes run graphs. This file inlines these graphs into the main graph, and extracts them again.
 //!
 //! Passes work on a single graph. A body is a graph that an `if` or `loop` node runs. If all extents of a body are
 //! fixed, the body is inlined: its nodes are copied into the main graph, and its inputs and outputs are added after the
@@ -51,7 +51,7 @@ struct Body {
 impl Module {
     /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
     /// all its extents are fixed and its stage is that of the graph. If the graph already has a name that the body
-    /// uses, a number is appended to the name.
+    /// uses, a number is appended to the name from the body.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -97,8 +97,8 @@ impl Module {
         laid
     }
 
-    /// Like [`Module::lay_open`], for a graph with the same control-flow nodes as another graph, into which the bodies
-    /// `like` were already inlined. Afterwards, the control-flow nodes of both graphs run the same bodies.
+    /// Does the same as [`Module::lay_open`]. `like` has the bodies that were inlined into another graph, which has the
+    /// same control-flow nodes as this graph. Afterwards, the control-flow nodes of both graphs run the same bodies.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);

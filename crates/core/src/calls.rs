@@ -6,7 +6,7 @@ use crate::module::Module;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Module {
-    /// Gives a graph its own copies of the graphs that it calls, directly or indirectly, if other graphs call them,
+    /// Gives a graph its own copies of those graphs that it calls, directly or indirectly, and that other graphs call,
     /// too. After that, changes of the copies affect only this graph. Tensors stay shared.
     ///
     /// Returns the called graphs in the order of the module, and then the graph itself.

@@ -19,8 +19,7 @@ pub enum Failure {
         /// How many times the scale has to double; at least 1.
         doublings: u32,
     },
-    /// Something does not hold that an earlier step should have made sure of. This is a bug in Strait, and the whole
-    /// compilation stops.
+    /// An earlier step has left something in a wrong state. This is a bug in Strait, and the whole compilation stops.
     #[error("{0}")]
     Defect(String),
 }

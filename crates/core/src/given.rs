@@ -41,8 +41,8 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
-    /// Returns true if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. The type
-    /// may have the opposite signedness, for example u8 and zero point 128 instead of i8 and zero point 0.
+    /// Returns true if codes of type `elem` on `grid` stand for the same numbers as the codes on this grid. The two
+    /// types of codes may differ in signedness, for example u8 with zero point 128 and i8 with zero point 0.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
@@ -104,9 +104,9 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// Returns the grid to which a computed float value has to be rounded, because the model gives this grid for it.
-    /// Returns `None` for a constant, whose numbers are already on their grid, and for the result of a node that only
-    /// moves elements between values of the same grid.
+    /// Returns the grid to which a computed float value has to be rounded. It is the grid that the model gives for the
+    /// value. Returns `None` for a constant, because its numbers are already on their grid. Also returns `None` for the
+    /// result of a node that only moves elements between values of the same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
         let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;
@@ -129,8 +129,8 @@ impl Graph {
         self.readings.get(&at)
     }
 
-    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or is codes of
-    /// it.
+    /// True if a node only moves elements of its operands, and each operand either has the grid `grid` or consists of
+    /// codes on this grid.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);

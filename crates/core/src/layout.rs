@@ -1,9 +1,9 @@
 //! Chooses the order in which the axes of each value are stored.
 //!
 //! In the IR, an image is [N, C, spatial…]. Some formats and some kernels want the channels last. [`Layouts`] chooses
-//! an order of axes for each value of a graph, such that few transpositions are needed: convolutions and pools read and
-//! write images with channels last, elementwise functions keep the order of their operand, a `transpose` only changes
-//! the order, and all other ops read their operands as they are in the IR. The graph does not change.
+//! an order of axes for each value of a graph, such that few transpositions are needed. Convolutions and pools read and
+//! write images with channels last. Elementwise functions keep the order of their operand. A `transpose` only changes
+//! the order. All other ops read their operands as they are in the IR. The graph does not change.
 
 use crate::graph::{Def, Graph, Node};
 use crate::ids::ValueId;
@@ -188,7 +188,7 @@ pub struct Layouts(Vec<Option<Order>>);
 
 impl Layouts {
     /// Chooses an order for each value, such that images have their channels last. `inputs` has the orders of the
-    /// graph's inputs; inputs that are not in it are stored as in the IR.
+    /// graph's inputs. Inputs without an order are stored as in the IR.
     pub fn channels_last(graph: &Graph, inputs: &[Order]) -> Layouts {
         let mut layouts = Layouts(vec![None; graph.value_bound()]);
         for (&input, order) in graph.inputs().iter().zip(inputs) {
@@ -239,8 +239,8 @@ impl Layouts {
         }
     }
 
-    /// Returns the order of the result of a `transpose`, a reshape or a reduction, if the stored operand is read as it
-    /// is.
+    /// Returns the order of the result of a `transpose`, a reshape or a reduction that reads the operand in the order
+    /// in which the operand is stored.
     fn kept(&self, graph: &Graph, node: &Node, operand: ValueId) -> Option<Order> {
         let stored = self.of(graph, operand);
         match (&node.op, access(node, rank(graph, operand))) {

@@ -12,9 +12,9 @@ pub enum Channels {
     /// An element belongs to the channel whose number is the element's index along this axis.
     Axis(usize),
     /// A constant operand states the channel of each element. The constant is i32, and its shape broadcasts to the
-    /// result's shape. So the elements of a channel can be anywhere in the tensor. A mean over windows that does not
-    /// count the padding needs this: windows at the edges and corners of an image have other divisors than windows in
-    /// the middle.
+    /// result's shape. So the elements of a channel can be anywhere in the tensor. An average pool that does not count
+    /// the padding needs this: windows at the edges and corners of an image have other divisors than windows in the
+    /// middle.
     Picked(ValueId),
 }
 

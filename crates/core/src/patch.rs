@@ -35,9 +35,9 @@ pub struct NewNode {
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
     /// The existing nodes whose work the new node does; at least one. The new node gets the source names of all these
-    /// origins, and runs on the host if one of them does. If the patch also removes the first origin, the new node
-    /// takes over its name. If several new nodes have the same first origin, only one of them takes over the name: the
-    /// first new node that computes, or, if none computes, the first that moves elements.
+    /// origins. It runs on the host if one of the origins runs there. If the patch also removes the first origin, the
+    /// new node takes over the name of this origin. If several new nodes have the same first origin, only one of them
+    /// takes over the name: the first new node that computes, or, if none computes, the first that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
     /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
@@ -63,15 +63,16 @@ impl NewNode {
 pub struct Patch {
     /// Constants to add to the pool. The name of each constant is made from the string.
     pub data: Vec<(String, TensorData)>,
-    /// For each constant of `data` that a rule has computed and rounded: its position in `data`, in ascending order,
-    /// and the exact numbers before rounding; see [`Module::unrounded`].
+    /// For each constant of `data` that a rule has computed and rounded: its position in `data`, and the exact numbers
+    /// before rounding; see [`Module::unrounded`]. The positions are in ascending order.
     pub unrounded: Vec<(u16, Vec<f64>)>,
     /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
-    /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
-    /// the added nodes, become uses of the replacement. The replacement takes over the name and, if it has none, the
-    /// grid of the replaced value. It keeps its own name in three cases: the replaced value or the replacement is an
-    /// input or a constant; the replacement is an output; or only the replacement has a name from the model.
+    /// Pairs of a value and its replacement. Both must have the same type. All uses of a value, except those by the
+    /// added nodes, become uses of the replacement. The replacement takes over the name of the replaced value. If the
+    /// replacement has no grid, it also takes over the grid. The replacement keeps its own name in three cases: the
+    /// replaced value or the replacement is an input or a constant; the replacement is an output; or only the
+    /// replacement has a name from the model.
     pub replace: Vec<(ValueId, Source)>,
     /// Pairs of a value that the patch removes and another value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
@@ -187,8 +188,8 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // The producers of removed nodes have lost a user. So rules look at them again: they may now be unused, or
-            // be merged into their only user.
+            // The producers of removed nodes have lost a user. So rules look at these producers again: a producer may
+            // now be unused, or may be merged into its only user.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -305,7 +306,7 @@ impl Module {
     }
 
     /// Returns the types of a node's results. They are inferred from the op, or, if the op runs graphs, taken from the
-    /// graphs' outputs. If a requantization is fused into the node, it determines the element type.
+    /// graphs' outputs. If a requantization is fused into the node, the requantization determines the element type.
     pub fn result_types(
         &self,
         op: &Op,
@@ -356,7 +357,7 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// Returns true if a value of type `from` may be replaced by a value of type `to`. Then each placeholder among the
+/// Returns true if a value of type `from` may be replaced by a value of type `to`. If so, each placeholder among the
 /// extents of `to` stands for the name of the same extent of `from`, and `known` gets this pair.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem

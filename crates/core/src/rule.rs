@@ -1,5 +1,5 @@
 //! Rules, which are local rewrites: they look at a node and return a patch or a reason. This file also has the worklist
-//! that runs them.
+//! that runs the rules.
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
@@ -120,13 +120,13 @@ struct Anchored {
     depth: usize,
 }
 
-/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error, because a rule set
-/// that never comes to an end is a bug in Strait.
+/// The largest number of rewrites per node, on average. A run that exceeds this number stops with an error, because a
+/// rule set that never comes to an end is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
 /// Returns the reason to refuse a patch that loses a rounding of the model. Such a patch removes a value for which the
-/// model gives a grid, although other values are computed from it. Nodes that only move elements do not round. The grid
-/// is not lost if another value replaces the removed value, or if a new node in its place has the same grid.
+/// model gives a grid, although other values are computed from this value. Nodes that only move elements do not round.
+/// The grid is not lost if another value replaces the removed value, or if a new node in its place has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);

@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 use std::fmt;
 
 /// The largest rank that a tensor may have. Every format that Strait reads has a lower limit. Some code takes time
-/// proportional to the square of the rank; with this limit, a malicious file cannot make it slow.
+/// proportional to the square of the rank; with this limit, a malicious file cannot make such code slow.
 pub const MAX_RANK: usize = 16;
 
 /// The largest number of elements that a tensor may have: 2^40. Larger tensors are refused before anything is
-/// allocated. Extents of 0 are left out of the product that is compared with this limit: such a tensor has no elements,
-/// but code may loop over its other axes.
+/// allocated. Extents of 0 are left out of the product that is compared with this limit: a tensor with an extent of 0
+/// has no elements, but code may loop over its other axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// Returns the position of an axis from the front. A negative axis counts from the end. Returns `None` if there is no

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 named! {
     /// The stage of a graph. It decides what the verifier checks and what passes may rely on. A module goes through the
-    /// stages in this order. The position of a stage in this list is its tag in IR bytes.
+    /// stages in the order of this list. The position of a stage in this list is its tag in IR bytes.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Stage {

@@ -107,7 +107,7 @@ impl TensorData {
     /// Makes a tensor of an integer type with these numbers.
     ///
     /// # Errors
-    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
+    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if `elem` is not an
     /// integer type, and otherwise the errors of [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
@@ -228,8 +228,8 @@ impl TensorData {
         bytes.into()
     }
 
-    /// Returns the elements. They are borrowed if possible, and copied if the bytes are not aligned, as in models in
-    /// protobuf, or if two elements share a byte. Elements of 4 bits are read as `i8` or `u8`.
+    /// Returns the elements. The elements are copied if the bytes are not aligned, or if two elements share a byte.
+    /// Otherwise they are borrowed. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {

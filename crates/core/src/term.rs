@@ -20,8 +20,8 @@ impl Term {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
-    /// True if the op has two operands, and its result stays the same, bit for bit, if they are swapped. Only the
-    /// payload of a NaN may differ.
+    /// True if the op has two operands, and its result stays the same, bit for bit, if the operands are swapped. Only
+    /// the payload of a NaN may differ.
     pub const fn commutes(self) -> bool {
         matches!(
             self,

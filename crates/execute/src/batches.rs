@@ -14,7 +14,7 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// Lists the matrix products of operands `[…, M, K]` and `[…, K, N]`, whose leading axes are broadcast. If the
-    /// first operand is a vector, it is treated as a row; if the second operand is one, as a column.
+    /// first operand is a vector, it is treated as a row. If the second operand is a vector, it is treated as a column.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Batches, StepError> {
         let (a_batch, [rows, depth]) = match a {
             [batch @ .., rows, depth] => (batch, [*rows, *depth]),

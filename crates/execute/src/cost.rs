@@ -265,8 +265,8 @@ struct Inside {
 }
 
 impl Named {
-    /// Computes the cost of the graphs that an op runs: the weights of all of them, and the work of the most expensive
-    /// one times the number of runs (1 if that number is not known).
+    /// Computes the cost of the graphs that an op runs: the weights of all these graphs, and the work of the most
+    /// expensive graph times the number of runs (1 if that number is not known).
     ///
     /// # Errors
     /// As for [`cost`].

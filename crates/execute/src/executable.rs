@@ -23,7 +23,7 @@ pub(crate) trait Executable {
     }
 
     /// Returns the index of the operand that holds integers although the other operands are floats. Inference has
-    /// checked its type.
+    /// checked the type of that operand.
     fn indices(&self) -> Option<usize> {
         None
     }

@@ -66,10 +66,10 @@ impl Layers {
         })
     }
 
-    /// Computes the result layer by layer: gathers the layers of the operand that a layer needs, calls `convolve`, and
-    /// stores the layer. `convolve` gets the gathered layers and a buffer, into which it writes the result of the
-    /// convolution [`Layers::layer`]. `T` is the type of an element, or `u8` if elements are moved as bytes. `pad` is
-    /// one padding element, as one or several `T`.
+    /// Computes the result layer by layer. For each layer of the result, gathers the layers of the operand from which
+    /// it is computed, calls `convolve`, and stores the layer. `convolve` gets the gathered layers and a buffer. It
+    /// computes the convolution [`Layers::layer`] and writes the result into the buffer. `T` is the type of an element,
+    /// or `u8` if elements are moved as bytes. `pad` is one padding element, as one or several `T`.
     ///
     /// # Errors
     /// The errors of `convolve`.

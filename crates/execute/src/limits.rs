@@ -147,12 +147,13 @@ impl Demand {
         }
     }
 
-    /// Computes what is needed to compare the main graph of an integer module with the lowered graph, from which it was
-    /// fused.
+    /// Computes what is needed to compare the main graph of an integer module with the lowered graph. The main graph is
+    /// the fused graph: it was made from the lowered graph by fusions.
     ///
-    /// The lowered graph runs first. Its integer values that the fused graph has, too, are kept until they are
-    /// compared. After the run, all of these values exist at once, so memory grows with their sum. If a fusion is not
-    /// exact, the fused graph needs a second plan. The plans share the weights, but each plan has copies of its own.
+    /// The lowered graph runs first. The integer values that both graphs have are kept until they are compared. After
+    /// the run, all of these values exist at once, so memory grows with their sum. If a fusion is not exact, the fused
+    /// graph needs a second plan. The plans share the constants of the graph, but each plan packs the weights for
+    /// itself.
     ///
     /// # Errors
     /// As for [`cost`].

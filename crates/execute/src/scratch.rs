@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use strait_core::op::Reduction;
 use strait_core::{Elem, Node, Op, TensorType};
 
-/// The size in bytes of a result's element in the reference interpreter: the exact number, the value before fused
-/// steps, and the value after them.
+/// The bytes that the reference interpreter needs for an element of a result: for the exact number, for the value
+/// before fused steps, and for the value after fused steps.
 const EXACT: u64 = 32;
 
 /// Estimates the bytes that a node needs besides its values. For a node with an addend, the estimate includes the

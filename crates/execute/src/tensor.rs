@@ -166,7 +166,7 @@ impl fmt::Debug for Tensor {
 }
 
 /// Returns the number of bytes of a tensor: the element size times all extents. Returns `None` if this product is too
-/// large for memory. In this check, an extent of 0 counts as 1, so it can fail for tensors without elements, too.
+/// large for memory. Here an extent of 0 counts as 1, so the result can be `None` for a tensor without elements, too.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

@@ -30,8 +30,8 @@ impl Layer<'_, '_> {
         self.finish_chain(Arg::Operand(0), ops.collect())
     }
 
-    /// If the node is the maximum or minimum of a value and a constant number, ends it with a clip, which targets
-    /// support, and returns true. Otherwise adds nothing and returns false.
+    /// If the node is the maximum or minimum of a value and a constant number, ends the node with a clip and returns
+    /// true. Otherwise adds nothing and returns false.
     pub fn finish_as_clip(&mut self, function: BinaryFunction) -> Result<bool, Refusal> {
         for (value, number) in [(0, 1), (1, 0)] {
             let rank = self.rank(value)?;

@@ -7,8 +7,8 @@ use crate::declared::{Extent, TensorSource};
 use crate::error::FreeDimension;
 use crate::wiring::{TensorId, Wiring};
 
-/// Returns the dimensions that are the batch and have no value yet, and the values in `bind` extended by the value 1
-/// for each of these dimensions. If `is_single` is false, no dimension is returned, and no value is added.
+/// Returns the dimensions that are the batch and have no value yet. Also returns the values in `bind`, with the value 1
+/// added for each of these dimensions. If `is_single` is false, no dimension is returned, and no value is added.
 ///
 /// The batch consists of the first dimensions of all inputs. Each of them must be free in the file, and none of them
 /// may also appear at another axis. If `bind` gives one of these dimensions a value other than 1, the caller has chosen

@@ -66,7 +66,7 @@ pub enum Entry {
     /// The tensor is a constant. It is added to the graph when a node takes it as an operand.
     Constant(TensorData),
     /// The tensor is a sequence of tensors, each of which is a value or a constant. Sequences do not exist in the
-    /// graph: it only has the tensors that nodes take out of a sequence.
+    /// graph: the graph only has the tensors that nodes take out of a sequence.
     Sequence(Arc<[Entry]>),
     /// The tensor is an optional result of an operator that we do not compute. The fields are the name of the operator
     /// and the position of the result.
@@ -108,8 +108,8 @@ pub struct Builder<'a> {
     /// For each value of codes that a node reads as integers: the value of these integers, which is computed from the
     /// real numbers that the codes stand for.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
-    /// For constants that the model stores as codes, and that are already in the graph: the value that holds them as
-    /// real numbers on their grid.
+    /// For constants that the model stores as codes, and that are already in the graph: the value that holds the real
+    /// numbers of these codes, on the grid of the codes.
     pub(crate) given: BTreeMap<TensorId, ValueId>,
     /// The nodes that cannot be read, each with its position. For a node of a nested graph, this is the position of the
     /// node that contains the graph.
@@ -127,8 +127,8 @@ pub struct Builder<'a> {
 /// empty, because the caller has bound the batch.
 ///
 /// # Errors
-/// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its
-/// operands, an input has no type, or an output has another element type than the file declares.
+/// All nodes whose operators are not known are reported at once. Otherwise, only the first error is reported: a node
+/// does not fit its operands, an input has no type, or an output has another element type than the file declares.
 pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);

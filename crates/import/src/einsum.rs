@@ -160,8 +160,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// If a label appears twice in an operand, takes the diagonal of the two axes. To do this, the two axes of extent n are
-/// joined into one axis of extent n², and every (n + 1)-th element of the joined axis is taken.
+/// If two axes of an operand have the same label, takes the diagonal of these axes. To do this, the two axes of extent
+/// n are joined into one axis of extent n², and every (n + 1)-th element of the joined axis is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {

@@ -1,5 +1,5 @@
-//! The trait of a model format. Callers that open files take a list of [`Format`]s. It is not an enum, so that a
-//! program can add formats of its own.
+//! The trait of a model format. Callers that open files take a list of [`Format`]s. [`Format`] is not an enum, so that
+//! a program can add formats of its own.
 
 use std::{fmt::Debug, path::Path};
 

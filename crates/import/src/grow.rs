@@ -63,8 +63,8 @@ impl Layer<'_, '_> {
         for (position, id) in wide.into_iter().enumerate() {
             let cast: Op = match self.type_of(id).elem {
                 Elem::I64 if !makes_positions(&op, position) => Cast { to: narrow }.into(),
-                // The result of a comparison is boolean and is not narrowed. An identity op gives it the name that the
-                // model states.
+                // The result of a comparison is boolean and is not narrowed. An identity op gives the result the name
+                // that the model states.
                 _ => Identity {}.into(),
             };
             let name = names.get(position..).unwrap_or_default();

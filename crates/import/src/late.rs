@@ -112,9 +112,9 @@ impl Layer<'_, '_> {
         Ok(args)
     }
 
-    /// Returns a shape that an operand gives, and the operands for an op that takes this shape. These are operand 0
-    /// and, if the shape is computed at run time, the shape as a second operand. In that case, the returned shape has
-    /// −1 in place of each unknown extent.
+    /// Returns a shape that an operand gives, and the operands for an op that takes this shape. The op's operands are
+    /// operand 0 and, if the shape is computed at run time, also the operand with the shape. The returned shape has −1
+    /// in place of each extent that is only known at run time.
     pub fn shape_operand(&mut self, position: usize, missing: ReasonCode) -> Result<(Vec<i64>, Vec<Arg>), Refusal> {
         if let Some(shape) = self.late_list(position)? {
             return Ok((shape, self.late_operands(&[position])?));

@@ -223,7 +223,7 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     /// Adds an op whose results the node's last op needs, and returns the first result of the added op. The first op
     /// that computes gets the name of the node. Ops that only bring elements into another shape or layout get names
-    /// derived from it.
+    /// derived from the name of the node.
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))

@@ -9,9 +9,9 @@ use crate::error::FreeDimension;
 /// Options for reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Values of symbolic dimensions. A key is the name of a dimension in the model, or `<input>.<axis>`, which stands
-    /// for a single dimension of an input, whether or not that dimension has a name. A dimension without a value stays
-    /// symbolic if the operators allow that.
+    /// Values of symbolic dimensions. A key is the name of a dimension in the model, or `<input>.<axis>`. The second
+    /// form stands for a single dimension of an input, even if that dimension has a name. A dimension without a value
+    /// stays symbolic if the operators allow that.
     pub bind: BTreeMap<String, u64>,
     /// Where the graph begins: names of tensors, or of nodes. A node's name stands for its first operand that is not a
     /// constant. If the list is empty, the graph begins at its inputs.

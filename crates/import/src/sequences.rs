@@ -24,8 +24,8 @@ impl Layer<'_, '_> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
         let is_batch_first = batch < time;
-        // Along the first two axes, the numbers of the steps become a column and the numbers of the sequences a row, or
-        // the other way round. So the two lists broadcast against each other.
+        // Along the first two axes, the list of step numbers becomes a column and the list of sequence numbers becomes
+        // a row, or the other way round. So the two lists broadcast against each other.
         let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
         let step = self.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
         let sequence = self.counted(&along(sequences, is_batch_first).map(i64::unsigned_abs), sequences)?;

@@ -28,7 +28,8 @@ pub(crate) trait Simd {
     /// be large enough to be worth a function call.
     ///
     /// # Safety
-    /// The machine must have the instruction set. It does if the calling code is compiled for it.
+    /// The machine must have the instruction set. This is so if the calling code is compiled for the same instruction
+    /// set.
     unsafe fn call<J: Job>(job: J) -> J::Output;
 }
 
@@ -60,8 +61,9 @@ pub(crate) trait F32s: Copy {
     unsafe fn add_product(self, x: f32, y: Self) -> Self;
 }
 
-/// Sixteen i32 accumulators of dot products. The operands of a dot product are four bytes each, where one operand is
-/// unsigned and the other signed, or two signed 16-bit words each. Sums wrap as i32 does.
+/// Sixteen i32 accumulators of dot products. There are dot products of bytes and of words. In a product of bytes, each
+/// operand has four bytes; one operand is unsigned and the other signed. In a product of words, each operand has two
+/// signed 16-bit words. Sums wrap as i32 does.
 pub(crate) trait Dots: Copy {
     /// Number of rows that the largest register tile has.
     const ROWS: usize;

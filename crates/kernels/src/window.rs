@@ -244,8 +244,8 @@ impl Layout {
         }
     }
 
-    /// Returns the offsets of all taps in the image, in the order channel, row, column. Each of them is a row of the
-    /// im2col matrix.
+    /// Returns the offsets of all taps in the image, in the order channel, row, column. Each tap is a row of the im2col
+    /// matrix.
     pub(crate) fn tap_offsets(&self, channels: usize) -> Vec<usize> {
         let Window {
             kernel,

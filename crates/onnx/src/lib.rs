@@ -1,9 +1,9 @@
 //! Reads and writes ONNX.
 //!
 //! [`Model::open`] maps a file and decodes its structure. The weights stay in the file and become slices of the memory
-//! map. [`Decoded::read`](strait_import::Decoded::read) builds a module of the float stage. It knows operator sets 7 to
-//! 28 of the standard domain, and ONNX Runtime's own domain. Unknown operators are reported all at once. Types and
-//! shapes come only from the inference functions of `strait-core`.
+//! map. [`Decoded::read`](strait_import::Decoded::read) builds a module of the float stage. This function knows
+//! operator sets 7 to 28 of the standard domain, and ONNX Runtime's own domain. Unknown operators are reported all at
+//! once. Types and shapes come only from the inference functions of `strait-core`.
 //!
 //! [`write()`] turns a module into ONNX. Float ops become ONNX operators. `quantize` and `dequantize` become
 //! `QuantizeLinear` and `DequantizeLinear`, with scales and zero points taken from the values. Foreign nodes are

@@ -264,8 +264,8 @@ impl<'a> Decoder<'a> {
 
     // ---- attributes ----
 
-    /// Reads the attributes that this version knows. Attributes that it does not know are skipped, unless they are
-    /// marked as critical.
+    /// Reads the attributes that this version knows. All other attributes are skipped, unless they are marked as
+    /// critical.
     fn attributes(
         &self,
         r: &mut Reader<'a>,

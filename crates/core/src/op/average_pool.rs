@@ -35,8 +35,8 @@ pub struct Divisors {
 impl AveragePool {
     /// Computes the divisors for an operand with the spatial extents `extents`, and a result with `positions` elements
     /// along each axis. A divisor is the number of elements in a window. Padding elements count if `count_include_pad`
-    /// is set. If the number of windows was rounded up, a window can reach beyond the padding; its elements there never
-    /// count.
+    /// is set. If the number of windows was rounded up, a window can reach beyond the padding. Elements beyond the
+    /// padding never count.
     ///
     /// # Errors
     /// A window has no elements that count, so it has no mean; or there are too many positions.

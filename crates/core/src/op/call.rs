@@ -4,7 +4,7 @@ use super::prelude::*;
 
 op! {
     /// Runs another graph of the module with the operands as inputs. The results are the graph's outputs. Inference
-    /// does not know their types; the verifier compares the types of the results with those of the called graph.
+    /// does not know the types of the results; the verifier compares them with the types of the called graph's outputs.
     Call = "call" v 1: Elsewhere, 0 to 65_536 {
         /// The position of the called graph in the module.
         graph: u32,

@@ -17,7 +17,7 @@ pub struct Foreign {
 
 /// The attributes of a `Foreign` op have arbitrary names. In the text form and in IR bytes, `x.` is written before each
 /// name, and the two attributes `domain` and `name` come first.
-/// [`Op::from_attribute_list`](super::Op::from_attribute_list) reads them.
+/// [`Op::from_attribute_list`](super::Op::from_attribute_list) reads such a list.
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;

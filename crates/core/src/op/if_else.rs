@@ -3,8 +3,9 @@
 use super::prelude::*;
 
 op! {
-    /// Runs one of two graphs of the module, and returns its outputs: `then_graph` if the first operand, a single
-    /// boolean, is true, and `else_graph` otherwise. The operands after the condition are the inputs of both graphs.
+    /// Runs one of two graphs of the module, and returns the outputs of this graph. The first operand is the condition,
+    /// a single boolean. If it is true, `then_graph` runs, and otherwise `else_graph`. All other operands are the
+    /// inputs of both graphs.
     ///
     /// The results of both graphs have the same element types and ranks. If an extent differs between the two graphs,
     /// it is only known at run time.

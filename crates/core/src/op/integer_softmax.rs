@@ -11,8 +11,8 @@ op! {
         axis: i64,
         /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
-        /// The difference between a code and the largest code of its row is multiplied by `multiplier`·2^(`exponent` −
-        /// 31), which converts it to the unit that the definition uses.
+        /// The factor `multiplier`·2^(`exponent` − 31) converts the difference between a code and the largest code of
+        /// its row to the unit that the definition uses.
         multiplier: i32,
         /// The exponent of the factor; see `multiplier`.
         exponent: i32,

@@ -5,8 +5,8 @@ use strait_requantize::Rounding;
 use strait_requantize::function::Interpolated;
 
 op! {
-    /// A function of one code. A table has some of its values, and the others are interpolated linearly; see
-    /// [`Interpolated`]. Operands: `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for
+    /// A function of one code. A table has some values of the function, and the other values are interpolated linearly;
+    /// see [`Interpolated`]. Operands: `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for
     /// every 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has
     /// the table's element type.
     Interpolate = "interpolate" v 1: Integer, 2 {

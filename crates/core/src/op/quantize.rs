@@ -13,7 +13,7 @@ op! {
         /// How the quotient is rounded.
         rounding: Rounding,
         /// True to multiply by the f32 reciprocal of the scale instead of dividing by the scale. If x / scale is
-        /// halfway between two integers, the two can give different results.
+        /// halfway between two integers, the product and the quotient can be rounded to different integers.
         reciprocal: bool,
         /// Whether the zero point is added before or after rounding. The default is after rounding.
         zero_point: ZeroPoint,

@@ -16,8 +16,8 @@ words! {
 
 words! {
     /// How a coordinate x of the result is mapped to a coordinate of the operand. In the formulas, `input` is the
-    /// extent of the operand, `output` is the extent of the result, and s = output / input. But if the attribute
-    /// `scales` gives the scale s, `output` is input · s, which may be a fraction:
+    /// extent of the operand, `output` is the extent of the result, and s = output / input. If the attribute `scales`
+    /// gives the scale s, `output` is input · s instead, and may be a fraction.
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
@@ -51,9 +51,9 @@ words! {
 
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
-    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. It
-    /// replaces `scales` or `sizes`, and the other of these two attributes is empty. The replaced attribute has the
-    /// numbers that are already known; 0 stands for an unknown scale, and −1 for an unknown size.
+    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. The
+    /// second operand replaces `scales` or `sizes`. The other of these two attributes is then empty. The replaced
+    /// attribute has the numbers that are already known; 0 stands for an unknown scale, and −1 for an unknown size.
     Resize = "resize" v 2: Extends, 1 to 2 {
         /// How an element of the result is computed from its neighbours.
         mode: ResizeMode,

@@ -30,8 +30,8 @@ words! {
 }
 
 op! {
-    /// Writes `updates` into a copy of `x`, or combines them with its elements, at the positions in `indices` (i64;
-    /// negative ones count from the end). The updates are applied in row-major order.
+    /// Writes `updates` into a copy of `x`, or combines `updates` with the elements of `x`, at the positions in
+    /// `indices` (i64; negative ones count from the end). The updates are applied in row-major order.
     ///
     /// If an index refers to one element, `indices` and `updates` have the same shape. They have the rank of `x`, and
     /// are not longer than `x` along any axis except `axis`. If indices refer to slices, the last axis of `indices` has

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// (x − zero) · 2^bits. The result has an integer type that can hold it for every code, the zero point 0, and a
-    /// scale that is 2^bits times smaller than that of the operand.
+    /// (x − zero) · 2^bits. The result has an integer type that can hold this product for every code. Its zero point is
+    /// 0, and it has a scale that is 2^bits times smaller than that of the operand.
     ShiftLeft = "shift_left" v 2: Integer, 1 {
         /// The zero point that is subtracted.
         zero: i32,

@@ -182,10 +182,10 @@ impl Window {
     }
 }
 
-/// Returns the number of windows along an axis, which is the extent of the result. With the operand's extent `x`, it is
-/// floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at both ends. With `ceil`, the
-/// quotient is rounded up, but a last window that would start in the trailing padding is dropped, as in ONNX and
-/// PyTorch.
+/// Returns the number of windows along an axis, which is the extent of the result. If the operand has the extent `x`,
+/// this number is floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at both ends.
+/// With `ceil`, the quotient is rounded up, but a last window that would start in the trailing padding is dropped, as
+/// in ONNX and PyTorch.
 pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     let Dim::Fixed(x) = x else {
         let same = window.size == 1 && window.stride == 1 && window.pad == (0, 0);
@@ -339,7 +339,7 @@ pub(super) fn bias(operands: &Operands<'_>, index: usize, outputs: u64) -> Resul
 
 /// Returns the common shape of two operands under NumPy broadcasting. If one of two extents is unknown and the other is
 /// larger than 1, the result has the larger extent. If both are unknown, the extent of the result is unknown, too, and
-/// the two are compared at run time.
+/// the two extents are compared at run time.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
@@ -476,8 +476,8 @@ pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reas
     })
 }
 
-/// Returns true if the operand at `index` is present. It replaces an attribute, so it must be a list of `length`
-/// integers.
+/// Returns true if the operand at `index` is present. The operand replaces an attribute, so it must be a list of
+/// `length` integers.
 pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
     let Some(Some(list)) = operands.get(index) else {
         return Ok(false);

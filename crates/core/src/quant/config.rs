@@ -35,8 +35,8 @@ named! {
         Observed = "observed",
         /// A rule of the configuration states the range from which the grid was computed.
         Rule = "rule",
-        /// The model or a record states the grid. The grid is pinned: only another grid from the model or a record can
-        /// replace it.
+        /// The model or a calibration record states the grid. The grid is pinned: only another grid from the model or a
+        /// calibration record can replace it.
         Given = "given",
         /// It is derived from the grids of other configs.
         Derived = "derived",
@@ -94,8 +94,8 @@ impl Derivation {
 pub struct ParameterCodes {
     /// The constant with the codes.
     pub data: DataId,
-    /// True if the model or a record gives the codes. Then the codes cannot change, and neither can the grids on which
-    /// they depend.
+    /// True if the model or a calibration record gives the codes. Then the codes cannot change, and neither can the
+    /// grids on which they depend.
     pub given: bool,
 }
 
@@ -115,8 +115,8 @@ pub struct QuantConfig {
     pub(super) state: State,
     /// The state before the config was excluded from quantization. `Restore` returns to it.
     pub(super) stored: State,
-    /// The codes of a parameter, in the states baked and passive baked. If the model or a record gives the codes, they
-    /// are here in earlier states, too.
+    /// The codes of a parameter, in the states baked and passive baked. If the model or a calibration record gives the
+    /// codes, they are here in earlier states, too.
     pub(super) codes: Option<ParameterCodes>,
     /// The configs whose grids determine the codes, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
@@ -135,11 +135,11 @@ pub enum Move {
     DominatedBy(ConfigId),
     /// Derive the config's grid from other grids.
     MasteredBy(Derivation),
-    /// Record codes that the model or a record gives for the parameter. `Bake` then uses these codes.
+    /// Store codes that the model or a calibration record gives for the parameter. `Bake` then uses these codes.
     Give(DataId),
     /// Record the codes to which the parameter was converted.
     Bake(DataId),
-    /// Undo `Bake`. Codes that the model or a record gives are kept.
+    /// Undo `Bake`. Codes that the model or a calibration record gives are kept.
     Unbake,
     /// Exclude the config from quantization.
     Dequantize,

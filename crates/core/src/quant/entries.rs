@@ -15,8 +15,8 @@ pub struct Entry {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Where the config's grid comes from. If the config is excluded from quantization, where its grid would come from
-    /// after `Restore`.
+    /// Where the config's grid comes from. If the config is excluded from quantization, this says where its grid would
+    /// come from after `Restore`.
     pub standing: Standing,
     /// The codes of the parameter. If the config is excluded from quantization, its codes after `Restore`.
     pub parameter: Parameter,
@@ -42,7 +42,7 @@ pub enum Standing {
 pub enum Parameter {
     /// There are no codes: the config does not belong to a parameter, or the parameter still has real numbers.
     Real,
-    /// The model or a record gives codes, but the parameter has not been converted to them yet.
+    /// The model or a calibration record gives codes, but the parameter has not been converted to them yet.
     Given(DataId),
     /// The parameter was converted to these codes.
     Baked(ParameterCodes),

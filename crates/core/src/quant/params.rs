@@ -21,7 +21,7 @@ pub struct QuantParams {
     pub block: Option<NonZeroU32>,
     /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
     /// the codes have the type of the tensor itself, or of the config with this grid. IR bytes do not store this field,
-    /// because graphs are only written after such roundings have become nodes.
+    /// because nodes that round to such grids are added before a graph is written.
     pub codes: Option<Elem>,
 }
 
@@ -53,8 +53,8 @@ impl QuantParams {
         }
     }
 
-    /// Returns the grid with all zero points larger by `distance`. On it, the codes of the same real numbers are also
-    /// larger by `distance`.
+    /// Returns the grid with all zero points larger by `distance`. On the returned grid, the code of each real number
+    /// is also larger by `distance`.
     pub fn moved(&self, distance: i32) -> QuantParams {
         QuantParams {
             zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
@@ -115,8 +115,8 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
-    /// Returns the grid of a matrix after it is transposed. `shape` is its shape before. Scales per block are reordered
-    /// accordingly.
+    /// Returns the grid of a matrix after it is transposed. `shape` is the shape before the matrix is transposed.
+    /// Scales per block are reordered in the same way.
     pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
         let Some(block) = self.block.map(|block| u64::from(block.get())) else {
             return self.permuted(&[1, 0]);

@@ -136,8 +136,8 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// Rounds a real number to the nearest s·f, where s is the scale and f is a number of the format, as
-    /// [`strait_requantize::small_float::round`] does.
+    /// Rounds a real number to the nearest s·f, where s is the scale and f is a number of the format. See
+    /// [`strait_requantize::small_float::round`].
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);
         let number = small_float::round(f64::from(x) / scale, self.exponent, self.mantissa, rounding);

@@ -115,9 +115,9 @@ impl Scheme {
         self.rounding
     }
 
-    /// Checks whether these parameters are a valid grid for a value with this shape. Returns `None` if they are, and
-    /// otherwise the reason, as the end of a sentence whose subject is the grid. A grid may be coarser than its scheme
-    /// allows (one scale for the whole tensor), but not finer.
+    /// Checks whether these parameters are a valid grid for a value with this shape. Returns `None` if the grid is
+    /// valid. Otherwise returns the reason, as the end of a sentence whose subject is the grid. A grid may be coarser
+    /// than its scheme allows (one scale for the whole tensor), but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))

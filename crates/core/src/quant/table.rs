@@ -11,8 +11,8 @@
 //! `DominatedBy` joins two sets of configs into one. All configs of a set read the grid of its root, and have the same
 //! scheme. `MasteredBy` derives the grid of a config from the grids of other configs, its masters, which are not in its
 //! set. The table stores only the derivation, and computes the grid whenever it is read, so the grid is always up to
-//! date. Cycles of dominations or derivations are refused. A grid that the model or a record gives is pinned. A grid
-//! cannot change while there are codes that depend on it; they have to be removed first.
+//! date. Cycles of dominations or derivations are refused. A grid that the model or a calibration record gives is
+//! pinned. A grid cannot change while there are codes that depend on it; they have to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -26,10 +26,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: the
-/// grid of a bias is derived from the grids of an operand and of the weights, and these from at most a few other grids.
-/// But if products are derived from products, the number doubles with each step. So the limit is on the number of grids
-/// that are read, and not on the number of steps.
+/// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: for
+/// example, the grid of a bias is derived from the grids of an operand and of the weights. But if products are derived
+/// from products, the number of grids doubles with each step. So the number of grids is limited, and not the number of
+/// steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The pass or the file that asked for it is wrong.
@@ -139,8 +139,8 @@ impl QuantTable {
     }
 
     /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. The
-    /// caller has to remove whole sets, together with all configs whose grids are derived from these sets. Otherwise a
-    /// config would be left whose grid no longer exists.
+    /// caller has to remove whole sets, together with all configs whose grids are derived from these sets. Otherwise
+    /// the grid of a remaining config would no longer exist.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -187,7 +187,7 @@ impl QuantTable {
     }
 
     /// Returns the root of the set that the config `id` is in. The config `id` reads the root's grid. A config that is
-    /// in no other set is its own root.
+    /// alone in its set is its own root.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
@@ -237,8 +237,8 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    /// Returns the codes of a parameter, if it was converted to them or they are given. If the config is in the state
-    /// float, returns the codes that it would have after it is restored.
+    /// Returns the codes of a parameter that was converted to codes, or whose codes are given. If the config is in the
+    /// state float, returns the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }

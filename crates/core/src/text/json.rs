@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use strait_requantize::{Per, Requantization};
 
 /// Returns the graphs, nodes and types of a module as JSON, and its constants without their elements. Values have the
-/// same names as in the text form (`%x`, `@w`). If JSON cannot represent a float, the float is a string, as it is
-/// written in the text form.
+/// same names as in the text form (`%x`, `@w`). A float that JSON cannot represent becomes a string with the float's
+/// spelling in the text form.
 pub fn to_json(module: &Module) -> Value {
     let labels = Labels::new(module);
     let graphs = module.graphs.iter().zip(&labels.graphs);

@@ -73,8 +73,8 @@ impl Number {
         }
     }
 
-    /// Returns the f32 that is nearest to a decimal number, or the NaN with the given bits. Returns `None` if the text
-    /// is not a number, or if an f32 with these bits is not a NaN.
+    /// Returns the f32 that is nearest to the number. If this is [`Number::Nan`], returns the NaN with these bits.
+    /// Returns `None` if the text is not a number, or if no NaN has these bits.
     pub(super) fn f32(&self) -> Option<f32> {
         match self {
             Number::Decimal(text) => decimal(text)?.parse().ok(),

@@ -47,8 +47,8 @@ impl PrintOptions<'_> {
     }
 }
 
-/// Returns the text of a module. The same module always gives the same text, and so does the module that is read from
-/// this text.
+/// Returns the text of a module. The same module always gives the same text. A module that is read from this text gives
+/// this text again.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
     let mut out = format!("strait {} {}", VERSION, module.main().stage());
@@ -131,7 +131,7 @@ pub fn type_text(module: &Module, ty: &TensorType) -> String {
     format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
 }
 
-/// Writes type and grid: `i8[1,3] scale=0.5 zero=0`. For real numbers with a grid from the model, it is `f32[1,3]
+/// Writes type and grid: `i8[1,3] scale=0.5 zero=0`. For real numbers with a grid from the model, the text is `f32[1,3]
 /// scale=0.5 zero=0 codes=i8`.
 fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
     type_text(module, ty) + &quant.map(grid).unwrap_or_default()

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 /// The key before the codes to which a parameter was converted.
 pub(super) const CODES: &str = "codes";
-/// The key before codes that the model or a record gives, if the parameter has not been converted to them yet.
+/// The key before codes that the model or a calibration record gives, if the parameter has not been converted to them
+/// yet.
 pub(super) const GIVEN_CODES: &str = "given_codes";
 
 /// Prints the block with the configs of a graph, if it has any.

@@ -144,7 +144,8 @@ pub(super) struct Config {
     pub(super) float: bool,
     pub(super) standing: Written,
     pub(super) baked: bool,
-    /// The name of the constant with the codes of the parameter, and whether the model or a record gives the codes.
+    /// The name of the constant with the codes of the parameter, and whether the model or a calibration record gives
+    /// the codes.
     pub(super) codes: Option<(Name, bool)>,
 }
 

@@ -42,8 +42,8 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     border(view, findings);
 }
 
-/// Checks an invariant of a config. The message begins with the name of the node; for an input or output, with the name
-/// of the graph.
+/// Checks an invariant of a config. The message begins with the name of the node. For an input or output, it begins
+/// with the name of the graph.
 fn ensure_of(
     view: View<'_>,
     config: &QuantConfig,

@@ -31,9 +31,8 @@
 //! **Annotated**
 //!
 //! 10. Each float operand of a node on the accelerator has a quantization config. There are two exceptions. A
-//!     weight-only `conv` or `gemm` computes on real numbers, and only its constant weights have a config. And the sum
-//!     of a `conv` or `gemm` has none if its only reader is an `add`, which adds to the accumulator before it is
-//!     requantized.
+//!     weight-only `conv` or `gemm` computes on real numbers, and only its constant weights have a config. The sum of a
+//!     `conv` or `gemm` has no config if its only reader is an `add` that is computed inside the accumulator.
 //! 17. Real numbers get their grids only from configs: a float value has no grid of its own, except one that the model
 //!     gives for it.
 //! 18. Each config belongs to an operand, result, input or output that exists, and none of these has two configs. In
@@ -42,12 +41,12 @@
 //! 20. Grids are legal for their scheme, and so are grids that would be restored: scales are finite and positive, and
 //!     powers of two if the policy says so; zero points are in the range of the type, and 0 if the policy is symmetric;
 //!     there is one scale and zero point, or as many as the policy's axis or blocks need for the shape.
-//! 21. The codes of a parameter belong to a constant, whether the parameter was turned into them or they were only
-//!     given. They have its shape and the type of its scheme, and are in the range of the scheme. (No transition can
-//!     take their grid away or change it.)
+//! 21. If a parameter has codes, the parameter is a constant. This holds for given codes, and for codes to which the
+//!     parameter was converted. The codes have the shape of the parameter and the type of its scheme, and are in the
+//!     range of the scheme.
 //! 22. If a config reads the grid of another config, or its grid is derived from those of others, these configs exist.
 //! 23. Each float input and output of the graph has a config. The config of an output has the grid on which the value
-//!     leaves its producer. If it has no grid, its state is `float`.
+//!     leaves its producer. A config without a grid has the state `float`.
 //!
 //! **Integer**
 //!

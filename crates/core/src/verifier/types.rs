@@ -8,8 +8,9 @@ use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
 use crate::tensor::TensorData;
 use crate::text::type_text;
 
-/// Checks that calls refer to graphs of the module, and that graphs do not call each other in a circle. Graphs that
-/// call no remaining graph are removed, again and again. If any graphs are left in the end, some of them form a circle.
+/// Checks that calls refer to graphs of the module, and that graphs do not call each other in a circle. To find a
+/// circle, graphs that call no remaining graph are crossed off a list, again and again. If any graphs are left in the
+/// end, some of them form a circle.
 pub(super) fn calls(module: &Module) -> Verified {
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.graphs.len()];
     let mut waiting = vec![0usize; module.graphs.len()];

@@ -32,8 +32,8 @@ impl Executable for op::Conv {
 }
 
 /// Returns the bytes of temporary memory that a convolution over three axes needs. The memory holds one layer of the
-/// result, and the padded layers of the operand from which it is computed. If the layers are codes, the accumulators of
-/// the result's layer are included.
+/// result, and the padded layers of the operand from which this layer is computed. If the layers are codes, the
+/// accumulators of the result's layer are included.
 fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorType) -> u64 {
     let read = extent(x, 1).saturating_mul(extent(weight, 2));
     let pads = |axis: usize| {

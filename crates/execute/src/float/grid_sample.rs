@@ -79,7 +79,7 @@ pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
 impl GridSample {
     /// Finds the neighbours of a position along one axis. `number` is the position's coordinate in the operand `grid`.
     /// Returns the indices of up to four neighbours, their weights, and the number of neighbours. `None` stands for a
-    /// neighbour outside of the image, whose value is 0.
+    /// neighbour outside of the image. The value of such a neighbour is 0.
     fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
         let extent = self.spatial[axis];
         let length = extent as f32;

@@ -10,7 +10,7 @@ use strait_kernels::{Images, Pool, Window};
 use strait_requantize::IntType;
 
 /// Prepares a pool over three axes as two pools. The first pools rows and columns inside of each layer. The second
-/// pools the results of the first across layers; each layer is one of its rows.
+/// pools the results of the first across layers, and treats each layer as a row.
 fn three_axes(op: &op::MaxPool, site: &NodeSlots<'_>, element: IntType) -> Result<Box<dyn Step>, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let (&[batch, channels, depth, height, width], &[_, _, made, rows, columns]) = (&x[..], &y[..]) else {

@@ -1,9 +1,9 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! The loops of [`NodeSlots::loops`] also requantize a node's accumulators. The requantization is fused into the node,
-//! or it is a node that is joined to it ([`crate::join`]). Some primitives have no fast loops, such as sums over three
-//! spatial axes, or convolutions and matrix products whose weights are not constant. A [`plain`] step computes these by
-//! their definition in [`crate::reference`].
+//! The loops of [`NodeSlots::loops`] also requantize a node's accumulators. The requantization is either fused into the
+//! node, or a separate node that is joined to the node ([`crate::join`]). Some primitives have no fast loops, such as
+//! sums over three spatial axes, or convolutions and matrix products whose weights are not constant. A [`plain`] step
+//! computes such primitives by their definition in [`crate::reference`].
 
 pub(crate) mod add;
 mod addend;

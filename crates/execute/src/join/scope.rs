@@ -89,8 +89,8 @@ impl<'a> Scope<'a> {
         slot(self.module, self.graph, id)
     }
 
-    /// Returns the only node that uses the result of `id`. Returns `None` if several nodes use the result, or if the
-    /// only one reads it as another operand than its first or is already part of a join.
+    /// Returns the only node that uses the result of `id`. Returns `None` if several nodes use the result, if the only
+    /// node does not read the result as its first operand, or if this node is already part of a join.
     pub(super) fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
         let only = self.graph.only_use(self.result(id)?)?;
         let free = only.operand == 0 && !joins.taken[only.node.index()];

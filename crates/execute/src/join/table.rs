@@ -35,9 +35,10 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// Finds the nearest earlier value with 8-bit codes from which `value` is computed, and returns the table for this. The
-/// earlier value may be `value` itself. Returns `None` if a node between the two is not a function of one operand, if
-/// another node uses a value between them, or if a requantization is not defined for a code.
+/// Finds the nearest earlier value with 8-bit codes from which `value` is computed. Returns the table that maps the
+/// codes of the earlier value to those of `value`. The earlier value may be `value` itself. Returns `None` if a node
+/// between the two is not a function of one operand, if another node uses a value between them, or if a requantization
+/// is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();

@@ -46,8 +46,8 @@ impl Executable for op::Pad {
     }
 }
 
-/// Pads with a constant: fills the result with it, then copies the elements that the operand and the result have in
-/// common.
+/// Pads with a constant: fills the result with this constant, then copies the elements that the operand and the result
+/// have in common.
 fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>, StepError> {
     // The elements in common form a box with the extents `overlap`. It begins at the indices `starts` in the operand
     // and in the result.
@@ -75,8 +75,8 @@ fn filled(op: &op::Pad, x: &Slot<'_>, result: &Slot<'_>) -> Result<Box<dyn Step>
     }))
 }
 
-/// Returns the bytes of one element. The value is an f32 even for integers, because it can represent every code of up
-/// to 16 bits.
+/// Returns the bytes of one element. The value is an f32 even for integers, because an f32 can represent every code of
+/// up to 16 bits.
 fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
     let bytes: &[u8] = match elem {
         Elem::F32 => &value.to_ne_bytes(),

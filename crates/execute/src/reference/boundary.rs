@@ -17,8 +17,8 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Computes saturate(round(x / scale) + zero), or adds the zero point before rounding if `op` says so. The quotient
-    /// is rounded to f32 first. With `reciprocal`, it is computed as x·(1 / scale). Infinities saturate, and a NaN
-    /// counts as 0.
+    /// is rounded to f32 first. With `reciprocal`, the quotient is computed as x·(1 / scale). Infinities saturate, and
+    /// a NaN counts as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
         self.quantization(op, to).eval(x)
     }

@@ -36,8 +36,8 @@ impl<'a> Window<'a> {
 /// 128 bits, including padding.
 const MOST_TAPS: u128 = 1 << 40;
 
-/// The part of a window that lies inside of the operand, for one position in the result. Padding does not take memory
-/// here.
+/// The part of a window that lies inside of the operand, for one position in the result. Padding elements are not
+/// stored.
 struct Under<'a> {
     x: &'a Array,
     /// The batch index and the channel index.

@@ -36,7 +36,7 @@ impl Blocks {
     }
 
     /// Finds the blocks whose tap `tap` lies in the image along an axis. Returns the positions of these blocks, and the
-    /// image coordinate at which the tap of the first of them lies.
+    /// image coordinate at which this tap of the first block lies.
     fn inside(&self, axis: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, begin) = (self.stride[axis], self.begin[axis]);
         let at = tap * self.dilation[axis];
@@ -48,7 +48,7 @@ impl Blocks {
 }
 
 /// Computes `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the block
-/// elements that lie on it. They are added in ascending order of taps.
+/// elements that lie on it. The block elements are added in ascending order of taps.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `blocks` and as many channels as `out`;

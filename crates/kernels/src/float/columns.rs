@@ -3,8 +3,8 @@
 use crate::float::matrix::Matrix;
 use crate::window::Layout;
 
-/// A matrix with K rows that can be packed into panels. A panel contains `width` neighbouring columns, with `depth`
-/// rows of them, and is stored row after row.
+/// A matrix with K rows that can be packed into panels. A panel has `depth` rows of `width` neighbouring columns, and
+/// is stored row after row.
 pub(crate) trait Columns: Sync {
     /// Packs rows `from..from + depth` of the columns `first..first + count`. `panel` has `depth·width` elements and at
     /// least [`SLACK`] more. Columns beyond `count` may get any finite values.

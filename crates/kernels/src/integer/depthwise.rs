@@ -135,7 +135,7 @@ impl<T: Lane> RowsJob<'_, T> {
 }
 
 /// Computes rows of outputs, sixteen neighbours at a time. `sums` gets the elements of the image, beginning at the
-/// first tap of an output. It returns this output and the fifteen outputs after it, whose first taps are the next
+/// first tap of an output. `sums` returns this output and the fifteen outputs after it, whose first taps are the next
 /// fifteen elements. The image must have 15 more elements after the last tap of a row.
 #[inline(always)]
 fn each<T: Lane, A: Copy>(

@@ -49,7 +49,7 @@ impl<E: Epilogue> InRegisters<E> {
 
     /// Adds a batch kernel, which these loops use instead of the epilogue on machines with vectors. The batch kernel
     /// has to be made for a form that gives the same results as the epilogue. A batch kernel that saturates to another
-    /// type is ignored.
+    /// type than these loops is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
         let batch = Some(batch).filter(|batch| batch.out() == self.out);

@@ -5,8 +5,8 @@ use crate::integer::output_tile::{Axis, OutputTile};
 use strait_requantize::IntType;
 
 /// Computes the codes of a tile and writes them, one element after the other. `lane` is called for each element with
-/// the constants of its channel, and its result is limited by the two bounds, which are codes of type `out`. Row `r` of
-/// the tile starts at element `r·stride`.
+/// the constants of the element's channel. The result of `lane` is limited by the two bounds, which are codes of type
+/// `out`. Row `r` of the tile starts at element `r·stride`.
 #[inline(always)]
 pub(crate) fn by_lane<T: Copy, C>(
     out: IntType,

@@ -18,9 +18,9 @@ use strait_requantize::IntType;
 /// them, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
-/// computed in 32 or in 64 bits. The packed weights decide which of the two. If there are no packed weights, the
-/// argument `carrier` decides. If the requantization has parameters per channel, the loop's output must have the same
-/// number of channels. The output of an elementwise loop of two operands has one channel.
+/// computed in 32 or in 64 bits. The packed weights decide which of the two widths is used. If there are no packed
+/// weights, the argument `carrier` decides. If the requantization has parameters per channel, the loop's output must
+/// have the same number of channels. The output of an elementwise loop of two operands has one channel.
 ///
 /// Each loop fails with [`KernelError::Shape`] if slices, extents and channels do not fit together, and with
 /// [`KernelError::Tile`] if a batch kernel of the target fails.

@@ -7,8 +7,8 @@ use crate::parallel::Shared;
 pub enum Axis {
     /// Row `r` belongs to channel `first + r`. Images are computed in this way: a row has positions of one channel.
     Rows,
-    /// Column `c` belongs to channel `first + c`. Matrices are computed in this way: a row has all channels of one
-    /// position.
+    /// Column `c` belongs to channel `first + c`. The output of a matrix product is written in this way: a row has all
+    /// channels of one position.
     Columns,
 }
 

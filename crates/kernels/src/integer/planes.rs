@@ -11,10 +11,10 @@
 //! The two parts are stored in two planes, for each of which n is in the hundreds. If it is known that no sum of
 //! products leaves 32 bits, all products are added in 32 bits, whatever the accumulator is.
 //!
-//! Weights of 8 bits have 9 bits after their zero point was subtracted, but the distance between the smallest and the
-//! largest seldom exceeds 255. If it does not, they are stored as bytes w − c, where the constant c is called the lift.
-//! Σ x·w is then computed as Σ x·(w − c) + c·Σ x. The sum Σ x is needed only once per window, however many output
-//! channels there are.
+//! Weights of 8 bits have 9 bits after their zero point was subtracted, but the difference between the largest and the
+//! smallest weight seldom exceeds 255. If this difference is at most 255, the weights are stored as bytes w − c, where
+//! the constant c is called the lift. Σ x·w is then computed as Σ x·(w − c) + c·Σ x. The sum Σ x is needed only once
+//! per window, however many output channels there are.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
@@ -150,8 +150,8 @@ impl Planes {
         Planes::for_words(!bytes, element, ends, carrier)
     }
 
-    /// Like `new`, but also allows lifted weights. They are used if that makes weights fit in bytes. The caller then
-    /// has to compute the sum of the K activations of each window, too.
+    /// Like `new`, but lifts the weights if the lifted weights fit in bytes. The caller then has to compute the sum of
+    /// the K activations of each window, too.
     pub(crate) fn lifted(
         element: IntType,
         [low, high]: [i32; 2],

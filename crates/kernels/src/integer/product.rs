@@ -74,8 +74,9 @@ pub(crate) trait Products: 'static {
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D;
 }
 
-/// The four bytes are four elements. If `PANEL_UNSIGNED` is true, the elements of the panels are unsigned and those of
-/// the rows are signed; otherwise the elements of the panels are signed and those of the rows are unsigned.
+/// Products of elements of 8 bits: four bytes are four elements. If `PANEL_UNSIGNED` is true, the elements of the
+/// panels are unsigned and those of the rows are signed; otherwise the elements of the panels are signed and those of
+/// the rows are unsigned.
 pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
 
 impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {

@@ -1,5 +1,6 @@
-//! Reads graphs inside of nodes. Each becomes a graph of the module. A tensor that it reads from the graphs around it
-//! becomes an input or, if it is constant there, a constant, which is then folded like any other constant.
+//! Reads graphs inside of nodes. Each of them becomes a graph of the module. Such a graph may read tensors of the
+//! graphs around it. If such a tensor is constant, it becomes a constant of the inner graph, and is folded like any
+//! other constant. Otherwise it becomes an input of the inner graph.
 
 use super::index::{Index, captured};
 use super::inline::Versions;
@@ -313,7 +314,7 @@ fn inside(error: ReadError) -> Refusal {
 
 /// Like [`inside`], for an error that ended the reading of the graph. `read` has what was read before the error. If the
 /// error is that extents contradict each other, and all extents are known numbers, then every run of the graph would
-/// fail there, so the graph can never run.
+/// fail, so the graph can never run.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());

@@ -99,9 +99,8 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// Returns the constant that a tensor is, or `None` if the tensor is not a constant or is a sparse constant. A
-    /// tensor that is listed both as a constant and as an input, as files of IR version 3 require, counts as a
-    /// constant.
+    /// If a tensor is a constant, returns this constant. Returns `None` for a sparse constant, and for a tensor that is
+    /// not a constant. Files of IR version 3 list each constant as an input, too; such a tensor counts as a constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }

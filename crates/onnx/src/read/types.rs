@@ -88,9 +88,9 @@ impl Keys {
     /// a dimension of the model has exactly that name.
     ///
     /// # Errors
-    /// If a key in `bind` is ambiguous: it is the name of one dimension, and it is also the key `<tensor>.<axis>` of a
-    /// dimension without a name. Also if `bind` gives one dimension two different values, one by its name and one by
-    /// `<tensor>.<axis>`, and no other dimension has this name.
+    /// `bind` has an ambiguous key: the name of one dimension is also the key `<tensor>.<axis>` of a dimension without
+    /// a name. Or `bind` gives one dimension two different values, one by its name and one by `<tensor>.<axis>`, and no
+    /// other dimension has this name.
     pub(crate) fn of(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<Keys, ReadError> {
         let graph = index.graph;
         let infos = || graph.value_info.iter().chain(&graph.output).chain(&graph.input);

@@ -1,4 +1,4 @@
-//! Reads the nodes of a graph. For each node, it calls the function for the node's operator in the version that the
+//! Reads the nodes of a graph. To read a node, the function for the node's operator is called, in the version that the
 //! model uses.
 
 use super::index::domain;

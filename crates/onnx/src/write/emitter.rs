@@ -141,8 +141,8 @@ impl<'m> Emitter<'m> {
         output
     }
 
-    /// Defines the operator `name` of ONNX Runtime's domain, unless it is already defined. `write` adds the nodes of
-    /// the definition; it gets the names of the operand and the result.
+    /// Defines the operator `name` of ONNX Runtime's domain, unless it is already defined. `write` gets the names of
+    /// the operand and the result, and adds the nodes of the definition.
     pub(super) fn define(
         &mut self,
         name: &str,

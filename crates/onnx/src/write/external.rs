@@ -11,8 +11,8 @@ const LEAST_BYTES: usize = 1 << 12;
 /// Every tensor begins at a multiple of this number of bytes, the size of a page, so that runtimes can map the file.
 const ALIGNMENT: u64 = 1 << 12;
 
-/// The file beside a model that has the elements of its large tensors. It shares these tensors with the module without
-/// copying them.
+/// A file beside the file of a model. It has the elements of the model's large tensors, and shares these tensors with
+/// the module without copying them.
 #[derive(Debug, Default)]
 pub struct DataFile {
     tensors: Vec<Bytes>,

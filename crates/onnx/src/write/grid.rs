@@ -56,7 +56,7 @@ pub(super) fn constants(
     Ok((names, parameters.axis))
 }
 
-/// Writes a rounding to a constant grid whose result stays float: s · clip(round(x / s)). Runtimes do not take these
+/// Writes a rounding to a constant grid as s · clip(round(x / s)). The result stays float. Runtimes do not take these
 /// operators for a quantization that they could compute in integers, and every operator set has these operators.
 impl Operator for RoundTo {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {

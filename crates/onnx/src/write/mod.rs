@@ -34,8 +34,8 @@ const NEWER_OPSET: (i64, i64) = (21, 10);
 /// The version that the file states for the domains of foreign nodes.
 const FOREIGN_VERSION: i64 = 1;
 
-/// The metadata of files with weight-only matrix products. This option tells ONNX Runtime in what precision to compute
-/// these products.
+/// A metadata entry, as key and value, for files with weight-only matrix products. It tells ONNX Runtime in what
+/// precision to compute these products.
 const ACCURACY_LEVEL: (&str, &str) = (
     "session.qdq_matmulnbits_accuracy_level",
     "0 and 1 compute products with dequantized weights in float, as the file says; the default, 4, quantizes activations to 8 bits",

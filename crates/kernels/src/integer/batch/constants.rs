@@ -83,7 +83,7 @@ impl<const C: usize> Constants<C> {
     }
 
     /// Reads the constants of consecutive channels, one vector after the other. The first channel is `first`. After the
-    /// last channel, the reader goes on with channel 0.
+    /// last channel, channel 0 follows.
     #[inline(always)]
     pub(super) fn from(&self, first: usize) -> Run<'_, C> {
         assert!(first < self.period, "a channel that the form does not have");

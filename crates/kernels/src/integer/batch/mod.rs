@@ -45,8 +45,8 @@ pub struct Batch {
     range: [i32; 2],
 }
 
-/// A kernel with the constants of all channels: it requantizes a tile of i32 accumulators. If the instruction set has no
-/// vectors, it does nothing and returns false.
+/// A kernel with the constants of all channels: it requantizes a tile of i32 accumulators. If the instruction set has
+/// no vectors, the kernel does nothing and returns false.
 type Prepared = Arc<dyn Fn(Context, Tile<'_, &[i32]>) -> bool + Send + Sync>;
 
 /// Combines a kernel with the constants of all channels. If `tensor` is true, one set of constants is used for all

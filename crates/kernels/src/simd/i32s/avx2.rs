@@ -91,7 +91,7 @@ impl I32s for __m256i {
             let (front, back) = (Self::load(sorted.as_ptr()), Self::load(sorted.as_ptr().add(8)));
             let above = |eight| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(eight, x)));
             // `sorted` ascends, so the numbers above x are at the end, and the lowest bit that is set is the index of
-            // the first of them. If there are none, the extra bit gives 16.
+            // the first of them. If no number is above x, the extra bit gives 16.
             (1 << 16 | above(back) << 8 | above(front)).trailing_zeros() as usize
         }
     }

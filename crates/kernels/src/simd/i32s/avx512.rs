@@ -91,7 +91,7 @@ impl I32s for __m512i {
         // SAFETY: the caller upholds the safety contract of this method.
         let above = unsafe { _mm512_cmpgt_epi32_mask(Self::load(sorted.as_ptr()), _mm512_set1_epi32(x)) };
         // `sorted` ascends, so the numbers above x are at the end, and the lowest bit that is set is the index of the
-        // first of them. If there are none, the extra bit gives 16.
+        // first of them. If no number is above x, the extra bit gives 16.
         (1 << 16 | u32::from(above)).trailing_zeros() as usize
     }
 

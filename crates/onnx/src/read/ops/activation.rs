@@ -28,8 +28,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Reads Clip. The bounds are attributes up to operator set 10, and operands from 11 on. If the bounds are known
-/// numbers and the operand is a float, the node becomes a `clip`; otherwise it becomes a maximum with the lower bound
-/// and a minimum with the upper bound.
+/// numbers and the operand is a float, the node becomes a `clip`. Otherwise the node becomes a maximum with the lower
+/// bound and a minimum with the upper bound.
 fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1, 2])?;
     if reader.opset() >= 11 && !has_known_bounds(reader)? {

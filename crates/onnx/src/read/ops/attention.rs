@@ -187,7 +187,7 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
 }
 
 /// Returns the mask as numbers that are added to the scores. If the mask has fewer entries than there are keys, the
-/// keys beyond its end are not visible.
+/// keys beyond the end of the mask are not visible.
 fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
     let mut mask = Arg::Operand(MASK);
     if reader.ty(MASK)?.elem == Elem::Bool {

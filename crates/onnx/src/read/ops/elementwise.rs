@@ -38,7 +38,7 @@ fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Reads a maximum or minimum of any number of operands, which are combined from left to right. If there are two
-/// operands and one of them is a constant number, the node becomes a clip, which targets support.
+/// operands and one of them is a constant number, the node becomes a clip.
 fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     if reader.operand_count() == 2 && reader.finish_as_clip(function)? {
         return Ok(());

@@ -156,7 +156,8 @@ fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Re
 }
 
 /// Reads TopK: the top k elements. Their number is an attribute up to operator set 9. From 11 on, an attribute says
-/// whether the largest or the smallest elements are meant. ONNX allows a sorted result in any case.
+/// whether the largest or the smallest elements are meant. The result is always sorted: ONNX allows this even if the
+/// node does not ask for it.
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let is_late = reader.opset() >= 10 && reader.has(1) && reader.constant(1)?.is_none();
     let k = match reader.opset() {

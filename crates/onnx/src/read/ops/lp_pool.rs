@@ -81,7 +81,7 @@ fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 
 /// Returns by how much the padding at the end has to grow so that one more window fits. Returns 0 if no more window is
 /// needed: the windows already reach the end, or the next window would not begin on the operand or on the padding
-/// before it.
+/// before the operand.
 fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32, u32)) -> Result<u32, Refusal> {
     let refused = || Refusal::invalid(ReasonCode::Window, "the window does not fit the operand");
     let Some(Dim::Fixed(extent)) = extent else {

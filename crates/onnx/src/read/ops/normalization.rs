@@ -237,7 +237,7 @@ fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
 }
 
 /// Reads LRN: x / (bias + alpha · mean of x²)^beta. The mean is over `size` channels around the element's own channel.
-/// Channels that do not exist count as 0. It is computed as an average pool along the channels, in which padding
+/// Channels that do not exist count as 0. The mean is computed as an average pool along the channels, in which padding
 /// counts.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (alpha, beta) = (

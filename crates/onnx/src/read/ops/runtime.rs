@@ -47,8 +47,8 @@ fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[x, gate])
 }
 
-/// Reads FusedMatMul: alpha · A · B. Each operand may be transposed, which swaps its last two axes. Before that, its
-/// first axis can be moved behind the batch axes.
+/// Reads FusedMatMul: alpha · A · B. Each operand may be transposed, which swaps its last two axes. Before this swap,
+/// the first axis of the operand can be moved behind the batch axes.
 fn fused_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = f64::from(reader.float("alpha")?.unwrap_or(1.0));
     let mut a = turned(reader, 0, "transA", "transBatchA")?;

@@ -29,7 +29,8 @@ fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
 }
 
 /// Writes the steps of each sequence into a longer sequence, from a given position on. Each sequence has its own
-/// position; without positions, it is 0. In circular mode, steps beyond the end continue at the beginning.
+/// position. If no positions are given, all of them are 0. In circular mode, steps beyond the end continue at the
+/// beginning.
 fn tensor_scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let axis = reader.int("axis")?.unwrap_or(-2);

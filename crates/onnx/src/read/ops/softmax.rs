@@ -40,7 +40,7 @@ fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Las
 
 /// Applies a function along an axis. From operator set 13 on, the function runs along one axis. Before, it runs over
 /// all axes from `axis` on together: the operand is seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only one of these
-/// axes has an extent other than 1, that is the same as running along it. Otherwise a reshape is added before the
+/// axes has an extent other than 1, the function simply runs along that axis. Otherwise a reshape is added before the
 /// function and one after it.
 fn along(
     reader: &mut OperatorReader<'_, '_>,

@@ -11,8 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LinearAttention", 27, linear_attention),
 ];
 
-/// Reads a causal convolution, for each channel separately. It runs over the state followed by the operand. The last
-/// elements of both together become the new state.
+/// Reads a causal convolution, for each channel separately. The convolution runs over the elements of the state,
+/// followed by those of the operand. The last of all these elements become the new state.
 fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let activation = match reader.text("activation", "none")? {
         "none" => None,
@@ -62,7 +62,7 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 const MOST_STEPS: i64 = 1024;
 
 /// Reads LinearAttention. Each head has a state S, [size of keys, size of values]. Each position has a key k, a value
-/// v, a query q, a decay g and a factor β. It first updates the state and then reads it:
+/// v, a query q, a decay g and a factor β. At each position, the state is first updated and then read:
 ///
 /// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S ← S + k·(β·(v − Sᵀk))ᵀ; result:
 /// scale·qᵀS. Several neighbouring heads of the query use the same head of keys and values.

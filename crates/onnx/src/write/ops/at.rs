@@ -67,7 +67,7 @@ impl At<'_> {
 
     /// Writes an operator whose operands are the operands of the node, followed by lists that are attributes of the op.
     /// If the node has operands for the first of these lists, because they are computed at run time, these operands are
-    /// written in their place.
+    /// written in place of the lists.
     pub(super) fn with_lists(
         &self,
         emitter: &mut Emitter<'_>,

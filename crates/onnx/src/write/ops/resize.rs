@@ -1,6 +1,6 @@
 //! Writes resizing. ONNX takes either scales or sizes, and computes the other list. In the IR, the two lists do not
-//! have to follow from each other. Even then, ONNX may be able to express them, as one scale for several axes whose
-//! extents are rounded.
+//! have to follow from each other. Even if they do not, ONNX may be able to express both lists as one scale for several
+//! axes, whose extents ONNX then rounds.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints, text};
