@@ -78,7 +78,7 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
         walk.expect(pair);
     }
     // Each value corresponds to one value of the other graph, or several values correspond to the same one. So there
-    // are at most as many pairs as values in both graphs.
+    // are at most as many pairs as both graphs together have values.
     let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
         if walk.result.pairs.len() == most {

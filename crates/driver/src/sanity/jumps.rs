@@ -71,9 +71,8 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// Returns the layers at which the error jumps, in the order of the graph. If there are none, returns the layer
-    /// with the largest drop of the SNR. `outputs` are the results of comparing the model's outputs with the float
-    /// model's.
+    /// Returns the layers at which the error jumps, in the order of the graph. If there are none, returns the layer at
+    /// which the SNR falls most. `outputs` are the results of comparing the model's outputs with the float model's.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -167,7 +166,8 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest drop.
+/// The layers at which the SNR falls by at least [`JUMP`], in the order of the graph. If there are none, the layer at
+/// which the SNR falls most.
 fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,

@@ -93,8 +93,8 @@ fn with(
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     let mut found = None;
     for round in 1..=ROUNDS {
-        // If the error jumps at a layer on the host, the cause is in its operands. So the layers that compute its
-        // operands are added.
+        // If the error jumps at a layer on the host, the cause is in the operands of this layer. So the layers that
+        // compute these operands are added.
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
             let mut all = jump.nodes.iter().flat_map(with_makers);

@@ -185,9 +185,9 @@ impl<'a> Roles<'a> {
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
     }
 
-    /// If a node on the accelerator adds shifted sums, returns the two products that make these sums. Both products run
-    /// on the accelerator, no other node reads their results, and both have results of the same shape and the same
-    /// number of channels.
+    /// If a node on the accelerator adds two shifted accumulators, returns the two nodes (convolutions or Gemms) that
+    /// make these accumulators. Both nodes run on the accelerator, no other node reads their results, and their results
+    /// have the same shape and the same number of channels.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
         let node = graph.node(id)?;
         let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
@@ -204,7 +204,7 @@ impl<'a> Roles<'a> {
         (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
     }
 
-    /// If an addition adds the shifted sum of product `id` to the shifted sum of another product: this other product.
+    /// If an addition adds the shifted accumulator of node `id` to that of another node, returns this other node.
     pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let value = graph.node(id)?.outputs.first().copied()?;
         let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;

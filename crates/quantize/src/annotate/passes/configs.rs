@@ -141,8 +141,8 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
-/// Makes the config of a result that stays a sum. Only the sums of products have a config, on the grid of the product.
-/// For other sums, the recipes choose the grids.
+/// Makes the config of a result that stays a sum. Only the accumulators of nodes that multiply have a config: their
+/// scale is the product of the scales of the operands. For other sums, the recipes choose the grids.
 pub(crate) fn accumulator(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -25,7 +25,8 @@ enum Reads {
     /// The reader needs the given type: the table has a row for the reader's op on this type, and none on the type that
     /// the operand would have by default.
     Needs(Integer),
-    /// The reader is a sum or a function that was itself widened to the given type. It can read both types.
+    /// The reader is a sum or a function of one variable that was itself widened to the given type. It can read this
+    /// type and the narrower default type.
     Takes(Integer),
 }
 

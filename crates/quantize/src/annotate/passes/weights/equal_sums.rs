@@ -31,9 +31,9 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     Ok(Some(Weights::Grid(grid, raised.clone())))
 }
 
-/// The smallest scale of a channel's sums, divided by the largest scale among all channels. All channels are shifted by
-/// the same number of bits. So with a smaller scale, the sums of a channel would reach at most a 64th of the range of
-/// the result, which has 8 bits.
+/// The scale of a channel's sums is at least this fraction of the largest scale among all channels. All channels are
+/// shifted by the same number of bits. So with a smaller scale, the sums of a channel would reach at most a 64th of the
+/// range of the result, which has 8 bits.
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
 /// Returns scales for the weights of the first of two products. `x` and `y` are the scales of the operands of the two
