@@ -85,8 +85,8 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // The operands of the fused node include the codes that it adds. These codes are not an operand of the product
-        // in the lowered graph.
+        // The operands of the fused node include the codes that it adds. In the lowered graph, these codes are not an
+        // operand of the node that computes the accumulators.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
         // The constant that selects the channels is an operand of the fused node only, so it is not counted here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {

@@ -56,7 +56,7 @@ impl Jump {
     }
 
     /// Returns the node whose name the report uses for the jump. If a convolution or matrix product was fused with a
-    /// clamp, this is the convolution or product.
+    /// clamp, this is the convolution or matrix product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -90,8 +90,8 @@ impl Model<'_> {
     }
 }
 
-/// Computes sums of squares over the first samples of the reference, for each value of the float graph that the other
-/// model also has.
+/// Computes sums of squares over the first samples of the reference, for each value that both the float graph and the
+/// model compared with it have.
 fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,
@@ -166,8 +166,8 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the SNR falls by at least [`JUMP`], in the order of the graph. If there are none, the layer at
-/// which the SNR falls most.
+/// The layers at which the error jumps, in the order of the graph: the SNR of the result is below [`WORTH_NAMING`], and
+/// at least [`JUMP`] below the SNR of the operands. If there are none, the layer at which the SNR falls most.
 fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,

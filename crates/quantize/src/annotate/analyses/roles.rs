@@ -120,10 +120,10 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// If an addition runs in the accumulator of a product, returns the index of the operand that is this accumulator.
-    /// The codes of the other operand are added to it. The accumulator is the first operand that meets three
-    /// conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and no
-    /// output needs it as codes. Returns `None` if both operands are codes.
+    /// If an addition runs in the accumulator of a convolution or Gemm, returns the index of the operand that is this
+    /// accumulator. The codes of the other operand are added to it. The accumulator is the first operand that meets
+    /// three conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and
+    /// no output needs it as codes. Returns `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -140,13 +140,13 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// True if a node on the accelerator is an addition that may run in the accumulator of a product.
+    /// True if a node on the accelerator is an addition that may run in the accumulator of a convolution or Gemm.
     pub(crate) fn may_add(self, id: NodeId, node: &Node) -> bool {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the accumulator of a product, and the only node that reads the value is an addition that may
-    /// run in this accumulator.
+    /// True if a value is the accumulator of a convolution or Gemm, and the only node that reads the value is an
+    /// addition that may run in this accumulator.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;

@@ -322,8 +322,8 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// Returns the scheme of the sums of products that a row makes from activations of type `activation`. The sums are as
-/// wide as the target's accumulator.
+/// Returns the scheme of the accumulators that a row makes from activations of type `activation`. Their number of bits
+/// is that of the row or, if the row has none, that of the target for these activations.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,

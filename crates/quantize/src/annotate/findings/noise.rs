@@ -41,7 +41,8 @@ pub(crate) struct Noise<'a> {
     leaving: Vec<f64>,
     /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
-    /// For each product with constant weights, the sum of the squared weights of an output, averaged over the outputs.
+    /// For each convolution or Gemm with constant weights, the sum of the squared weights of an output, averaged over
+    /// the outputs.
     weights: BTreeMap<NodeId, f64>,
 }
 
@@ -153,7 +154,7 @@ impl<'a> Noise<'a> {
         )
     }
 
-    /// The loss in decibels from rounding some channels of a product whose result is an output.
+    /// The loss in decibels from rounding some channels of a convolution or Gemm whose result is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
         let weights = node

@@ -4,8 +4,8 @@
 //!   has to be stated.
 //! - Preconditions: every config has its grid.
 //! - Effect: configs of parameters with given codes carry these codes, and baking uses them instead of rounding. The
-//!   following are refused: a bias or sum whose given scale is not s_x·s_w, or whose given type is not that of the
-//!   accumulator; a bias with given codes that depend on a grid which is not given; and a reader that needs another
+//!   following are refused: a bias or accumulator whose given scale is not s_x·s_w, or whose given type is not the type
+//!   of accumulators; a bias with given codes that depend on a grid which is not given; and a reader that needs another
 //!   grid than its producer's, if the target does not requantize codes.
 
 use super::simplify::can_requantize;

@@ -1,4 +1,4 @@
-//! Computes the smallest scales that the weights of a product may have, and the scales that they get.
+//! Computes the smallest scales that the weights of a node may have, and the scales that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use crate::annotate::settings::{Annotation, Unfit};
