@@ -20,7 +20,7 @@ pub(crate) enum Role {
     Bias,
     /// A result that stays an accumulator: it is not requantized to fewer bits.
     Accumulator,
-    /// A sum that is shifted right before the node reads it, so that its lowest bits are lost.
+    /// An accumulator that is shifted to the right before the node reads it, so that its lowest bits are lost.
     Shifted,
     /// The operand is not quantized. Such operands are indices, the float operands of a weight-only node, and the
     /// accumulator in which an addition runs.
@@ -227,7 +227,7 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(Recipe::narrows)
 }
 
-/// True if a result of the row stays a sum unless all its readers want codes of the same grid.
+/// True if a result of the row stays an accumulator unless all its readers want codes of the same grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }

@@ -53,8 +53,8 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // If the producer stores the value as a sum, there is no grid that a reader could refuse: each reader requantizes
-    // the sum to its own grid.
+    // If the producer stores the value as an accumulator, there is no grid that a reader could refuse: each reader
+    // requantizes the accumulator to its own grid.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;

@@ -15,7 +15,7 @@ use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode, refused};
 
-/// The largest number of bits by which the requantization can shift a sum.
+/// The largest number of bits by which the requantization can shift an accumulator.
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -212,8 +212,8 @@ impl Settling<'_> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table requantizes sums only at the operands of their readers, the sums of the preceding node become
-        // real numbers anyway, unless all readers of the sums read codes.
+        // If the table requantizes accumulators only at the operands of their readers, the accumulator of the preceding
+        // node becomes real numbers anyway, unless all its readers read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
