@@ -12,7 +12,7 @@ pub struct Requests(BTreeSet<(ValueId, Kind)>);
 impl Requests {
     /// Requests the statistics that placing and annotating always need: the statistics of the elements of every float
     /// value; those of the largest elements (peaks) in each value that a softmax reads; and those of the channels of
-    /// each product that becomes an output of the model, directly or after its elements are rearranged.
+    /// each convolution or Gemm that becomes an output of the model, directly or after its elements are rearranged.
     pub fn all(module: &Module, graph: GraphId) -> Requests {
         let mut requests = Requests::default();
         let Some(g) = module.graph(graph) else { return requests };
@@ -75,8 +75,8 @@ impl Requests {
     }
 }
 
-/// Returns the product with constant weights that makes an output of the model, and the axis of its channels. Ops that
-/// only rearrange elements may lie between the product and the output.
+/// Returns the result of the convolution or Gemm that makes an output of the model, and the axis of its channels. Ops
+/// that only rearrange elements may lie between this result and the output.
 pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(ValueId, u32)> {
     loop {
         let (_, node) = graph.producer(value)?;

@@ -99,8 +99,8 @@ mod tests {
         }
     }
 
-    /// The crate `half` is not compared here: it first rounds such numbers to 32 bits if the machine has instructions
-    /// for that.
+    /// The crate `half` is not compared here: it first rounds floats of 64 bits to 32 bits if the machine has
+    /// instructions for that.
     #[test]
     fn numbers_of_64_bits_are_rounded_once() {
         for format in [F16, BF16] {

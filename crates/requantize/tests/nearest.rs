@@ -138,8 +138,8 @@ fn exact_functions_are_rounded_as_integers_have_it() {
     assert!(ties > 10_000, "{ties}");
 }
 
-/// For large x, silu(x) is only slightly smaller than x. If x is a tie or a code, silu(x) is so near to it that no
-/// float can tell the difference.
+/// For large x, silu(x) is only slightly smaller than x. If x is a tie or a code, silu(x) is so near to x that no float
+/// can tell the difference.
 #[test]
 fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
     let silu = |rounding, scale| {

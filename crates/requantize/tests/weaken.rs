@@ -82,8 +82,8 @@ fn two_roundings_are_one_on_one_side_of_zero_and_a_float_is_a_multiplication() {
         weaken(&twice, &[once.clone(), fixed], &Per::Tensor((-200_000, 200_000))),
         Ok(None)
     );
-    // On these intervals, rounding to f32 does not turn any product into a tie. With a factor of 0.0006, the product of
-    // 7500 would become a tie.
+    // On these intervals, rounding to f32 does not turn any product into a tie. With a factor of 0.0006, the
+    // accumulator 7500 would become the tie 4.5.
     let float = Requantization::from(form::Float {
         scale: [0.000_613_7_f32, 0.001_423_51].into_iter().collect(),
         zp: -5,

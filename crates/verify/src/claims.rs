@@ -3,7 +3,7 @@
 //! A certificate contains two chains of steps, the accumulators on which it compares the chains, and how far the chains
 //! differ there. This module finds the chains in the graphs, takes this crate's own bounds of the accumulators in both
 //! graphs, and compares the chains again. The certificate must not claim a smaller difference than this comparison
-//! finds. Its claim must also follow from its own content.
+//! finds. The claim must also follow from the chains and the interval in the certificate itself.
 
 use crate::chain::{Along, Base, Chain};
 use crate::facts::picked_elements;

@@ -1,5 +1,5 @@
-//! Checks that a certificate follows from its own content: its verdicts must follow from its argument, its steps and
-//! its interval.
+//! Checks that the verdicts of a certificate follow from the certificate's own steps and interval, by the kind of proof
+//! that the certificate names (its argument).
 
 use crate::finding::Fault;
 use crate::functions::{Chains, Undecided, compare_floats};

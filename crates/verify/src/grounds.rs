@@ -1,5 +1,5 @@
-//! Checks what a certificate says about its own derivation: its argument, and the digest of everything that it was
-//! derived from.
+//! Checks what a certificate says about its own derivation: its argument (the kind of proof), and the digest of
+//! everything that it was derived from.
 
 use crate::chain::{Along, Base};
 use crate::finding::Fault;
@@ -61,7 +61,8 @@ const PICKS: usize = 1;
 
 /// Computes the digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this
 /// order. Numbers are 64 bits, little-endian.
-/// - JSON with the argument, both chains, the interval, and the facts from which the interval follows
+/// - JSON with the argument (the kind of proof), both chains, the interval, and the facts from which the interval
+///   follows
 /// - each constant operand of the node that computes the accumulators, or the constant or table that the chain was
 ///   applied to; for each of them, its position, its number of bytes, and the bytes
 /// - the constant that selects the channels of the chain, written in the same way; it is an operand of the chain's
@@ -84,8 +85,8 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // The operands of the fused node include the codes that it adds. These codes are not an operand of the product
-        // in the lowered graph.
+        // The operands of the fused node include the codes that it adds. In the lowered graph, these codes are not an
+        // operand of the node that computes the accumulators.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
         // The constant that selects the channels is an operand of the fused node only, so it is not counted here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {

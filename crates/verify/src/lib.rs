@@ -3,10 +3,10 @@
 //! It checks four things:
 //! 1. The fused graph is the lowered graph with requantizations and clamps fused into their producers, and nothing else
 //!    differs.
-//! 2. Every fusion has a certificate that holds: it follows from its own content, its steps and parameters are those in
-//!    the graphs, its argument applies to the op, the facts that it names are true, its interval covers all
-//!    accumulators that can occur, and its claim is true for these accumulators. This crate derives all of this again
-//!    ([`intervals`]).
+//! 2. Every fusion has a certificate that holds. The certificate claims how far the results may differ on an interval
+//!    of accumulators. This claim follows from the steps that the certificate states, and these are the steps in the
+//!    graphs. The kind of proof is one that applies to the op. The facts that the certificate states are true. The
+//!    interval covers all accumulators that can occur ([`intervals`]), and the claim is true for them.
 //! 3. No sum can overflow its type of 32 or 64 bits, and no requantization gets a number outside of its domain.
 //! 4. On random and given inputs, each layer of the fused graph gives the result that the lowered graph computes from
 //!    the same operands: bit for bit if its certificate is exact, otherwise within the certificate's bound. If every

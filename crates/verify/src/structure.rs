@@ -21,7 +21,7 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
     /// If the fused node adds codes inside its accumulator, this is the node of the lowered graph that computes the
-    /// product to which these codes are added.
+    /// accumulator to which these codes are added.
     pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
@@ -78,7 +78,7 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
         walk.expect(pair);
     }
     // Each value corresponds to one value of the other graph, or several values correspond to the same one. So there
-    // are at most as many pairs as values in both graphs.
+    // are at most as many pairs as both graphs together have values.
     let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
         if walk.result.pairs.len() == most {
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Compares a fused node that adds codes inside its accumulator with an addition in the lowered graph. The addition
-    /// must add the same codes, requantized to the accumulator's grid in the same way, to the same product.
+    /// must add the same codes, requantized to the accumulator's grid in the same way, to the same accumulator.
     fn compare_sums(
         &mut self,
         pair: (ValueId, ValueId),
@@ -315,15 +315,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the node of the lowered graph that computes the sum `sum`. Returns `None` unless this node is the same
-    /// product as the one in the fused node.
+    /// Returns the node of the lowered graph that computes the accumulator `sum`. Returns `None` unless this node has
+    /// the same op as the fused node.
     fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
         let (_, node) = self.lowered.producer(sum)?;
         (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
     }
 
-    /// Returns the codes of the lowered graph that are requantized to the grid of a sum. Returns `None` unless the
-    /// fused node requantizes them in the same way.
+    /// Returns the codes of the lowered graph that are requantized to the grid of an accumulator. Returns `None` unless
+    /// the fused node requantizes them in the same way.
     fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
         let (addend, _) = fused.addend()?;
         let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;

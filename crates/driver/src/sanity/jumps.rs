@@ -56,7 +56,7 @@ impl Jump {
     }
 
     /// Returns the node whose name the report uses for the jump. If a convolution or matrix product was fused with a
-    /// clamp, this is the convolution or product.
+    /// clamp, this is the convolution or matrix product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -71,9 +71,8 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// Returns the layers at which the error jumps, in the order of the graph. If there are none, returns the layer
-    /// with the largest drop of the SNR. `outputs` are the results of comparing the model's outputs with the float
-    /// model's.
+    /// Returns the layers at which the error jumps, in the order of the graph. If there are none, returns the layer at
+    /// which the SNR falls most. `outputs` are the results of comparing the model's outputs with the float model's.
     ///
     /// # Errors
     /// If a run fails or needs more memory than it may, or the user interrupts.
@@ -91,8 +90,8 @@ impl Model<'_> {
     }
 }
 
-/// Computes sums of squares over the first samples of the reference, for each value of the float graph that the other
-/// model also has.
+/// Computes sums of squares over the first samples of the reference, for each value that both the float graph and the
+/// model compared with it have.
 fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,
@@ -167,7 +166,8 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the error jumps, in the order of the graph; if there are none, the layer with the largest drop.
+/// The layers at which the error jumps, in the order of the graph: the SNR of the result is below [`WORTH_NAMING`], and
+/// at least [`JUMP`] below the SNR of the operands. If there are none, the layer at which the SNR falls most.
 fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,

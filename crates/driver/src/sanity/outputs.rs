@@ -16,7 +16,7 @@
 //! ([`Reading::Scores`]). For example, a spectrum that an auto-encoder restores has several numbers that are nearly the
 //! largest. So for such an output, a different index only counts if the float model's number at that index is clearly
 //! smaller than its largest number: their difference must be more than [`TIE`] times d, where d is the largest number
-//! minus the mean. A warning needs two samples that differ.
+//! minus the mean. There is a warning only if the answers differ on at least two samples.
 //!
 //! Where x is NaN or infinite, y is not compared: a score of −∞ becomes the lowest code, and NaN has no meaning. An
 //! output that cannot be judged at all has a reason ([`Unjudged`]).

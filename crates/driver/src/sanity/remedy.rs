@@ -3,8 +3,8 @@
 //! The first rule that is tried gives the first of these layers 16 bits, if the target's table allows 16 bits. If this
 //! does not correct all outputs that are at fault, a rule that runs the layers in float is tried. Each rule is tried as
 //! it would be written in the configuration: the graph is annotated with the rule, and simulated. If the rule helps
-//! little, the layers that compute the operands of the rule's layers are added to it. As long as an output is at fault,
-//! the layers at which the error jumps in the simulation are added, too.
+//! little, the layers that compute the operands of the rule's layers are added to the rule. As long as an output is at
+//! fault, the layers at which the error jumps in the simulation are added, too.
 
 use std::collections::BTreeSet;
 
@@ -85,16 +85,16 @@ fn with(
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
-    // If the fault is that answers differ, all samples are needed, because it is a fault only if at least two answers
-    // differ.
+    // If the fault is that answers differ, all samples are needed, because answers have to differ on at least two
+    // samples.
     let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
     let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
     let mut reached = least(outputs);
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     let mut found = None;
     for round in 1..=ROUNDS {
-        // If the error jumps at a layer on the host, the cause is in its operands. So the layers that compute its
-        // operands are added.
+        // If the error jumps at a layer on the host, the cause is in the operands of this layer. So the layers that
+        // compute these operands are added.
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
             let mut all = jump.nodes.iter().flat_map(with_makers);

@@ -42,7 +42,7 @@ mod tests {
             statistics.add(0, &elements);
             Floating.range((&statistics).into(), E4M3).unwrap()[1] / 448.0
         };
-        // 448·2^6 is the largest number that any of the scales reaches, and 2^−9·2^−7 is the smallest level.
+        // 448·2^6 is the largest number that any of the candidate scales reaches, and 2^−9·2^−7 is the smallest level.
         assert_eq!((of(20_000.0), of(1e-4)), (64.0, 2f32.powi(-7)));
         assert_eq!(
             Constant.range((&Statistics::default()).into(), E4M3),

@@ -337,8 +337,8 @@ mod tests {
         assert_eq!((found.peaks("/a:0"), found.sections().len()), (None, 2));
     }
 
-    /// The hash fits, but the contents are wrong, for example lengths beyond the end, records of another length, or
-    /// counts of nothing.
+    /// The hash fits, but the contents are wrong, for example lengths beyond the end of the file, or records of another
+    /// length.
     #[test]
     fn hostile_bytes_do_no_harm() {
         let bytes = written(&example());

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
     /// The producer, which is the op that computes the accumulators, computes the same accumulators before and after
-    /// the fusion. So both chains get the same integers. This argument applies to convolutions, sums, products and sums
-    /// of windows.
+    /// the fusion. So both chains get the same integers. This kind of proof applies to convolutions, additions,
+    /// multiplications, matrix products, and sums over windows.
     SameAccumulator,
     /// The producer selects one of its operand's elements by their order, as a max pool does. A chain R never gives a
     /// smaller result for a larger element, so R(max(x1, x2, …)) = max(R(x1), R(x2), …), and it does not matter whether
     /// the target applies R before or after the selection. An empty window gives the smallest number of its type. So
     /// if a window can be empty, R must also map the smallest accumulator to the smallest code.
     Commutes,
-    /// The chains were applied at compile time to all elements of a tensor, and each element was compared. This
-    /// argument applies to lookups and constants.
+    /// The chains were applied at compile time to all elements of a tensor, and each element was compared. This kind of
+    /// proof applies to lookups and constants.
     EveryEntry {
         /// The number of elements.
         entries: u64,

@@ -43,7 +43,7 @@ pub enum Behind {
 struct Limit {
     demanded: Option<i32>,
     /// In the channels in which the activation has no effect, the limit must not change any result. This is the
-    /// tightest limit that satisfies this, and the channel that requires it.
+    /// tightest such limit, and the channel that requires it.
     borne: Option<(i32, usize)>,
 }
 

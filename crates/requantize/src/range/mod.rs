@@ -1,10 +1,10 @@
 //! Finds the interval of an accumulator from weights, bias, zero points, padding and the codes of the operand, never
 //! from calibration data. No accumulator can be outside of this interval. For each end of the interval, the module also
-//! finds the codes of an operand for which the accumulator reaches it.
+//! finds the codes of an operand for which the accumulator reaches this end.
 //!
-//! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one sum in a product of two
-//! activations, and [`Terms`] is a sum of two integers. [`prove`] proves that no sum leaves the range of the
-//! accumulator. If a sum can leave it, the error says which sum, and what would help.
+//! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one accumulator of a matrix
+//! product of two activations, and [`Terms`] is a sum of two integers. [`prove`] proves that no sum leaves the range of
+//! the accumulator. If a sum can leave it, the error says which sum, and what would help.
 
 mod interval;
 mod overflow;
@@ -52,7 +52,7 @@ pub enum Pattern {
         /// The code for negative weights.
         negative: i64,
     },
-    /// Every product reads the same two codes.
+    /// All terms of the sum are products of the same two codes.
     Pair {
         /// The code of the first operand.
         first: i64,

@@ -127,11 +127,12 @@ impl Summands for Products<'_> {
         self.bounds(true)
     }
 
-    /// Computes how much coarser a scale has to be. Let w be the n weights, b the bias, and m the largest |x - z| of a
-    /// code x and the zero point z. With a scale that is 2^k times coarser, the magnitude of a weight is at most |w| /
-    /// 2^k + 1/2, and that of the bias at most |b| / 2^k + 1/2. So the rounding of the weights adds at most n m / 2 to
-    /// the sum. If a zero point is folded into the bias, the rounding of the weights also changes the bias, again by at
-    /// most n m / 2. Together, the sum is at most (Σ |w| m + |b|) / 2^k + n m + 1.
+    /// Computes how much coarser a scale has to be so that the sum is at most `limit`. Let w be the n weights, b the
+    /// bias, and m the largest |x - z| of a code x and the zero point z. With a scale that is 2^k times coarser, the
+    /// magnitude of a weight is at most |w| / 2^k + 1/2, and that of the bias at most |b| / 2^k + 1/2. So the rounding
+    /// of the weights adds at most n m / 2 to the sum. If a zero point is folded into the bias, the rounding of the
+    /// weights also changes the bias, again by at most n m / 2. Together, the sum is at most (Σ |w| m + |b|) / 2^k + n
+    /// m + 1.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());

@@ -36,8 +36,8 @@ impl Summands for Terms {
         Terms { first, second }.range()
     }
 
-    /// Computes how much coarser the grid has to be. On a grid that is 2^k times coarser, the magnitude of each term is
-    /// at most |x| / 2^k + 1/2.
+    /// Computes how much coarser the grid has to be so that the sum is at most `limit`. On a grid that is 2^k times
+    /// coarser, the magnitude of each term is at most |x| / 2^k + 1/2.
     fn repair(&self, limit: u64) -> Repair {
         let size = |(low, high): (i64, i64)| u128::from(low.unsigned_abs().max(high.unsigned_abs()));
         let total = size(self.first) + size(self.second);

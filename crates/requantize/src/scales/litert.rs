@@ -428,8 +428,8 @@ mod tests {
 
     #[test]
     fn a_convolution_on_codes_without_a_sign_rounds_the_product_of_scales() {
-        // For this accumulator, LiteRT's CONV_2D computes 59 on uint8. On int8 it computes the next code, which is shown
-        // here with another zero point.
+        // For this accumulator, LiteRT's CONV_2D computes 59 on uint8. On int8 it rounds up, so the next code is
+        // expected. For int8 the test needs another zero point: 100 instead of 207.
         let [x, w, y] = [0.225_926_28, 4.917_998_5e-6, 7.436_259_3];
         let made = |zp, out| convolution(x, &w.into(), y, zp, out).unwrap().eval(0, -987_168_754);
         assert_eq!(made(207, IntType::U8), Ok(59));

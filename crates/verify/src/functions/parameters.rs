@@ -1,5 +1,5 @@
-//! Recognises functions of a single step that are equal because their parameters are equal. This works for any number
-//! of results.
+//! Recognises functions of a single step that are equal because their parameters are equal. The number of different
+//! results that the functions have does not matter.
 
 use super::Function;
 use strait_requantize::Rounding;

@@ -250,7 +250,7 @@ mod tests {
             high: *corners.iter().max().unwrap(),
         };
         // If weights are known to have eight bits, their sums are far from the ends of i64. If nothing is known about
-        // them, they may not be.
+        // the weights, their sums may reach these ends.
         for most in [128, u64::MAX] {
             assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
         }

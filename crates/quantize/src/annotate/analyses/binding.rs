@@ -71,8 +71,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // If the shifted sums of two products are added, the weights of both products are chosen so that both sums have
-        // the same grid. So the grids of these weights depend on the operands of both products.
+        // If the shifted accumulators of two nodes are added, the grids of the weights of both nodes are chosen so that
+        // both accumulators have the same grid. So the grids of these weights depend on the operands of both nodes.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
@@ -84,8 +84,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // One operand of this addition may stay an accumulator. The choice of this operand, and the weights of the product
-    // that makes it, depend on both operands.
+    // One operand of this addition may stay an accumulator. The choice of this operand, and the grid of the weights of
+    // the node that makes it, depend on both operands.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

@@ -20,7 +20,7 @@ pub(crate) enum Role {
     Bias,
     /// A result that stays an accumulator: it is not requantized to fewer bits.
     Accumulator,
-    /// A sum that is shifted right before the node reads it, so that its lowest bits are lost.
+    /// An accumulator that is shifted to the right before the node reads it, so that its lowest bits are lost.
     Shifted,
     /// The operand is not quantized. Such operands are indices, the float operands of a weight-only node, and the
     /// accumulator in which an addition runs.
@@ -120,10 +120,10 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// If an addition runs in the accumulator of a product, returns the index of the operand that is this accumulator.
-    /// The codes of the other operand are added to it. The accumulator is the first operand that meets three
-    /// conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and no
-    /// output needs it as codes. Returns `None` if both operands are codes.
+    /// If an addition runs in the accumulator of a convolution or Gemm, returns the index of the operand that is this
+    /// accumulator. The codes of the other operand are added to it. The accumulator is the first operand that meets
+    /// three conditions: a convolution or Gemm on the accelerator makes it only for this addition; it has 32 bits; and
+    /// no output needs it as codes. Returns `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -140,13 +140,13 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// True if a node on the accelerator is an addition that may run in the accumulator of a product.
+    /// True if a node on the accelerator is an addition that may run in the accumulator of a convolution or Gemm.
     pub(crate) fn may_add(self, id: NodeId, node: &Node) -> bool {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the accumulator of a product, and the only node that reads the value is an addition that may
-    /// run in this accumulator.
+    /// True if a value is the accumulator of a convolution or Gemm, and the only node that reads the value is an
+    /// addition that may run in this accumulator.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;
@@ -185,9 +185,9 @@ impl<'a> Roles<'a> {
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
     }
 
-    /// If a node on the accelerator adds shifted sums, returns the two products that make these sums. Both products run
-    /// on the accelerator, no other node reads their results, and both have results of the same shape and the same
-    /// number of channels.
+    /// If a node on the accelerator adds two shifted accumulators, returns the two nodes (convolutions or Gemms) that
+    /// make these accumulators. Both nodes run on the accelerator, no other node reads their results, and their results
+    /// have the same shape and the same number of channels.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
         let node = graph.node(id)?;
         let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
@@ -204,7 +204,7 @@ impl<'a> Roles<'a> {
         (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
     }
 
-    /// If an addition adds the shifted sum of product `id` to the shifted sum of another product: this other product.
+    /// If an addition adds the shifted accumulator of node `id` to that of another node, returns this other node.
     pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let value = graph.node(id)?.outputs.first().copied()?;
         let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;
@@ -227,7 +227,7 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(Recipe::narrows)
 }
 
-/// True if a result of the row stays a sum unless all its readers want codes of the same grid.
+/// True if a result of the row stays an accumulator unless all its readers want codes of the same grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }

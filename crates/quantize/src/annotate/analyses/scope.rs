@@ -4,7 +4,7 @@
 //! because they move codes from one to the other or because their operands are aligned. Which operands share a grid,
 //! which types they have, and which range the grid covers is decided within a region, without looking at other regions.
 //! Only the grids of weights depend on more than one region. A node that moves to the host no longer binds its values,
-//! so its region may fall apart. Regions grow together only if settings change.
+//! so its region may fall apart. Regions are joined only if settings change.
 
 use super::binding::binds;
 use super::order::Order;

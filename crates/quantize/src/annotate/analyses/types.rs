@@ -322,8 +322,8 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// Returns the scheme of the sums of products that a row makes from activations of type `activation`. The sums are as
-/// wide as the target's accumulator.
+/// Returns the scheme of the accumulators that a row makes from activations of type `activation`. Their number of bits
+/// is that of the row or, if the row has none, that of the target for these activations.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -334,7 +334,7 @@ pub(crate) fn accumulator(
     sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
 }
 
-/// The scheme of sums after they were shifted to 16 bits.
+/// The scheme of accumulators after they were shifted to 16 bits.
 pub(crate) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
     Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)
@@ -347,7 +347,7 @@ pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
     Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
 }
 
-/// The scheme of the bias that is added to sums of products, for activations of type `activation`.
+/// The scheme of the bias that is added to accumulators, for activations of type `activation`.
 pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
     sum(spec, bits, Granularity::Channel { axis: 0 })

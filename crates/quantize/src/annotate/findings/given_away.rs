@@ -71,8 +71,8 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
             // for each reader, because each reader has its own grid for the weights.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
-            // Biases and sums need no check, because they have 32 bits or more, and gains need none, because they have
-            // 16 bits.
+            // Biases and accumulators need no check, because they have 32 bits or more, and gains need none, because
+            // they have 16 bits.
             if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
                 continue;
             }

@@ -5,10 +5,10 @@
 //! over many steps of size s, it is s²/12. Numbers below half a step become zero, and their noise is their own mean
 //! square. A node passes the noise of each operand on with a gain g. So the noise of a result is the sum Σ g·n over the
 //! operands, plus the noise of the result's own grid. The gain depends on the node:
-//! - In a product with constant weights, the gain is the sum of the squared weights of an output, averaged over the
-//!   outputs. The errors δ of the weights themselves add Σ δ²·E\[x²\].
-//! - In a product of two values, the gain is E\[other²\] if the product is elementwise, and K·E\[other²\] if each
-//!   result adds K products.
+//! - In a convolution or Gemm with constant weights, the gain is the sum of the squared weights of an output, averaged
+//!   over the outputs. The errors δ of the weights themselves add Σ δ²·E\[x²\].
+//! - If a node multiplies two values, the gain is E\[other²\] for an elementwise multiplication, where `other` is the
+//!   other operand. For a MatMul whose results are sums of K terms, it is K·E\[other²\].
 //! - In a sum or difference, and in an op that moves or chooses elements, the gain is 1. In a concatenation, it is the
 //!   operand's share of the elements.
 //! - In any other node, the gain is E\[y²\]/E\[x²\], which keeps the ratio of noise to signal.
@@ -41,7 +41,8 @@ pub(crate) struct Noise<'a> {
     leaving: Vec<f64>,
     /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
-    /// For each product with constant weights, the sum of the squared weights of an output, averaged over the outputs.
+    /// For each convolution or Gemm with constant weights, the sum of the squared weights of an output, averaged over
+    /// the outputs.
     weights: BTreeMap<NodeId, f64>,
 }
 
@@ -153,7 +154,7 @@ impl<'a> Noise<'a> {
         )
     }
 
-    /// The loss in decibels from rounding some channels of a product whose result is an output.
+    /// The loss in decibels from rounding some channels of a convolution or Gemm whose result is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
         let weights = node
@@ -211,8 +212,8 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Computes the entry of `weights` for a product. It is the sum of the squared weights of an output, averaged over
-    /// the outputs.
+    /// Computes the entry of `weights` for a convolution or Gemm. It is the sum of the squared weights of an output,
+    /// averaged over the outputs.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;

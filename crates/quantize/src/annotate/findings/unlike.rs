@@ -168,7 +168,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The channels that lose accuracy in a product whose result is an output of the model.
+    /// The channels that lose accuracy in a convolution or Gemm whose result is an output of the model.
     fn channels(&self, value: ValueId, axis: u32) -> Option<UnlikePart> {
         let (id, _) = self
             .graph

@@ -109,7 +109,7 @@ impl<'a> Kept<'a> {
         node.outputs.iter().find_map(|&result| self.grid(result)?.codes)
     }
 
-    /// True if a node is a product with constant weights.
+    /// True if a node is a convolution or Gemm with constant weights.
     fn weighs(&self, node: &Node) -> bool {
         let is_constant = node.input(1).is_some_and(|w| self.graph.data_of(w).is_some());
         matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant

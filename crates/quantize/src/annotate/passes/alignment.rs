@@ -6,12 +6,12 @@
 //! - Preconditions: every operand and result has a config with a grid of its own. Configs of other types stay as they
 //!   are.
 //! - Effect: `output` gives the operands the grid of the result. If the table lists a `relu` or `clip` in
-//!   `passes.activation`, and the producer of its operand requantizes a sum only for this `relu` or `clip`, the
-//!   producer can then include the clamp. `large` and `share` give the operands a grid that covers all of them. If the
-//!   op moves codes, its result gets this grid too. Operands that are compared get such a grid only for the comparison.
-//!   `input` gives the results the grid of the first operand, as for a passive op. `none` leaves each operand and
-//!   result its own grid; if the op moves codes, the operands are requantized to the result's grid. [`super::simplify`]
-//!   decides whether a producer then makes its result on the aligned grid.
+//!   `passes.activation`, and the producer of its operand requantizes an accumulator only for this `relu` or `clip`,
+//!   the producer can then include the clamp. `large` and `share` give the operands a grid that covers all of them. If
+//!   the op moves codes, its result gets this grid too. Operands that are compared get such a grid only for the
+//!   comparison. `input` gives the results the grid of the first operand, as for a passive op. `none` leaves each
+//!   operand and result its own grid; if the op moves codes, the operands are requantized to the result's grid.
+//!   [`super::simplify`] decides whether a producer then makes its result on the aligned grid.
 
 use crate::annotate::analyses::{Binding, binding};
 use crate::annotate::settings::AnnotateError;

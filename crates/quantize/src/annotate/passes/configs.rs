@@ -6,9 +6,9 @@
 //! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
 //!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, this pass sets that
 //!   grid. It also sets all grids that the annotation's constraints give. If the table only requantizes sums at the
-//!   operands of their readers, a result that is read as real numbers stays a sum. If such a sum is the accumulator of
-//!   a product, its config has the accumulator's type, and [`super::passive`] sets its grid. A weight-only product has
-//!   a config only for its weights, also on the host.
+//!   operands of their readers, a result that is read as real numbers stays a sum and is not requantized. If such a sum
+//!   is the accumulator of a node that multiplies, its config has the accumulator's type, and [`super::passive`] sets
+//!   its grid. A weight-only node has a config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
@@ -141,8 +141,8 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
-/// Makes the config of a result that stays a sum. Only the sums of products have a config, on the grid of the product.
-/// For other sums, the recipes choose the grids.
+/// Makes the config of a result that stays a sum. Only the accumulators of nodes that multiply have a config: their
+/// scale is the product of the scales of the operands. For other sums, the recipes choose the grids.
 pub(crate) fn accumulator(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -165,8 +165,8 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// Returns the granularity of the sums of a product that has a scale for each channel of the weights. The sums have one
-/// scale for each output channel, along the axis of the channels in the result.
+/// Returns the granularity of the accumulators of a node that has a scale for each channel of its weights. The
+/// accumulators have one scale for each output channel, along the axis of the channels in the result.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

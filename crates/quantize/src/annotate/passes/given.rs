@@ -4,8 +4,8 @@
 //!   has to be stated.
 //! - Preconditions: every config has its grid.
 //! - Effect: configs of parameters with given codes carry these codes, and baking uses them instead of rounding. The
-//!   following are refused: a bias or sum whose given scale is not s_x·s_w, or whose given type is not that of the
-//!   accumulator; a bias with given codes that depend on a grid which is not given; and a reader that needs another
+//!   following are refused: a bias or accumulator whose given scale is not s_x·s_w, or whose given type is not the type
+//!   of accumulators; a bias with given codes that depend on a grid which is not given; and a reader that needs another
 //!   grid than its producer's, if the target does not requantize codes.
 
 use super::simplify::can_requantize;
@@ -53,8 +53,8 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // If the producer stores the value as a sum, there is no grid that a reader could refuse: each reader requantizes
-    // the sum to its own grid.
+    // If the producer stores the value as an accumulator, there is no grid that a reader could refuse: each reader
+    // requantizes the accumulator to its own grid.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;

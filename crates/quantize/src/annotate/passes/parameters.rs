@@ -1,5 +1,5 @@
 //! **Parameter quantization.**
-//! - What: finds a grid for the weights of each product.
+//! - What: finds a grid for the weights of each node that has weights.
 //! - Why: the grid of weights depends on the largest weights, and also on the bias and the result. If the target only
 //!   shifts, there are few grids to choose from.
 //! - Preconditions: operands and results have grids.

@@ -1,11 +1,12 @@
 //! **Passive parameters.**
 //! - What: derives the grid of a bias from the grids of operand and weights: its scale is s_x·s_w. If the result of a
-//!   product stays a sum, the grid of this sum is derived in the same way.
-//! - Why: the bias is added to the products without conversion, and the sum consists of these products.
+//!   node that multiplies stays an accumulator, the grid of the accumulator is derived in the same way.
+//! - Why: the accumulator is the sum of the products of operand and weights, and the bias is added to it without
+//!   conversion.
 //! - Preconditions: operand, weights and bias have configs.
-//! - Effect: the configs of bias and sum are derived from the product, and their grid is computed whenever it is read.
-//!   In this compiler, the bounds of a clip and the number that a pad inserts are attributes and not operands. Lowering
-//!   turns them into codes on the grid of the result, so they follow that grid too.
+//! - Effect: the configs of bias and accumulator are derived from those of operand and weights. Their grid is computed
+//!   whenever it is read. In this compiler, the bounds of a clip and the number that a pad inserts are attributes and
+//!   not operands. Lowering turns them into codes on the grid of the result, so they follow that grid too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;

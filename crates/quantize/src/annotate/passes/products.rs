@@ -1,10 +1,10 @@
 //! **Scales of products.**
-//! - What: checks s_a·s_b for each node that multiplies codes.
-//! - Why: s_a·s_b is the scale of the node's sums. In a layer normalization, it is the scale of the biases, which are
-//!   added to the products of elements and gains. The product of two valid scales may be an invalid scale: it may be
-//!   below 2^-126 or infinite.
+//! - What: checks s_a·s_b for each node that multiplies codes, where s_a and s_b are the scales of its two operands.
+//! - Why: s_a·s_b is the scale of the node's accumulators. In a layer normalization, s_a·s_b is the scale of the
+//!   biases, which are added to the products of elements and gains. The product of two valid scales may be an invalid
+//!   scale: it may be below 2^-126 or infinite.
 //! - Preconditions: every operand has its grid.
-//! - Effect: a node with an invalid product is refused. Weights whose grids the compiler chooses are never the cause,
+//! - Effect: a node with an invalid s_a·s_b is refused. Weights whose grids the compiler chooses are never the cause,
 //!   because an earlier pass has raised or refused such scales. The cause can be activations or given grids.
 
 use crate::annotate::settings::AnnotateError;

@@ -1,11 +1,13 @@
-//! **Shifts of sums.**
-//! - What: finds the number of bits N by which the sums of two products are shifted before they are added in 16 bits.
-//! - Why: the sums have 32 bits, but the target adds them in 16 bits.
-//! - Preconditions: the weights of both products have grids that give their sums the same grid ([`super::parameters`]).
-//! - Effect: the operands of the addition are derived from the sums, shifted by N. N is the smallest number in 1 ..= 16
-//!   for which the ranges of both sums and of their total fit into 16 bits in every channel. If no N is large enough, N
-//!   is 16 and the sums saturate. (AMCT instead searches for the N with the smallest error on the samples.) If the
-//!   operands have no range, or are not the sums of two products, the node is refused.
+//! **Shifts of accumulators.**
+//! - What: finds the number of bits N by which the accumulators of two nodes (convolutions or Gemms) are shifted to the
+//!   right before they are added in 16 bits.
+//! - Why: the accumulators have 32 bits, but the target adds them in 16 bits.
+//! - Preconditions: the weights of the two nodes have grids with which both accumulators are on the same grid
+//!   ([`super::parameters`]).
+//! - Effect: the scale of the addition's operands is the scale of the accumulators times 2^N. N is the smallest number
+//!   in 1 ..= 16 for which the ranges of both operands and of the addition's result fit into 16 bits in every channel.
+//!   If no N is large enough, N is 16 and the operands saturate. (AMCT instead searches for the N with the smallest
+//!   error on the samples.) If the operands have no range, or are not two such accumulators, the addition is refused.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -13,7 +15,7 @@ use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode, refused};
 
-/// The largest number of bits by which the requantization can shift a sum.
+/// The largest number of bits by which the requantization can shift an accumulator.
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -53,7 +55,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// Returns the configs of both sums, and the number of bits N by which the sums are shifted.
+/// Returns the configs of both accumulators, and the number of bits N by which they are shifted.
 fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
     let none = || {
         Reason::new(

@@ -13,8 +13,8 @@
 //!     grid and are requantized after the moves.
 //!   - An output of the graph counts as a reader that agrees with no other reader. A given grid never changes.
 //!   - If readers differ, the producer stores codes on its own grid, and these codes are requantized for readers with
-//!     another grid. But if the table requantizes sums at the readers' operands, the producer stores its sum, and each
-//!     reader requantizes this sum.
+//!     another grid. But if the table requantizes accumulators at the readers' operands, the producer stores its
+//!     accumulator, and each reader requantizes this accumulator.
 //!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
 //!     aligned operand. The report lists the readers that wanted another grid.
 //!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another
@@ -253,9 +253,9 @@ fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]
     Ok(())
 }
 
-/// True if the result of a node on the accelerator stays a sum that each reader requantizes for itself. This requires
-/// that the table requantizes sums at the operands of their readers, that the row can make the codes that each reader
-/// in `all` wants, and that these readers want different grids.
+/// True if the result of a node on the accelerator stays an accumulator that each reader requantizes for itself. This
+/// requires that the table requantizes accumulators at the operands of their readers, that the row can make the codes
+/// that each reader in `all` wants, and that these readers want different grids.
 fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (context.how.spec, &draft.table);

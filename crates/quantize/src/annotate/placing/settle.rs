@@ -3,7 +3,7 @@
 //! There is one pass forward and one pass backward. A second round would move nothing more. In the forward pass, a node
 //! that moves affects only nodes after it, which the pass has not visited yet. In the backward pass, a node moves
 //! because of its readers, whose places are already decided. Its move does not affect its readers: if they stay on the
-//! accelerator because they read codes for a product, the node itself stays for the same reason.
+//! accelerator because they read codes for a convolution, Gemm or MatMul, the node itself stays for the same reason.
 //!
 //! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
 //! nothing changes any more.
@@ -212,8 +212,8 @@ impl Settling<'_> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If the table requantizes sums only at the operands of their readers, the sums of the preceding node become
-        // real numbers anyway, unless all readers of the sums read codes.
+        // If the table requantizes accumulators only at the operands of their readers, the accumulator of the preceding
+        // node becomes real numbers anyway, unless all its readers read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
@@ -242,10 +242,10 @@ impl Settling<'_> {
         }
     }
 
-    /// True if a node is a convolution, Gemm or MatMul, or belongs to such a product. A clamp that a product can
-    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node that
-    /// reduces a product's result to fewer elements, such as a pool, also belongs to the product: if it ran on the
-    /// host, more elements would have to be converted for the host.
+    /// True if a node is a convolution, Gemm or MatMul (here called a product), or belongs to a product. A clamp that a
+    /// product can include belongs to the product: on the host, the clamp's operand would need a grid of its own. A
+    /// node that reduces a product's result to fewer elements, such as a pool, also belongs to the product: if it ran
+    /// on the host, more elements would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {

@@ -31,7 +31,7 @@ pub(crate) fn is_statistic(graph: &Graph, node: &Node) -> bool {
     false
 }
 
-/// True if a node is a sum, a product or a quotient with a constant.
+/// True if a node adds, subtracts, multiplies or divides two operands of which one is constant.
 pub(crate) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
     let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
     elementwise && variables(graph, node).count() == 1

@@ -1,5 +1,5 @@
 //! Widen: if the readers of a sum or of a function of one variable need more bits, the sum or function also computes in
-//! more bits.
+//! more bits. A sum is here an addition, a subtraction, or a sum or mean over axes.
 //!
 //! In a residual network, a sum is passed on from block to block, and at the beginning of each block a layer
 //! normalization reads it. If the table has layer normalization only on 16 bits, either an 8-bit sum would be rounded
@@ -25,7 +25,8 @@ enum Reads {
     /// The reader needs the given type: the table has a row for the reader's op on this type, and none on the type that
     /// the operand would have by default.
     Needs(Integer),
-    /// The reader is a sum or a function that was itself widened to the given type. It can read both types.
+    /// The reader is a sum (such as an addition or a mean) or a function of one variable that was itself widened to the
+    /// given type. It can read this type and the narrower default type.
     Takes(Integer),
 }
 
@@ -37,8 +38,8 @@ impl Reads {
     }
 }
 
-/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for this one,
-/// the node keeps that type.
+/// Finds the sums (such as additions and means) and the functions of one variable to widen. If settings choose the type
+/// of activations, for all nodes or for this one, the node keeps that type.
 pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     let Some(graph) = module.graph(graph) else { return };
     let Ok(order) = graph.topological_order() else { return };
@@ -113,8 +114,8 @@ impl Widening<'_, '_> {
             .is_none()
     }
 
-    /// Widens a sum whose readers need more bits, or a function whose row on the narrow type cannot make a result with
-    /// more bits. Returns how the node then reads its operands.
+    /// Widens a sum (such as an addition or a mean) whose readers need more bits, or a function of one variable whose
+    /// row on the narrow type cannot make a result with more bits. Returns how the node then reads its operands.
     fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();

@@ -286,7 +286,7 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
 }
 
 /// True if the config of an operand or a result is made in this scope. The config of a parameter is made if the scope
-/// contains the first operand of the node. The config of a sum is made if the scope contains any operand.
+/// contains the first operand of the node. The config of an accumulator is made if the scope contains any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {
@@ -294,7 +294,7 @@ pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value
             let first = node.and_then(|node| node.input(0));
             first.is_some_and(|first| context.scope.has(first))
         }
-        // The grid of a sum follows from the grids of the operands.
+        // The grid of an accumulator follows from the grids of the operands.
         Role::Accumulator => {
             let node = context.graph.node(node);
             let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());

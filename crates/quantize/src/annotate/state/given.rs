@@ -6,7 +6,7 @@ use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
 /// Puts the config of an activation or of weights on its given grid, if there is one. The grid of a bias is not set
-/// here, because it is derived from the products to which the bias is added.
+/// here, because it follows from the grids of operand and weights.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,

@@ -69,7 +69,7 @@ struct Observed {
 
 impl Ranges {
     /// Makes the grid of a value coarser in all later annotations. Returns false if the value would then have too few
-    /// codes. If only zeros were seen, the scale may double more often.
+    /// codes. If only zeros were seen, more doublings of the scale are allowed.
     pub(crate) fn coarsen(&mut self, value: ValueId, doublings: u32, reason: &Reason) -> bool {
         let before = self.doublings.get(&value).map_or(0, |(before, _)| *before);
         let total = before.saturating_add(doublings);

@@ -1,4 +1,5 @@
-//! The grids of the weights of two products whose shifted sums are added: both sums have to be on the same grid.
+//! The grids of the weights of two nodes whose shifted accumulators are added: both accumulators have to be on the same
+//! grid.
 
 use super::multiplied::{self, Weights};
 use crate::annotate::state::PassContext;
@@ -6,8 +7,8 @@ use std::cmp::Ordering;
 use strait_core::{Failure, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
 use strait_requantize::Per;
 
-/// Returns the grid of the weights of a node, as [`multiplied::weights`] finds it. If the node's sums are shifted and
-/// added to the sums of another node, the grid is made coarser so that the sums of both nodes have the same grid
+/// Returns the grid of the weights of a node, as [`multiplied::weights`] finds it. If the node's accumulator is shifted
+/// and added to that of another node, the grid is made coarser so that both accumulators have the same grid
 /// ([`equal_sums`]).
 pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId) -> Result<Option<Weights>, Failure> {
     let own = multiplied::weights(context, table, id)?;
@@ -31,17 +32,17 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     Ok(Some(Weights::Grid(grid, raised.clone())))
 }
 
-/// The smallest scale of a channel's sums, divided by the largest scale among all channels. All channels are shifted by
-/// the same number of bits. So with a smaller scale, the sums of a channel would reach at most a 64th of the range of
-/// the result, which has 8 bits.
+/// The scale of a channel's accumulator is at least this fraction of the largest scale among all channels. All channels
+/// are shifted by the same number of bits. So with a smaller scale, the shifted accumulator of a channel would reach at
+/// most a 64th of the range of the result, which has 8 bits.
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
-/// Returns scales for the weights of the first of two products. `x` and `y` are the scales of the operands of the two
-/// products, and `w` and `v` are the smallest scales that their weights may have. The weights get scales w' and v' such
-/// that w'·x and v'·y are the same f32 in each channel, and that no scale of the weights or sums becomes smaller than
-/// needed. If either `w` or `v` is a single scale, the result is a single scale too. The smallest scales that meet
-/// these conditions are taken. This function is called for each of the two products, and both calls find the same pair
-/// of scales.
+/// Returns scales for the weights of the first of two nodes. `x` and `y` are the scales of the operands of the two
+/// nodes, and `w` and `v` are the smallest scales that their weights may have. The weights get scales w' and v' such
+/// that w'·x and v'·y are the same f32 in each channel, and that no scale of the weights or accumulators becomes
+/// smaller than needed. If either `w` or `v` is a single scale, the result is a single scale too. The smallest scales
+/// that meet these conditions are taken. This function is called for each of the two nodes, and both calls find the
+/// same pair of scales.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {

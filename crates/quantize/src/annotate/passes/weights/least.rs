@@ -83,12 +83,12 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
 /// does not make the result more accurate, and makes the requantization's factor too small for some forms. The limit
 /// also keeps shifts within 22 bits. So an 8-bit zero point that is shifted left and folded into the bias is at most
 /// 2^7·2^22 = 2^29. The bias itself is at most 2^30 ([`bias_limit`]). Both together leave 2^29, a quarter of the range
-/// of i32, to the products.
+/// of i32, to the sum of the products of codes.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
 /// Returns the limit that corresponds to [`NEGLIGIBLE`] for targets that only shift. `accumulator` and `result` are the
 /// numbers of bits of the accumulator and of the result. Here too, a quarter of the accumulator's range is left to the
-/// products.
+/// sum of the products of codes.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())

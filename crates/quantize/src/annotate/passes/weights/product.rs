@@ -1,4 +1,4 @@
-//! Computes the smallest scales that the weights of a product may have, and the scales that they get.
+//! Computes the smallest scales that the weights of a node may have, and the scales that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use crate::annotate::settings::{Annotation, Unfit};
@@ -45,7 +45,7 @@ impl Product<'_> {
         matches!(self.scheme.policy().per(), Granularity::Channel { .. })
     }
 
-    /// The smallest scale of weights with which the scale of the sums is an f32 of full precision.
+    /// The smallest scale of weights with which the scale of the accumulators is an f32 of full precision.
     fn finest(&self) -> f64 {
         FINEST / self.x_scale
     }
@@ -64,7 +64,7 @@ impl Product<'_> {
     }
 
     /// Returns, for each channel, the smallest scales that its weights may have. `accumulator` is the number of bits of
-    /// the sums, if the op's row states it.
+    /// the accumulators, if the op's row states it.
     pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
         let negligible = self.negligible(accumulator);
         let added = added_scale(self.graph, self.how, self.table, self.node);
@@ -145,8 +145,8 @@ impl Product<'_> {
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
-        // A channel needs no scale if its weights are zero and its sum is not requantized. Such a channel takes the
-        // tensor's scale. If no channel needs a scale, the scale is 1.
+        // A channel needs no scale if its weights are zero and its accumulator is not requantized. Such a channel takes
+        // the tensor's scale. If no channel needs a scale, the scale is 1.
         let fallback = if largest > 0.0 { largest } else { 1.0 };
         let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
         let least: Vec<f64> = match self.per_channel() {
@@ -186,17 +186,18 @@ impl Product<'_> {
         })
     }
 
-    /// Checks that at least one sum can differ from 0. On the grid with the scale s_x·s_w, a sum of less than half a
-    /// step is rounded to 0. If this happens in every channel, even for the largest number in the samples, the layer
-    /// computes nothing.
+    /// Checks that at least one accumulator can differ from 0. On the grid with the scale s_x·s_w, an accumulator of
+    /// less than half a step is rounded to 0. If this happens in every channel, even for the largest number in the
+    /// samples, the layer computes nothing.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // If the result has codes, coarse sums are allowed. The codes still show at least the sign of a sum. If no form
-        // can requantize the sums, the result gets a coarser grid. But if one step of the sums is more than a million
-        // times as large as every number in the samples, not even the sign means anything.
+        // If the result has codes, coarse accumulators are allowed. The codes still show at least the sign of an
+        // accumulator. If no form can requantize the accumulators, the result gets a coarser grid. But if one step of
+        // the accumulators is more than a million times as large as every number in the samples, not even the sign
+        // means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -242,10 +243,10 @@ impl Product<'_> {
     }
 }
 
-/// Returns the smallest step that the sums of a node may have if codes are added inside the node's accumulator. Returns
-/// 0 if no codes are added there. For codes of 8 bits, the step is 2^−20 of the step of these codes. An added code is
-/// then at most 2^8·2^20 = 2^28 in the accumulator, an eighth of the range of i32. If the codes have more bits, the
-/// step is larger, so that this bound still holds. The step is also at least 2^−22 of the step of the result.
+/// Returns the smallest step that the accumulator of a node may have if codes are added to it. Returns 0 if no codes
+/// are added there. For codes of 8 bits, the step is 2^−20 of the step of these codes. An added code is then at most
+/// 2^8·2^20 = 2^28 in the accumulator, an eighth of the range of i32. If the codes have more bits, the step is larger,
+/// so that this bound still holds. The step is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));

@@ -1,8 +1,8 @@
-//! The grids of weights in weight-only products.
+//! The grids of weights in weight-only nodes, in which only the weights have codes.
 //!
-//! Operand, bias and result of such a product have no grid. So each scale is the smallest one with which the weights
-//! fit their type: s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero
-//! point. There is a scale for each channel, for each block of inputs, or for the whole tensor.
+//! Operand, bias and result of such a node have no grid. So each scale is the smallest one with which the weights fit
+//! their type: s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero point.
+//! There is a scale for each channel, for each block of inputs, or for the whole tensor.
 
 use super::multiplied::Weights;
 use super::product::{are_finite, codes, least_scale, reach};
