@@ -66,8 +66,8 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// How the numbers are rounded, as a number: 0 for `How::Once`, and 1 for `How::Twice`. For `How::Product`, it is
-    /// the bits of the operand's scale, as an integer, plus 2.
+    /// How the elements are rounded, encoded as an integer: 0 for `How::Once`, and 1 for `How::Twice`. For
+    /// `How::Product`, this integer is 2 plus the bits of the operand's scale.
     how: u64,
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn bake_nodes(
 
 /// Rounds the parameters of a node to codes. These are the constant operands with a grid that are not baked yet. Codes
 /// that were given from outside are used without a change. Codes belong to a config, so if two nodes read the same
-/// value on different grids, its codes for these nodes differ. If a parameter fails, the parameters before it stay
-/// baked.
+/// value on different grids, the value has different codes for these nodes. If a parameter fails, the parameters before
+/// it stay baked.
 fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
     let operands = module.main().node(node).map(|node| node.inputs.clone());
     for (index, operand) in operands.into_iter().flatten().enumerate() {

@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
-        // The finest grid has steps of 0.01. On it, the numbers are 127 and ±13.52, rounded to ±14. These codes are then
-        // multiplied by 0.625.
+        // The finest grid has steps of 0.01. On this grid, 1.27 has the code 127, and ±0.1352 becomes ±13.52, which is
+        // rounded to ±14. These codes are then multiplied by 0.01 / 0.016 = 0.625.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);

@@ -133,8 +133,8 @@ impl Channel<'_> {
         })
     }
 
-    /// Takes back values that were left out by mistake, such as values next to a threshold, and finds the line for all
-    /// values that are then kept.
+    /// Takes back values that were left out by mistake, such as values next to an accumulator at which the output
+    /// changes, and finds the line for all values that are then kept.
     fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, RecordedValue)> = self

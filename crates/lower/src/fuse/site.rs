@@ -112,8 +112,8 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// Returns the intervals of the accumulators that can occur. If a step is already fused into the producer, these
-    /// are the accumulators before this step. There is one interval for each channel. If the channels of a step run
-    /// along another axis, there is a single interval.
+    /// are the accumulators before this step. There is one interval for each channel of the producer. If a
+    /// requantization has its channels along another axis, there is only one interval for all elements.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {

@@ -412,8 +412,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// Returns the bounds of the sums of a product, one interval for each output channel. The channels lie along
-    /// `axis`, or along the last axis if `axis` is `None`.
+    /// Returns the bounds of the accumulators of a product (a node such as `conv`), one interval for each output
+    /// channel. The channels lie along `axis`, or along the last axis if `axis` is `None`.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;

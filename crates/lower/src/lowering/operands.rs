@@ -228,8 +228,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// For an addition inside an accumulator, returns the index of the operand that is the accumulator. Annotation has
-    /// given this operand no codes; the codes of the other operand are added to it.
+    /// For an addition that is computed inside an accumulator, returns the index of the operand that is this
+    /// accumulator. Annotation has given this operand no codes; the codes of the other operand are added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;
