@@ -10,7 +10,7 @@
 //! **Why last.** Once codes exist, the grids that they depend on can no longer change
 //! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are used unchanged. The
 //! code of a bias b is round(b / (s_x·s_w)), with the scales s_x of the operand and s_w of the weights. If a target
-//! folds more into the bias, lowering adds it.
+//! also folds zero points into the bias, lowering adds them.
 
 use crate::codes::{How, codes};
 use crate::error::LowerError;
@@ -208,7 +208,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
 }
 
 /// True if the weights of a node are rounded twice. This is the case if their grid was chosen so that a shift alone
-/// requantizes the sums to the result.
+/// requantizes the accumulators to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(Scheme::int_type);

@@ -57,8 +57,8 @@ impl Signs {
 }
 
 /// Makes the simulation of `annotated`. It is a module in the float stage whose main graph is that of `annotated` with
-/// pairs of `quantize` and `dequantize`. Activations are quantized as the target does it. Without a target, they are
-/// divided by the scale and rounded as the scheme says.
+/// pairs of `quantize` and `dequantize`. Activations are quantized as the target quantizes them. Without a target, they
+/// are divided by the scale and rounded as the scheme says.
 ///
 /// # Errors
 /// A defect of the compiler, because every graph that can be lowered can also be simulated.

@@ -281,8 +281,8 @@ impl QuantTable {
         }
     }
 
-    /// Returns the operands and results whose scheme, state, grid or codes differ between the two tables, in the order
-    /// of the configs. `same` tells whether codes of this table are equal to codes of `other`.
+    /// Returns the operands and results whose scheme, state, grid or codes differ between this table and `other`, in
+    /// the order of the configs. `same` tells whether codes of this table are equal to codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {

@@ -144,8 +144,9 @@ impl RecordedLayer {
         place
     }
 
-    /// Returns the same values with the channels along the other axis. Returns `None` if this makes no difference, or
-    /// if the accumulators were computed from operands, whose shapes show the axis.
+    /// Returns the same values with the channels along the last axis instead of the second, or along the second instead
+    /// of the last. Returns `None` if this makes no difference, or if the accumulators were computed from operands,
+    /// whose shapes show the axis.
     pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
         if self.source != AccumulatorSource::Accumulators {
             return None;

@@ -250,7 +250,7 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// The name of the value that is added inside the accumulator, on the accumulator's grid. `None` if no addition
+    /// The name of the value, on the accumulator's grid, that is added inside the accumulator. `None` if no addition
     /// moves into an accumulator.
     added: Option<String>,
     /// The name of the first value after the fused node that a separate node requantizes. `None` if no requantization

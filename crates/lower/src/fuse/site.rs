@@ -391,8 +391,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// Returns the node whose operands a row checks. If codes are added `inside` the accumulator of a product, this is
-    /// the product. Otherwise it is the producer.
+    /// Returns the node whose operands a row checks. If codes are added `inside` the accumulator of a convolution or
+    /// Gemm, this node is the convolution or Gemm. Otherwise it is the producer.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),
