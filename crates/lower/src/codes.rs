@@ -21,7 +21,7 @@ pub(crate) enum How {
 }
 
 /// Rounds the elements of a float tensor to codes of a grid. Codes out of range saturate, except with [`How::Product`]:
-/// a saturated bias would change the sum, so the caller has to refuse such a bias.
+/// a saturated bias would make the accumulator wrong, so the caller has to refuse such a bias.
 pub(crate) fn codes(
     tensor: &TensorData,
     grid: &QuantParams,

@@ -115,8 +115,8 @@ impl From<&Grid> for Narrow {
     }
 }
 
-/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers that
-/// need codes requantize the sum themselves, and for readers that need real numbers the sum is dequantized.
+/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays an accumulator:
+/// readers that need codes requantize it themselves, and for readers that need real numbers it is dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {
@@ -129,7 +129,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
         // If the target requantizes only by shifts, the scales of the weights were chosen for one grid of the result,
-        // and no shift leads from the sum to any other grid. So the sum is not stored for readers.
+        // and no shift leads from the accumulator to any other grid. So the accumulator is not stored for readers.
         if !site.row.leaves_a_shift() {
             lowering.sums.insert(y, wide);
         }
