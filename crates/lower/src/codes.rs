@@ -15,7 +15,7 @@ pub(crate) enum How {
     /// where s' is the scale of the weights' own grid. If the field is present, it is the grid that the model has for
     /// these weights: then s is the scale of that grid, and w are the model's own codes.
     Twice(Option<QuantParams>),
-    /// q = rint(x / (s_x·s_w)), with product and quotient in f64, for biases on the grid of an accumulator. The fields
+    /// q = rint(b / (s_x·s_w)) for a bias b on the grid of an accumulator, with product and quotient in f64. The fields
     /// are s_x, the operand's scale, and s_w, the weights' scale, which may differ by channel.
     Product(f32, Per<f32>),
 }

@@ -33,7 +33,8 @@ pub struct Support<'a> {
     /// The smallest and the largest accumulator for which the results were shown to equal those of the reference.
     /// `None` if this was shown for all accumulators.
     pub holds: Option<[i64; 2]>,
-    /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.
+    /// The numbers of axes of the first operand for which the results were shown to equal those of the reference; empty
+    /// if for all numbers.
     pub ranks: &'a [u8],
     /// The remark that the table has for the row.
     pub note: Option<&'a str>,
