@@ -89,8 +89,9 @@ pub trait Target: Send + Sync {
     /// package and the configuration does not exclude it. The main graph of the module is the graph that the artifact
     /// runs, in the integer stage.
     ///
-    /// # Errors [`TargetError::Unsupported`] for a target without a package; any other error if the package cannot be
-    /// written. After an error, the artifact is not written.
+    /// # Errors
+    /// [`TargetError::Unsupported`] for a target without a package; any other error if the package cannot be written.
+    /// After an error, the artifact is not written.
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
         Err(TargetError::Unsupported(format!(
