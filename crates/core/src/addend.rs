@@ -8,7 +8,7 @@ use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
 /// Codes of another tensor that a node adds to its accumulator. The codes are first requantized to the grid of the
-/// accumulator. The sum `accumulator + form(code − zero)` has 32 bits. It is then requantized to the grid of the
+/// accumulator. The sum `accumulator + form(code − zero)` has 32 bits. This sum is then requantized to the grid of the
 /// result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {

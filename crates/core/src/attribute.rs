@@ -250,9 +250,9 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Implements attributes for enums whose members have names. The first argument describes the allowed values in error
-/// messages. Optional further arguments are the words that limits in a target's table may use, and the value of the
-/// field if the attribute is absent.
+/// Implements [`Field`] for enums whose members are written as names. For each enum, a text describes the allowed names
+/// in error messages. Two more arguments are optional: `words`, the names that a limit in a target's table may use; and
+/// `implied`, the member that an absent attribute stands for.
 macro_rules! named_fields {
     ($($t:ident: $allowed:expr $(, words $words:expr)? $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {

@@ -358,7 +358,7 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
 }
 
 /// Returns true if a value of type `from` may be replaced by a value of type `to`. If so, each placeholder among the
-/// extents of `to` stands for the name of the same extent of `from`, and `known` gets this pair.
+/// extents of `to` stands for the name of the same extent of `from`, and this name is stored in `known`.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()

@@ -207,7 +207,7 @@ impl RuleSet {
     /// Applies the rules to a graph until none matches, beginning with the nodes in `order`. The nodes that a patch
     /// touches go back into the queue at once. When the queue is empty, the rules look again at the nodes below all
     /// changed nodes, as far down as the depths of the rules require. Each of these nodes is visited only once for all
-    /// changes together. The time is a small multiple of the graph's size, plus the rewrites.
+    /// changes together. The time is proportional to the graph's size, plus the time of the rewrites.
     pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
         let mut run = Run {
             set: self,

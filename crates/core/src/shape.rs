@@ -47,7 +47,7 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// The extent that inference returns if the extent depends on data. The code that adds the node then gives the
+    /// The extent that type inference returns if the extent depends on data. The code that adds the node then gives the
     /// extent a name ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 

@@ -50,8 +50,8 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// Returns the positions at which the two vectors may differ: all positions in chunks that they do not share, and
-    /// all positions that only one of them has.
+    /// Returns the positions at which this vector and `other` may differ: all positions in chunks that the two do not
+    /// share, and all positions that only one of the two has.
     pub(crate) fn apart<'a>(&'a self, other: &'a SharedVec<T>) -> impl Iterator<Item = usize> + 'a {
         let chunks = 0..self.chunks.len().max(other.chunks.len());
         let shared = |chunk: &usize| match (self.chunks.get(*chunk), other.chunks.get(*chunk)) {

@@ -75,8 +75,8 @@ proptest! {
             let patch = random_patch(&module, &mut patches);
             match module.apply(GraphId::new(MAIN), patch) {
                 Ok(_) => {
-                    // A patch may replace a value by one that depends on it. This is the fault of the rule, and the
-                    // verifier finds it.
+                    // A patch may replace a value by another value that is computed from it. A rule that makes such a
+                    // patch has a bug, and the verifier finds the cycle.
                     match verify(&module) {
                         Ok(()) => {}
                         Err(found) => {

@@ -1,5 +1,5 @@
 //! Measures how long one layer of 200,000 outputs takes when all hypotheses are tried, with and without wrong values.
-//! The limit `MARK` is meant for a machine that does nothing else. `cargo bench -p strait-identify`
+//! The limit `MARK` is meant for a machine that does nothing else. Run it with `cargo bench -p strait-identify`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 #[path = "../tests/common/mod.rs"]

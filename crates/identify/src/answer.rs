@@ -24,8 +24,8 @@ pub struct Answer {
     /// The statements of the file that are probably wrong. The layer can only be explained if they are replaced.
     pub rereadings: Vec<Rereading>,
     /// The arithmetics that explain the layer, the best first. If some arithmetics produce every recorded value, the
-    /// list has exactly these. Otherwise the list has the arithmetic with the fewest wrong outputs. It also has each
-    /// arithmetic whose additional wrong outputs can come from wrong values in the file.
+    /// list has exactly these. Otherwise the list has the arithmetic with the fewest wrong outputs, and each arithmetic
+    /// with so few more wrong outputs that wrong values in the file can be the cause.
     pub explained: Vec<Explained>,
     /// The arithmetics that do not explain the layer. Those with the fewest wrong outputs come first.
     pub refuted: Vec<Refuted>,

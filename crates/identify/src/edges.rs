@@ -85,8 +85,9 @@ pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
 }
 
 impl Edge {
-    /// Returns the bounds on results that follow from one recorded value. For the lowest or highest output, where
-    /// results saturate, there is only one bound.
+    /// Returns the bounds that one recorded value gives on the result before saturation: a lower bound and an upper
+    /// bound, both equal to the output. The lowest output gives only the upper bound, and the highest output only the
+    /// lower bound, because such an output may be saturated.
     pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
@@ -99,8 +100,9 @@ impl Edge {
         ]
     }
 
-    /// Converts this edge, which is a bound on the result, to a bound on the product before rounding. `zero` is the
-    /// zero point. `least` computes the smallest product that is rounded to a given quotient.
+    /// Converts this edge, which is a bound on the result, to a bound on the product of accumulator and multiplier
+    /// before it is rounded. `zero` is the zero point. `least` computes the smallest product that is rounded to a given
+    /// quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {
         let quotient = i128::from(self.y) - i128::from(zero);
         match self.side {

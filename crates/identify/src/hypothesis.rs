@@ -81,7 +81,7 @@ impl Hypothesis {
     }
 
     /// Number of bits that are needed to write down the parameters of one channel. A constant that is added before the
-    /// shift counts as a parameter with about as many bits as the product.
+    /// shift counts as a parameter with about as many bits as the product of accumulator and multiplier.
     pub(crate) fn parameters(&self) -> u8 {
         match self.family {
             Family::Before => 2 * self.bits + 8,

@@ -33,8 +33,9 @@
 //! Every result is checked against every recorded value with the definition of the form (`strait-requantize`). This
 //! gives the outliers and the witnesses.
 //!
-//! The lowest and the highest output of a layer may come from saturation or from the clamp of an activation. So these
-//! outputs only show that the unclamped result is at most, or at least, as large.
+//! The lowest and the highest output of a layer may come from saturation or from the clamp of an activation. So the
+//! lowest output only shows that the unclamped result is not higher, and the highest output only shows that it is not
+//! lower.
 
 mod answer;
 mod edges;

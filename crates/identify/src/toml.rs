@@ -117,8 +117,8 @@ fn explained<'a>(answer: &'a Answer, subject: &Subject) -> Option<&'a Explained>
     answer.explained.iter().find(|explained| explained.subject == *subject)
 }
 
-/// Finds, for each arithmetic that explains a layer, the width that produces the most values. If several widths produce
-/// equally many values, takes the smallest one.
+/// Finds, for each arithmetic that explains a layer, the width of the multiplier with which it produces the most
+/// values. If several widths produce equally many values, takes the smallest one.
 fn narrowest(answer: &Answer) -> Vec<Subject> {
     let mut narrowest: Vec<Subject> = Vec::new();
     for Explained { subject, .. } in &answer.explained {

@@ -7,8 +7,8 @@ use common::{Numbers, draw, once, record, twice};
 use strait_identify::{Answer, Family, Hypothesis, RecordedValue, Subject, identify};
 use strait_requantize::{Requantization, Rounding};
 
-/// The documentation promises that arithmetics can be told apart by this number of outputs. So many outputs contain
-/// even rare differences.
+/// The documentation promises that arithmetics can be told apart by this number of outputs. Among so many outputs are
+/// some for which even similar arithmetics differ.
 const MANY: usize = 200_000;
 const SOME: usize = 20_000;
 

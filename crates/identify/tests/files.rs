@@ -360,8 +360,8 @@ fn factors_that_the_data_leave_are_shown_and_hold_the_one_that_was_recorded() {
         let shift = its.narrowing.shift.values();
         let factor = at(its.sc.values()) / 2f64.powi(shift[channel.min(shift.len() - 1)].into());
         assert!(low <= &factor && &factor <= high, "{low} {factor} {high}");
-        // The interval is narrower than a thousandth of the factor, because thresholds lie hundreds of accumulators
-        // away from zero.
+        // The interval of possible factors is narrower than a thousandth of the factor, because thresholds lie hundreds
+        // of accumulators away from zero.
         assert!((high - low) / factor < 1e-3, "{low} {high}");
     }
     // The factors are written for one of the arithmetics only.

@@ -10,7 +10,7 @@
 //! **Why last.** Once codes exist, the grids that they depend on can no longer change
 //! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are used unchanged. The
 //! code of a bias b is round(b / (s_x·s_w)), with the scales s_x of the operand and s_w of the weights. If a target
-//! folds more into the bias, lowering adds it.
+//! also folds zero points into the bias, lowering adds them.
 
 use crate::codes::{How, codes};
 use crate::error::LowerError;
@@ -66,8 +66,8 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// How the numbers are rounded, as a number: 0 for `How::Once`, and 1 for `How::Twice`. For `How::Product`, it is
-    /// the bits of the operand's scale, as an integer, plus 2.
+    /// How the elements are rounded, encoded as an integer: 0 for `How::Once`, and 1 for `How::Twice`. For
+    /// `How::Product`, this integer is 2 plus the bits of the operand's scale.
     how: u64,
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn bake_nodes(
 
 /// Rounds the parameters of a node to codes. These are the constant operands with a grid that are not baked yet. Codes
 /// that were given from outside are used without a change. Codes belong to a config, so if two nodes read the same
-/// value on different grids, its codes for these nodes differ. If a parameter fails, the parameters before it stay
-/// baked.
+/// value on different grids, the value has different codes for these nodes. If a parameter fails, the parameters before
+/// it stay baked.
 fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
     let operands = module.main().node(node).map(|node| node.inputs.clone());
     for (index, operand) in operands.into_iter().flatten().enumerate() {
@@ -208,7 +208,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
 }
 
 /// True if the weights of a node are rounded twice. This is the case if their grid was chosen so that a shift alone
-/// requantizes the sums to the result.
+/// requantizes the accumulators to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(Scheme::int_type);

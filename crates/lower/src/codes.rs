@@ -15,13 +15,13 @@ pub(crate) enum How {
     /// where s' is the scale of the weights' own grid. If the field is present, it is the grid that the model has for
     /// these weights: then s is the scale of that grid, and w are the model's own codes.
     Twice(Option<QuantParams>),
-    /// q = rint(x / (s_x·s_w)), with product and quotient in f64, for biases on the grid of an accumulator. The fields
+    /// q = rint(b / (s_x·s_w)) for a bias b on the grid of an accumulator, with product and quotient in f64. The fields
     /// are s_x, the operand's scale, and s_w, the weights' scale, which may differ by channel.
     Product(f32, Per<f32>),
 }
 
 /// Rounds the elements of a float tensor to codes of a grid. Codes out of range saturate, except with [`How::Product`]:
-/// a saturated bias would change the sum, so the caller has to refuse such a bias.
+/// a saturated bias would make the accumulator wrong, so the caller has to refuse such a bias.
 pub(crate) fn codes(
     tensor: &TensorData,
     grid: &QuantParams,
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
-        // The finest grid has steps of 0.01. On it, the numbers are 127 and ±13.52, rounded to ±14. These codes are then
-        // multiplied by 0.625.
+        // The finest grid has steps of 0.01. On this grid, 1.27 has the code 127, and ±0.1352 becomes ±13.52, which is
+        // rounded to ±14. These codes are then multiplied by 0.01 / 0.016 = 0.625.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
         assert_eq!(found(&How::Twice(None)), [79, 9, -9]);

@@ -44,8 +44,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// The results that stay sums, because their nodes do not requantize them. The key is the value in the source
-    /// graph. Each reader requantizes the sum to its own grid.
+    /// The results that stay accumulators, because their nodes do not requantize them. The key is the value in the
+    /// source graph. Each reader requantizes the accumulator to its own grid.
     pub(crate) sums: BTreeMap<ValueId, Wide>,
     /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it holds the input of the
     /// model from which the data comes, or `None` if the data does not come from an input.
@@ -181,8 +181,9 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Finds the grid for a result that the host computes and that the model rounds to the grid `given`. Its codes have
-    /// a type that the target supports: the model's own type, or the same type with the other signedness.
+    /// Finds the grid for a result that the host computes and that the model rounds to the grid `given`. The codes of
+    /// the returned grid have a type that the target supports: the model's own type, or the same type with the other
+    /// signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -201,8 +202,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts operands of a node to real numbers if they are sums. A sum that was already converted for another
-    /// reader is not converted again.
+    /// Converts operands of a node to real numbers if they are accumulators. An accumulator that was already converted
+    /// for another reader is not converted again.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
             if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {
@@ -314,8 +315,8 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// Computes `(x - zero) 2^bits` for the operand x, in the type of the sums. If the operand is a constant, this is
-    /// done at compile time, so that a requantize that reads the result still reads a constant.
+    /// Computes `(x - zero) · 2^bits` for the operand x, in the type of accumulators. If the operand is a constant,
+    /// this is done at compile time, so that a requantize that reads the result still reads a constant.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,

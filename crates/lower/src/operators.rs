@@ -25,8 +25,8 @@ use strait_target::TargetSpec;
 /// Makes the graph of `annotated` on codes, as a module in the export stage. Nodes and values keep their names.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with the first node that has no integer operator. This is a node whose result stays a sum,
-/// whose codes are small floats, or whose codes have a range that is computed in each run.
+/// [`LowerError::Nodes`] with the first node that has no integer operator. This is a node whose result stays an
+/// accumulator, whose codes are small floats, or whose codes have a range that is computed in each run.
 pub fn operators(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     let mut operators = Operators {
         walk: Walk::new(annotated, "main", Stage::Export),

@@ -33,8 +33,9 @@ pub enum Parameters {
     Reals,
 }
 
-/// The signedness of 8-bit codes of activations. It can be changed, because other runtimes may support only one. The
-/// zero point then changes by 128 together with the codes, so the codes stand for the same numbers.
+/// The signedness of 8-bit codes of activations. It can be changed, because other runtimes may support only signed or
+/// only unsigned codes. The zero point then changes by 128 together with the codes, so the codes stand for the same
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
     /// The codes of activations have the target's signedness.
@@ -56,8 +57,8 @@ impl Signs {
 }
 
 /// Makes the simulation of `annotated`. It is a module in the float stage whose main graph is that of `annotated` with
-/// pairs of `quantize` and `dequantize`. Activations are quantized as the target does it. Without a target, they are
-/// divided by the scale and rounded as the scheme says.
+/// pairs of `quantize` and `dequantize`. Activations are quantized as the target quantizes them. Without a target, they
+/// are divided by the scale and rounded as the scheme says.
 ///
 /// # Errors
 /// A defect of the compiler, because every graph that can be lowered can also be simulated.
@@ -181,8 +182,8 @@ pub(crate) fn left(graph: &Graph, value: ValueId, config: impl Fn(NodeId, Port) 
 }
 
 /// Returns the config with which a value is rounded to the grid that the model gives for it. If a reader has a config
-/// with the same numbers, this is the reader's config. Otherwise it is a config with the model's grid, changed to the
-/// signedness `signs`.
+/// whose grid has the same numbers, this is the reader's config. Otherwise it is a config with the model's grid,
+/// changed to the signedness `signs`.
 pub(crate) fn given(
     graph: &Graph,
     value: ValueId,

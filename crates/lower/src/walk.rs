@@ -159,8 +159,8 @@ pub(crate) trait Build<'a>: Sized {
         Ok(made)
     }
 
-    /// True if the model rounds the value to another grid before the value has this config. Two grids with the same
-    /// numbers count as the same grid, even if the signedness of their codes differs.
+    /// True if the model rounds the value to another grid first, before the value is converted to this config. Two
+    /// grids with the same numbers count as the same grid, even if the signedness of their codes differs.
     fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
         let graph = self.walk().graph;
         let is_given = |grid: &QuantParams| self.given(value, grid).as_ref() == Some(config);

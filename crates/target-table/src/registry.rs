@@ -90,7 +90,7 @@ impl TargetFactory {
         }
     }
 
-    /// Adds the settings of the vendor's own tool, which configurations may use. None of them may have the name of an
+    /// Adds the settings of the vendor's own tool, which configurations may use. No setting may have the name of an
     /// option of the table.
     pub const fn dialect(self, dialect: Dialect) -> TargetFactory {
         TargetFactory {

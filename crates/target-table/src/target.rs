@@ -90,8 +90,8 @@ pub trait Target: Send + Sync {
     /// runs, in the integer stage.
     ///
     /// # Errors
-    /// [`TargetError::Unsupported`] for a target without a package, and any other error. The artifact is then not
-    /// written.
+    /// [`TargetError::Unsupported`] for a target without a package; any other error if the package cannot be written.
+    /// After an error, the artifact is not written.
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
         Err(TargetError::Unsupported(format!(

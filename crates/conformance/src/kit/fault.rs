@@ -147,8 +147,8 @@ impl Fault {
     }
 
     /// Makes the fault that reports an error message. If the message is about a panic, the fault is listed on the
-    /// report's line for panics. A panic in a target's code arrives here as an error message. Otherwise it is listed on
-    /// the line `otherwise`.
+    /// report's line for panics, and otherwise on the line `otherwise`. A panic in a target's code arrives here as a
+    /// message, too.
     pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];
         let subject = match message.split_once("panicked") {

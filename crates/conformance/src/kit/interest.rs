@@ -17,10 +17,10 @@ pub(super) fn ends(wide: bool) -> (i64, i64) {
     }
 }
 
-/// Chooses accumulators for each channel, equally many for all channels. They are: thresholds and their predecessors;
-/// accumulators whose exact result, before rounding, lies close to halfway between two integers; powers of two and
-/// their neighbours; the ends of the domain and accumulators beyond them; and others of every magnitude. Their order is
-/// random, so that neighbours in a vector differ.
+/// Chooses accumulators for each channel, equally many for all channels. They are: thresholds, at which the result
+/// changes, and their predecessors; accumulators whose exact result, before rounding, lies close to halfway between two
+/// integers; powers of two and their neighbours; the ends of the domain and accumulators beyond them; and others of
+/// every magnitude. Their order is random, so that neighbours in a vector differ.
 pub(super) fn accumulators(form: &Requantization, wide: bool, numbers: &mut Numbers) -> Vec<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let mut all: Vec<Vec<i64>> = (0..channels)

@@ -180,8 +180,8 @@ fn contexts() -> Vec<Context> {
     Isa::available().map(Context::with_isa).collect()
 }
 
-/// How often loops are prepared again after a wrong result. The kernel's arithmetic only counts as wrong if the result
-/// is the same each time.
+/// How often a kernel's loops are prepared again after a wrong result. The kernel's arithmetic only counts as wrong if
+/// the result is the same each time.
 const TRIES: usize = 3;
 
 /// Lets the target prepare the loops of a requantization.

@@ -225,7 +225,8 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) 
 }
 
 /// Finds the first recorded value that the kernel does not produce. Returns its channel, its accumulator, the recorded
-/// code, and the kernel's result; `None` if the kernel produces all recorded values. The loops also apply the clamp.
+/// code, and the kernel's result; `None` if the kernel produces all recorded values. The kernel's loops also apply the
+/// clamp.
 fn replayed(
     loops: &dyn Loops,
     form: &Requantization,

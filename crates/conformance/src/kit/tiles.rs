@@ -1,4 +1,4 @@
-//! Tests a library's own model of its arithmetic: what it computes, and how it behaves.
+//! Tests a library's own model of its arithmetic: which codes the model computes, and how its code behaves.
 //!
 //! Each requantization is called with its channels along rows and along columns, and with accumulators of 32 and of 64
 //! bits. Some calls have all channels, and some begin at a channel in the middle. Each of these calls is repeated in

@@ -75,8 +75,8 @@ pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
     /// The strings of the file, in the order of their first use.
     strings: Names,
-    /// For each symbol of the module, the number of its string in the table `strings`; [`ABSENT`] if the string is not
-    /// in the table yet.
+    /// For each symbol of the module, the position of its string in the table `strings`; [`ABSENT`] if the string is
+    /// not in the table yet.
     symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,

@@ -14,7 +14,7 @@ words! {
 
 op! {
     /// The index (i64) of the largest or the smallest element along an axis. If several elements are equal, the result
-    /// is the index of the first or of the last of them. A NaN counts as both larger and smaller than any number.
+    /// is the index of the first or of the last of them. A NaN counts as the largest element, and also as the smallest.
     ArgReduce = "arg_reduce" v 1: Real, 1 {
         /// Which element to look for.
         extreme: Extreme,

@@ -5,7 +5,7 @@ use super::prelude::*;
 op! {
     /// `a` · `b`; on integers (a − a_zero)·(b − b_zero).
     ///
-    /// Operands broadcast as in NumPy. Both have the same type, or both are codes.
+    /// Operands broadcast as in NumPy. Both operands have the same type, or both are codes.
     Mul = "mul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,

@@ -7,8 +7,8 @@ words! {
     RoiMode {
         /// The mean of linearly interpolated samples.
         Average = "average",
-        /// For each sample, four products are computed: each neighbour times its weight in the linear interpolation.
-        /// The value of a bin is the largest of these products over all samples of the bin.
+        /// Each of the four neighbours of a sample is multiplied by its weight in the linear interpolation. The value
+        /// of a bin is the largest of these products over all samples of the bin.
         Maximum = "maximum",
         /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin has no elements.
         Elements = "elements",

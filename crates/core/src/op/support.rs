@@ -78,8 +78,8 @@ pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> 
     Ok(elem)
 }
 
-/// Returns the element type of a sum or difference: i32 for integers of up to 32 bits, and the operands' own type
-/// otherwise.
+/// Returns the element type of the result of `add` or `sub`: i32 for integers of up to 32 bits, and the operands' own
+/// type otherwise.
 pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }

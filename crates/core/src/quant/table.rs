@@ -27,9 +27,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The largest number of grids from which one grid may be derived, directly or indirectly. Usually there are few: for
-/// example, the grid of a bias is derived from the grids of an operand and of the weights. But if products are derived
-/// from products, the number of grids doubles with each step. So the number of grids is limited, and not the number of
-/// steps.
+/// example, the grid of a bias is derived from the grids of an operand and of the weights. But if a grid of products is
+/// derived from two grids of products, and so on, the number of grids doubles with each step. So the number of grids is
+/// limited, and not the number of steps.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The pass or the file that asked for it is wrong.
@@ -281,8 +281,8 @@ impl QuantTable {
         }
     }
 
-    /// Returns the operands and results whose scheme, state, grid or codes differ between the two tables, in the order
-    /// of the configs. `same` tells whether codes of this table are equal to codes of `other`.
+    /// Returns the operands and results whose scheme, state, grid or codes differ between this table and `other`, in
+    /// the order of the configs. `same` tells whether codes of this table are equal to codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {

@@ -5,9 +5,9 @@
 //! 1. Edges: operands and results exist; a result's `def` names its node and its position there; the use list of a
 //!    value has exactly the operands that read it, each once, linked in both directions.
 //! 2. There is no cycle, neither among nodes nor among graphs that call each other.
-//! 3. Types: element types and shapes are what inference says (with a fused requantization, the element type that the
-//!    requantization makes) and within the limits; constants have their tensor's type; the operands of a call match the
-//!    called graph's inputs.
+//! 3. Types: element types and shapes are what type inference says (with a fused requantization, the element type that
+//!    the requantization makes) and within the limits; constants have their tensor's type; the operands of a call match
+//!    the called graph's inputs.
 //! 4. Graph inputs and outputs exist, and their values state the right positions.
 //! 5. Forms are legal ([`strait_requantize::Requantization::check`]). They have as many channels as the channel axis
 //!    ([`crate::Op::channel_axis`]), or a constant operand says which channel each element belongs to, and all these

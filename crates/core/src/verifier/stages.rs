@@ -48,8 +48,8 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if the node is an `add` that is computed inside an accumulator, and its operand at `index` is the sum of a
-/// convolution or Gemm in this accumulator.
+/// True if the node is an `add` that is computed inside the accumulator of a convolution or Gemm, and its operand at
+/// `index` is this accumulator.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());

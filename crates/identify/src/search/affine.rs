@@ -57,8 +57,8 @@ impl Interval {
         self.low + (self.high - self.low) / 2
     }
 
-    /// Returns the integer in the interval with the most trailing zero bits. When trailing zeros are not counted, no
-    /// other integer in the interval has fewer bits.
+    /// Returns the integer that has the most trailing zero bits, among those in the interval. When trailing zeros are
+    /// not counted, no other integer in the interval has fewer bits.
     pub(super) fn fewest_bits(self) -> i128 {
         let multiple = |k: u32| {
             let first = ceil(self.low, 1 << k) << k;

@@ -1,5 +1,5 @@
-//! Finds parameters of forms that add a constant of any size to the product before it is rounded once. Such forms have
-//! two unknowns.
+//! Finds parameters of forms that add a constant of any size to the product of accumulator and multiplier before they
+//! round once. Such forms have two unknowns: the multiplier and the constant.
 
 use super::Scalar;
 use crate::edges::{Edge, Limit, Side, once};

@@ -133,8 +133,8 @@ impl Channel<'_> {
         })
     }
 
-    /// Takes back values that were left out by mistake, such as values next to a threshold, and finds the line for all
-    /// values that are then kept.
+    /// Takes back values that were left out by mistake, such as values next to an accumulator at which the output
+    /// changes, and finds the line for all values that are then kept.
     fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, RecordedValue)> = self
@@ -200,8 +200,9 @@ impl Channel<'_> {
         }
     }
 
-    /// Computes how far a line is from a recorded value: at the value's accumulator, the distance of the line's product
-    /// from the products that would give the value's output. This is 0 if the line gives the output.
+    /// Computes how far a line (a multiplier, a shift and a constant) is from a recorded value: at the value's
+    /// accumulator, the distance of the line's product from the products that would give the value's output. This is 0
+    /// if the line gives the output.
     fn distance(&self, value: &RecordedValue, line: Scalar) -> i128 {
         let least = once(self.rounding, line.shift);
         let Some(bounds) = bounds(value, self.ends) else {

@@ -139,8 +139,8 @@ fn factors(
     let of_width = |&bits: &u8| {
         let cell = best(&cells, |interval| interval.has_number_of(bits));
         let inside = cell.and_then(|cell| Some(cell.voted(affine::within(cell.interval, bits)?)));
-        // If no cell contains a factor of `bits` bits, three such factors are tried: the one nearest to the middle of
-        // the best cell, and its two neighbours.
+        // If no cell (an interval of factors with the same votes) contains a factor of `bits` bits, three such factors
+        // are tried: the one nearest to the middle of the best cell, and its two neighbours.
         let middle = best(&cells, |_| true)?.interval.middle();
         let unit = (middle >> bits).max(1);
         let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {

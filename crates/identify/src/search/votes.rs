@@ -33,9 +33,9 @@ impl Cell {
 const SAMPLE: usize = 2048;
 
 impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
-    /// Returns the cells that may have the most votes. If there are few values, returns all cells. If there are many
-    /// values, a sample of them is counted first, and only the range of parameters in which the best cells must be is
-    /// then searched.
+    /// Returns the cells (intervals of parameters with the same votes) that may have the most votes. If there are few
+    /// values, returns all cells. If there are many values, a sample of them is counted first, and only the range of
+    /// parameters in which the best cells must be is then searched.
     pub(super) fn cells(&self) -> Vec<Cell> {
         if self.values.len() <= 2 * SAMPLE {
             return self.cells_of(self.values.iter(), self.all);

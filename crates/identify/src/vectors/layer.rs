@@ -36,9 +36,9 @@ pub struct RecordedLayer {
 pub struct InputZero {
     /// The zero point that the accumulators were computed with.
     pub stated: i64,
-    /// For each accumulator, the sum of the weights whose products it adds up, in the order of the file. If the zero
-    /// point grows by one, the accumulator falls by this sum. Elements of the padding equal the zero point, so their
-    /// weights do not count.
+    /// For each accumulator, the sum of the weights that are multiplied for it, in the order of the file. If the
+    /// input's zero point grows by one, the accumulator falls by this sum. Elements of the padding equal the zero
+    /// point, so their weights do not count.
     pub weights: Arc<[i64]>,
 }
 
@@ -144,8 +144,9 @@ impl RecordedLayer {
         place
     }
 
-    /// Returns the same values with the channels along the other axis. Returns `None` if this makes no difference, or
-    /// if the accumulators were computed from operands, whose shapes show the axis.
+    /// Returns the same values with the channels along the last axis instead of the second, or along the second instead
+    /// of the last. Returns `None` if this makes no difference, or if the accumulators were computed from operands,
+    /// whose shapes show the axis.
     pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
         if self.source != AccumulatorSource::Accumulators {
             return None;

@@ -26,8 +26,8 @@ pub(super) struct Rule {
     pub(super) repeated: Vec<(usize, usize)>,
     /// True if the results have an extra first axis for the batch, which they do not have for one sample.
     pub(super) is_hidden: bool,
-    /// A permutation of the first operand's axes. A transpose with this permutation is inserted in front of the op.
-    /// Empty if no transpose is needed.
+    /// A permutation of the first operand's axes. A transpose with this permutation is inserted before the op. Empty if
+    /// no transpose is needed.
     pub(super) turned: Vec<u32>,
 }
 

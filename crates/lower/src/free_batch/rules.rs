@@ -14,8 +14,8 @@ use strait_core::shape::axis_of;
 /// # Errors
 /// The node cannot be shown to treat each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // True if there is a second operand. It contains a list that is usually an attribute, such as the shape of a
-    // reshape.
+    // True if there is a second operand. This operand contains a list that is usually an attribute, such as the shape
+    // of a reshape.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {

@@ -137,7 +137,7 @@ fn a_reshape_that_moves_the_axis_of_one_sample_is_a_transpose_for_several() {
 
 #[test]
 fn a_batch_that_no_axis_is_left_for_gets_one() {
-    // One reshape makes steps, heads and numbers from the input, without an axis for the batch. The result is then
+    // The result of the reshape has axes for steps, heads and numbers, but none for the batch. This result is then
     // transposed.
     let body = "  %h: f32[4,2,3] = reshape(%x) {shape=[4,2,3]}
   %k: f32[2,3,4] = transpose(%h) {permutation=[1,2,0]}

@@ -1,5 +1,5 @@
-//! Recognises an addition that adds codes to the accumulators of a product. A table row with a second op fuses such a
-//! product and such an addition into one op, which has the added codes as one more operand.
+//! Recognises an addition that adds codes to the accumulators of a product (a node such as `conv`). A table row with a
+//! second op fuses the product and the addition into one node, which has the added codes as one more operand.
 
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, ValueId};
 use strait_requantize::IntType;
@@ -17,8 +17,8 @@ pub(super) struct Added<'a> {
 }
 
 impl<'a> Added<'a> {
-    /// Recognises a node that adds codes to the sums of a product. No other node may read the product or the added
-    /// codes.
+    /// Recognises a node that adds codes to the accumulators of a product (a node such as `conv`). No other node may
+    /// read these accumulators or the added codes.
     pub(super) fn of(graph: &'a Graph, node: &'a Node) -> Option<Added<'a>> {
         let &[Some(a), Some(b)] = matches!(node.op, Op::Add(_)).then_some(&node.inputs[..])? else {
             return None;

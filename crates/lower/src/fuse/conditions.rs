@@ -114,9 +114,9 @@ impl RequantizationSite<'_> {
         refused(ReasonCode::Consumers, text)
     }
 
-    /// Returns the argument why the certificate only has to compare the steps after the accumulator. For most
-    /// producers, the argument is that the producer computes the same accumulators whatever steps are fused into it. If
-    /// there is no such argument, returns the reason why the row cannot be applied.
+    /// Returns the reasoning by which the certificate only has to compare the steps after the accumulator. For most
+    /// producers, it is that the producer computes the same accumulators whatever steps are fused into it. If no such
+    /// reasoning applies, returns the reason why the row cannot be applied.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -215,8 +215,8 @@ impl RequantizationSite<'_> {
 
     /// Checks that the requantization step gives the same codes before a max pool as after it. The step is monotonic,
     /// so it commutes with the maximum over the elements of a window. A window without elements gives the smallest
-    /// integer of the pool's type. If the step comes before the pool, this is the smallest integer of the result's
-    /// type. So the step has to map the smallest accumulator to the smallest code.
+    /// integer of the pool's type. If the step comes before the pool, such a window gives the smallest integer of the
+    /// result's type instead. So the step has to map the smallest accumulator to the smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(());

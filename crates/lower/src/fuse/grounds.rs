@@ -87,8 +87,8 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
 /// The index of the requantization's operand that selects the channel of each element.
 const PICKS: usize = 1;
 
-/// Computes a SHA-256 of the grounds of a certificate. The digest covers, in this order:
-/// - JSON with the argument, the chains, the interval, and the facts from which the interval follows
+/// Computes a SHA-256 of everything from which a certificate follows. The digest covers, in this order:
+/// - JSON with the kind of proof, the chains of steps, the interval, and the facts from which the interval follows
 /// - each constant operand of the producer, or the producer itself if it is a constant: its index, its number of bytes,
 ///   and the bytes
 /// - the constant that selects the channels of the requantizations, if there is one, with its index among the operands

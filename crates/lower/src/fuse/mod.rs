@@ -2,11 +2,11 @@
 //!
 //! A site is a producer (a node or a constant) together with the chain of requantizations and clamps that follow it.
 //! The chain ends at the first value that another node reads. This code has no special case for any op or form: both
-//! are data in the table. A row can fire if its conditions hold, its forms accept the requantization, and the result
-//! can be proven. Among the rows that can fire, those that take the longest part of the chain are preferred, and of
-//! these the first one fires. The verbs of this row say how the graph changes. A certificate says whether the fused
-//! node computes the same result for every accumulator that can occur. Each row that does not fire is recorded with the
-//! reason.
+//! are data in the table. A row can fire if its conditions hold, its forms accept the requantization, and it can be
+//! proven by how much the results change. Among the rows that can fire, those that take the longest part of the chain
+//! are preferred, and of these the first one fires. The verbs of this row say how the graph changes. A certificate says
+//! whether the fused node computes the same result for every accumulator that can occur. Each row that does not fire is
+//! recorded with the reason.
 
 mod added;
 mod conditions;
@@ -34,7 +34,7 @@ pub enum FusionPolicy {
     Exact,
     /// A fusion may change results by at most this many LSB, which are units of the result's codes.
     Bounded(u32),
-    /// A fusion may change results by any amount that is known. If the difference cannot be determined, the fusion is
+    /// A fusion may change results by any amount, as long as the amount can be determined. Otherwise, the fusion is
     /// still refused.
     Any,
 }
@@ -250,7 +250,7 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// The name of the value that is added inside the accumulator, on the accumulator's grid. `None` if no addition
+    /// The name of the value, on the accumulator's grid, that is added inside the accumulator. `None` if no addition
     /// moves into an accumulator.
     added: Option<String>,
     /// The name of the first value after the fused node that a separate node requantizes. `None` if no requantization
@@ -410,9 +410,9 @@ impl Table<'_> {
         fires
     }
 
-    /// Tries to fuse as many links of a site's chain as possible by `row`. There must be more than `taken` links,
-    /// because an earlier row can already fuse `taken` links. If this fails, returns the check that the row failed, and
-    /// the reason.
+    /// Tries to fuse as many links of a site's chain as possible by `row`. The row has to fuse more than `taken` links,
+    /// because an earlier row can already fuse `taken` links. If the row cannot fuse so many links, returns the check
+    /// that the row failed, and the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,

@@ -280,8 +280,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
 }
 
 /// Returns a quantization that goes from floats directly to the grid after the first `links` links, so that a number is
-/// rounded only once. The quantization has the zero point of that grid. The requantizations map the first zero point to
-/// this zero point ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
+/// rounded only once. The quantization has the zero point of that grid. The requantizations map the zero point of the
+/// original quantization to the zero point of that grid
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)).
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return refused(ReasonCode::Channels, "a quantization has one grid for all channels");

@@ -112,8 +112,8 @@ impl<'a> RequantizationSite<'a> {
     }
 
     /// Returns the intervals of the accumulators that can occur. If a step is already fused into the producer, these
-    /// are the accumulators before this step. There is one interval for each channel. If the channels of a step run
-    /// along another axis, there is a single interval.
+    /// are the accumulators before this step. There is one interval for each channel of the producer. If a
+    /// requantization has its channels along another axis, there is only one interval for all elements.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
@@ -391,8 +391,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// Returns the node whose operands a row checks. If codes are added `inside` the accumulator of a product, this is
-    /// the product. Otherwise it is the producer.
+    /// Returns the node whose operands a row checks. If codes are added `inside` the accumulator of a convolution or
+    /// Gemm, this node is the convolution or Gemm. Otherwise it is the producer.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),

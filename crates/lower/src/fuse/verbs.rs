@@ -124,8 +124,9 @@ pub(super) fn patch(
     }
 }
 
-/// Makes the patch, which is the change of the graph, for an addition inside an accumulator. The patch replaces a
-/// product, the addition `at` and the nodes `gone` after the addition by one product that adds the codes itself.
+/// Makes the patch (the change of the graph) that moves an addition into the accumulator of a convolution or Gemm. The
+/// patch removes the addition `at` and the nodes `gone` after it. A new convolution or Gemm replaces the old one; it
+/// has the codes of the addition's other operand as an operand of its own, and adds them to its accumulator.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,

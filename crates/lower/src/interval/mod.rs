@@ -211,8 +211,8 @@ impl<'a> Bounds<'a> {
     }
 
     /// Handles a pool whose parameters differ by position, so that the constant `picks` selects a channel of parameters
-    /// for each position. Returns for each channel the interval of its sums, and the number of elements in its largest
-    /// window. Returns `None` if the channel depends on more than the position.
+    /// for each position. Returns for each channel the interval of the sums of its windows, and the number of elements
+    /// in its largest window. Returns `None` if the channel depends on more than the position.
     ///
     /// Take a window of k taps. Let n of them read elements in [l, h], and let the others read the padding value z. The
     /// sum of the window lies in n·[l, h] + (k − n)·z. Both ends of this interval are linear in n, so the smallest and
@@ -277,8 +277,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Returns the bounds of a node's sums before the step that is fused into the node. Codes that the node adds to its
-    /// sums are included.
+    /// Returns the bounds of a node's accumulators before the step that is fused into the node. The accumulators
+    /// include the codes of another tensor, if the node adds them.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -412,8 +412,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// Returns the bounds of the sums of a product, one interval for each output channel. The channels lie along
-    /// `axis`, or along the last axis if `axis` is `None`.
+    /// Returns the bounds of the accumulators of a product (a node such as `conv`), one interval for each output
+    /// channel. The channels lie along `axis`, or along the last axis if `axis` is `None`.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;

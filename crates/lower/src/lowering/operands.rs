@@ -39,7 +39,7 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Returns the grid of an operand, or the grid on which a node stores a result. Returns `None` if there is no grid,
-    /// if the result stays a sum, or if the grid has several scales.
+    /// if the result stays an accumulator, or if the grid has several scales.
     pub(crate) fn of(graph: &Graph, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = graph.quant.scheme_of(id, port);
         let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
@@ -132,8 +132,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the codes of an operand on the grid that its node reads. These codes are the producer's own codes, or
-    /// they are requantized from the producer's codes or sum, baked from a constant, or quantized from floats. The
-    /// codes are made once for each grid and type, and shared by all readers with the same grid and type.
+    /// they are requantized from the producer's codes or accumulator, baked from a constant, or quantized from floats.
+    /// The codes are made once for each grid and type, and shared by all readers with the same grid and type.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
@@ -149,8 +149,8 @@ impl Lowering<'_> {
         Ok(QuantizedValue { value: made, grid })
     }
 
-    /// Clamps codes that were requantized from a sum, if the model rounds the value to a grid with a smaller range
-    /// before this node reads it.
+    /// Clamps codes that were requantized from an accumulator, if the model rounds the value to a grid with a smaller
+    /// range before this node reads it.
     fn within(
         &mut self,
         site: &NodeToLower<'_>,
@@ -198,8 +198,8 @@ impl Lowering<'_> {
         made
     }
 
-    /// Requantizes a result that stayed a sum to the grid of one of its readers. The form is chosen from the row of the
-    /// node that made the sum.
+    /// Requantizes a result that stayed an accumulator to the grid of one of its readers. The form is chosen from the
+    /// row of the node that made the accumulator.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
@@ -228,8 +228,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// For an addition inside an accumulator, returns the index of the operand that is the accumulator. Annotation has
-    /// given this operand no codes; the codes of the other operand are added to it.
+    /// For an addition that is computed inside an accumulator, returns the index of the operand that is this
+    /// accumulator. Annotation has given this operand no codes; the codes of the other operand are added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;

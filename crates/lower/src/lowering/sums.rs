@@ -74,10 +74,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Handles a node on the host that adds a constant to a product of two activations, if no other node reads the
-    /// product. The constant is rounded to a multiple of the scale of the integer sums, which is the real number for
-    /// which a sum of 1 stands. The result is then the same as on a target that adds the constant to the sums
-    /// themselves. This is done for every target, and changes each number by at most half of that scale.
+    /// Handles a node on the host that adds a constant to the matrix product of two activations, if no other node reads
+    /// the product. The accelerator computes the product as integer sums, and their scale is the real number for which
+    /// a sum of 1 stands. The constant is rounded to a multiple of this scale. The result is then the same as on a
+    /// target that adds the constant to the integer sums. This is done for every target, and changes each number by at
+    /// most half of the scale.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {

@@ -2,9 +2,10 @@
 //! again. The whole graph is made once, when no node is refused any more.
 //!
 //! Whether a node is refused depends on its configs and on how the producers store its operands: as real numbers, as
-//! codes within some bounds, or as sums. For each value, the way in which it is stored is recorded. A node is tried
-//! again if one of its configs or its neighbours' configs has changed, or if one of its operands is now stored in
-//! another way. If a node's result stays a sum, the node is tried again together with each reader of the result.
+//! codes within some bounds, or as accumulators. For each value, the way in which it is stored is recorded. A node is
+//! tried again if one of its configs or its neighbours' configs has changed, or if one of its operands is now stored in
+//! another way. If a node's result stays an accumulator, the node is tried again together with each reader of the
+//! result.
 
 use super::{Grid, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};

@@ -1,4 +1,4 @@
-//! `add_coarser_grid`: adds or subtracts on the coarser grid of the two operands.
+//! `add_coarser_grid`: adds or subtracts on the grid of the operand with the larger scale.
 //!
 //! Let s_a and s_b be the scales of the operands, s = max(s_a, s_b), and s_y the scale of the result. The operand with
 //! the scale s becomes q − z, its code minus its zero point, without rounding. The other operand, with the smaller

@@ -2,7 +2,7 @@
 //!
 //! Each operand is requantized to a grid with the scale s_y·2^−L and the zero point 0, where s_y is the result's scale.
 //! The grid of the sum or difference then differs from the result's grid only by a shift by L bits and the zero point.
-//! If the result stays a sum, it has no scale s_y, and the larger scale of the two operands is used instead.
+//! If the result stays an accumulator, it has no scale s_y, and the larger scale of the two operands is used instead.
 //!
 //! L is the row's `left_shift`, or less if the forms cannot compute the operands' factors. The factor of an operand
 //! with the scale s_x is s_x·2^L / s_y. A multiplier of b bits without a left shift can only compute factors below 2^b.

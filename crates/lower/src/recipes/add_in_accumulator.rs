@@ -1,11 +1,11 @@
 //! Lowers an addition inside an accumulator. This code runs instead of the recipe of the addition's row, if annotation
-//! has decided that the addition is computed in this way. One operand is the accumulator of a product, and the codes of
-//! the other operand are requantized to the grid of this accumulator.
+//! has decided that the addition is computed in this way. One operand is the accumulator of a convolution or Gemm, and
+//! the codes of the other operand are requantized to the grid of this accumulator.
 //!
-//! acc = Σ w·x + b is the accumulator of the product, on the grid s_x·s_w\[c\] of output channel c. The codes q of the
-//! other operand, with scale s and zero point z, become r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the same grid.
-//! The result is y = requantize(acc + r). So the product itself is never rounded to codes, and r is rounded to a step
-//! of the accumulator, which is much smaller than a step of the result.
+//! acc = Σ w·x + b is the accumulator, on the grid s_x·s_w\[c\] of output channel c. The codes q of the other operand,
+//! with scale s and zero point z, become r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the same grid. The result is y
+//! = requantize(acc + r). So acc itself is never rounded to codes, and r is rounded to a step of the accumulator, which
+//! is much smaller than a step of the result.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, onto};

@@ -26,7 +26,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
         };
         let shifted = lowering.shift_left(site.node, shift, *term, Some(fine), "shift")?;
         // With s = `grid.scale` and m = `common`: the shifted operand has the scale s·2^−L, and the sum has m·2^−L,
-        // which is `step`. So the operand is requantized by s/m. This is rounded once, to f64, because s·2^−L is exact.
+        // which is `step`. So the operand is requantized by s/m. This factor is rounded once, to f64, because s·2^−L is
+        // exact.
         let scale = f64::from(grid.scale) * f64::from(step) / f64::from(common);
         *term = sum::operand(lowering, site, shifted, (scale, 0), step)?;
     }

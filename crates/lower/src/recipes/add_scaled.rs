@@ -1,5 +1,6 @@
 //! `add_scaled`: adds two codes by one primitive, which multiplies each code by its scale over the result's scale.
-//! Factors and addend are computed in f32 by the rule of ONNX Runtime's QLinearAdd.
+//! These factors, and a constant for the zero points that is added too, are computed in f32 by the rule of ONNX
+//! Runtime's QLinearAdd.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;

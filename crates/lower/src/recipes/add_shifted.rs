@@ -1,8 +1,9 @@
-//! `add_shifted`: adds the sums a and b of two products. Each sum first loses its lowest N bits and is saturated to 16
-//! bits. The total is saturated to 16 bits too.
+//! `add_shifted`: adds the accumulators a and b of two nodes (convolutions or Gemms). Each accumulator first loses its
+//! lowest N bits and is saturated to 16 bits. The sum of both is saturated to 16 bits too.
 //!
-//! t = sat16(sat16(floor(a / 2^N)) + sat16(floor(b / 2^N))) on the grid s·2^N, where s is the scale of both sums. Then
-//! y = requantize(t). Annotation has given both sums the same grid, and N is part of the operands' configs.
+//! t = sat16(sat16(floor(a / 2^N)) + sat16(floor(b / 2^N))) on the grid s·2^N, where s is the scale of both
+//! accumulators. Then y = requantize(t). Annotation has given both accumulators the same grid, and N is part of the
+//! operands' configs.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, centring, narrow};

@@ -1,6 +1,6 @@
-//! `clamp`: computes ReLU and Clip on codes. Each bound is quantized to a code as the target does it. Quantization
-//! never gives a smaller code for a larger number, so clamping the codes gives the same result as clamping the real
-//! numbers and then quantizing.
+//! `clamp`: computes ReLU and Clip on codes. Each bound is quantized to a code as the target quantizes numbers.
+//! Quantization never gives a smaller code for a larger number, so clamping the codes gives the same result as clamping
+//! the real numbers and then quantizing.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;

@@ -1,10 +1,10 @@
-//! `dequantize_weights`: lowers a weight-only product. Only its weights have codes, and the product is computed on real
+//! `dequantize_weights`: lowers a weight-only convolution or Gemm. Only its weights have codes, and it computes on real
 //! numbers.
 //!
 //! A dequantize before the op turns the codes q of the weights into the real numbers w = s_w·(q − z_w), with the
 //! weights' scale s_w and zero point z_w. The op itself does not change. Operand, bias and result are real numbers, and
-//! nothing is requantized, so no certificate is needed. The host computes such a product in the same way, even without
-//! a row in the table.
+//! nothing is requantized, so no certificate is needed. The host computes such a node in the same way, even without a
+//! row in the table.
 
 use crate::lowering::Lowering;
 use strait_core::op::Dequantize;

@@ -4,8 +4,8 @@
 //! If the result has n bits fewer than the operand, its codes are the operand's codes without the lowest n bits. The
 //! maximum is then taken over 32-bit codes, and shifted right by n.
 //!
-//! The key `pad` of the row says whether padding counts as real zero or is ignored. The results differ if all elements
-//! of a window at the border are below zero.
+//! The key `pad` of the row says whether padding counts as real zero or is ignored. This makes a difference if all
+//! elements of a window at the border are below zero.
 
 use super::narrow::{Wide, centring, shift};
 use super::pass_through::padded;

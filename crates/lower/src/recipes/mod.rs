@@ -114,8 +114,8 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
 const SHIFTED_AS_FAR: f64 = 1024.0;
 
 /// Requantizes codes from one grid to another, by one of the forms of the row. If the row says so, 8-bit codes are
-/// shifted left first. A form that rounds twice then loses less accuracy, because its first rounding is to a fraction
-/// of a step.
+/// shifted left first. The left shift makes a form with two roundings more accurate, because its first rounding is then
+/// to a fraction of a step.
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

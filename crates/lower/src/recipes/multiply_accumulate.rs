@@ -158,8 +158,8 @@ fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64>
     (0..channels).map(fold).collect()
 }
 
-/// Returns the numbers of bits n by which sums are shifted to the result's grid: s_x·s_w / s_y = 2^−n. The grid of the
-/// weights was chosen so that n is an integer.
+/// Returns the numbers of bits n by which accumulators are shifted to the result's grid: s_x·s_w / s_y = 2^−n. The grid
+/// of the weights was chosen so that n is an integer.
 fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
     // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
     let shift = |w: &f32| {

@@ -27,8 +27,8 @@ pub(crate) enum Product {
     /// scale and the number of elements. If sums have different numbers of elements, there is one channel for each
     /// number.
     Mean(f32, Per<u32>),
-    /// Codes that are requantized to the grid of a product's sums. The fields are the scale of the codes, then the
-    /// product's input scale and weight scales.
+    /// Codes that are requantized to the grid of a convolution's or Gemm's accumulators. The fields are the scale of
+    /// the codes, then the input scale and the weight scales of the convolution or Gemm.
     Onto(f32, f32, Per<f32>),
     /// Codes or sums with a single scale, which is the field.
     Grid(f64),
@@ -115,8 +115,8 @@ impl From<&Grid> for Narrow {
     }
 }
 
-/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers that
-/// need codes requantize the sum themselves, and for readers that need real numbers the sum is dequantized.
+/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays an accumulator:
+/// readers that need codes requantize it themselves, and for readers that need real numbers it is dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {
@@ -128,8 +128,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // If the target only shifts, the weights were chosen for one grid of the result, and no shift leads from the
-        // sum to another grid. So the sum is not stored for readers.
+        // If the target requantizes only by shifts, the scales of the weights were chosen for one grid of the result,
+        // and no shift leads from the accumulator to any other grid. So the accumulator is not stored for readers.
         if !site.row.leaves_a_shift() {
             lowering.sums.insert(y, wide);
         }
@@ -243,8 +243,8 @@ pub(super) fn shift(
     emit(lowering, site, wide, to.grid(), form, "requantize")
 }
 
-/// Appends a requantize node with the first form of the row that multiplies by the reciprocals of counts. The node
-/// turns sums into means. The zero point of the sums is already subtracted.
+/// Appends a requantize node that turns sums into means. It has the first of the row's forms that multiply by the
+/// reciprocals of counts. The zero point of the sums is already subtracted.
 pub(super) fn reciprocal(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

@@ -1,5 +1,5 @@
-//! Functions that all recipes of sums share. They requantize the operands of a sum to a common grid, and requantize the
-//! sum to the grid of the result.
+//! Functions that the recipes of additions and subtractions share. They requantize the operands to a common grid, and
+//! the sum or difference to the grid of the result.
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, not_coarser, requantize};

@@ -22,8 +22,8 @@ impl FormRow {
         }
         self.accepts_output(form.out())?;
         self.accepts_roundings(form)?;
-        // A form with one set of parameters for the whole tensor needs no check here, since each channel can be given
-        // the same parameters.
+        // A requantization with one set of parameters for the whole tensor needs no check here: if the target computes
+        // the form per channel, it can use these parameters for each channel.
         if form.channels().is_some() && !self.per.contains(&Per::Channel) {
             let text = "its integers are given per channel, the form's per tensor";
             return refused(ReasonCode::FormPer, text);

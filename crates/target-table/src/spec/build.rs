@@ -367,8 +367,8 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// Builds a form by the rule of LiteRT's convolutions on int16. For a product of two activations, LiteRT computes the
-/// factor by another rule.
+/// Builds a form by the rule of LiteRT's convolutions on int16. For a matrix product of two activations, LiteRT
+/// computes the factor by another rule.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {

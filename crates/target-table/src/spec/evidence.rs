@@ -1,5 +1,5 @@
-//! How well it is known that the rows of a table describe what the reference computes. A row that states no evidence
-//! has the evidence of the table.
+//! How well it is known that the rows of a table describe what the reference (a chip or a runtime) computes. A row that
+//! states no evidence has the evidence of the table.
 
 use super::words::{Evidence, Integer};
 use super::{Fidelity, FormRow, TargetSpec};
@@ -30,10 +30,11 @@ pub struct Support<'a> {
     pub evidence: Evidence,
     /// The reference, whose results the row describes.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator for which the results were shown to be equal. `None` if the results
-    /// were shown to be equal for all accumulators.
+    /// The smallest and the largest accumulator for which the results were shown to equal those of the reference.
+    /// `None` if this was shown for all accumulators.
     pub holds: Option<[i64; 2]>,
-    /// The numbers of axes of the first operand for which the results were shown to be equal; empty if for all numbers.
+    /// The numbers of axes of the first operand for which the results were shown to equal those of the reference; empty
+    /// if for all numbers.
     pub ranks: &'a [u8],
     /// The remark that the table has for the row.
     pub note: Option<&'a str>,
@@ -62,7 +63,7 @@ impl TargetSpec {
     }
 
     /// The evidence for every row that decides the bits of results, in the order of the table. Rows of ops that run on
-    /// the host decide none.
+    /// the host do not decide bits.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
         let accumulators = self.accumulator.keys().copied().map(Row::Accumulator);
         let forms = self.form.keys().map(|name| Row::Form(name));

@@ -1,6 +1,6 @@
 //! For some forms, the compiler is free to choose the integers, because the target's files store them. This module
-//! chooses these integers so that the results are closest to the ideal function on the accumulators that can occur.
-//! They are not always the integers that are closest to the factor.
+//! chooses these integers so that the results are closest to the ideal function (the requantization with the exact
+//! factor) on the accumulators that can occur. They are not always the integers that are closest to the factor.
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
@@ -12,8 +12,8 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// How far the form is from the ideal function. `None` if the caller did not ask for the distance, or if no bounds
-    /// of the accumulators are known.
+    /// How far the form is from the ideal function, which has the exact factor. `None` if the caller did not ask for
+    /// the distance, or if no bounds of the accumulators are known.
     pub nearness: Option<Nearness>,
 }
 

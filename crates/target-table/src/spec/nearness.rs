@@ -8,7 +8,7 @@ use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step
 
 /// How far a requantization is from the ideal function `sat(round(s (x - z_x)) + z)`. Here x is the accumulator or code
 /// that is requantized, z_x its zero point, s the exact factor, and z the zero point of the result. Ties are rounded as
-/// the form rounds them. All accumulators that can occur are compared.
+/// the form rounds them. The results for all accumulators that can occur are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// The integers of the requantization are free, and the compiler has chosen them.
@@ -30,8 +30,8 @@ pub enum Nearness {
     Unknown,
 }
 
-/// The distance of a requantization from the ideal function, over all channels. A requantization with one set of
-/// parameters for the whole tensor counts as one channel.
+/// The distance of a requantization from the ideal function, which has the exact factor, over all channels. A
+/// requantization with one set of parameters for the whole tensor counts as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
     /// The largest difference between a result and the result of the ideal function, in any channel, in LSB (steps of

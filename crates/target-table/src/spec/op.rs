@@ -178,7 +178,7 @@ impl OpRow {
         keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
     }
 
-    /// True if the recipe of the row chooses the scales of weights so that its sums are requantized to results by a
+    /// True if the recipe of the row chooses the scales of weights so that accumulators are requantized to results by a
     /// shift only.
     pub fn leaves_a_shift(&self) -> bool {
         self.recipe.is_some_and(Recipe::leaves_a_shift)

@@ -409,8 +409,8 @@ impl Recipe {
         self.facts().requantize == Forms::Must
     }
 
-    /// True if the row of the recipe may have forms in `requantize`, either to requantize sums or only to remove the
-    /// lowest bits of codes.
+    /// True if the row of the recipe may have forms in `requantize`, either to requantize accumulators or only to
+    /// remove the lowest bits of codes.
     pub fn may_narrow(self) -> bool {
         self.facts().requantize != Forms::Never
     }

@@ -77,8 +77,7 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
 }
 
 /// Compares two rows for one op and the same types. Returns the first key that must have the same value in both rows
-/// but does not, or `None` if there is no such key. Such keys matter to more than the lowering, so they may not depend
-/// on limits.
+/// but does not, or `None` if there is no such key. Not only lowering uses such keys, so they may not depend on limits.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     let [own, others] = [row, other].map(|row| row.recipe.map(for_all_limits));
     [

@@ -184,8 +184,8 @@ impl Changes {
         }
     }
 
-    /// Compares a key whose value is one of several kinds with parameters. If the kind is the same, each of its
-    /// parameters is compared. The effect depends on the parameter's name and on its old and new value.
+    /// Compares a key whose value is one of several kinds, each with parameters. If the kind is the same in both
+    /// tables, each parameter is compared. The effect depends on the parameter's name and on its old and new value.
     fn choice<T: Serialize>(
         &mut self,
         row: &str,

@@ -1,5 +1,5 @@
-//! Compares everything in a table except its rows of ops, forms and fusions: names, types, sums, the quantization of
-//! inputs and outputs, passes and options.
+//! Compares everything in a table except its rows of ops, forms and fusions: names, types, accumulators, the
+//! quantization of inputs and outputs, passes and options.
 
 use super::rows::wider;
 use super::{Changes, Effect, Texts, appended, forms, fusions, json, list, maybe, one, rows};
