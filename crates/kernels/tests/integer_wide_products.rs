@@ -186,8 +186,8 @@ fn products_of_activations_are_plain_sums() {
     }
 }
 
-/// All operands have their extreme values, so that each part of a sum is as large as possible. The convolutions are
-/// dense, over images and depthwise.
+/// All codes of a tensor have the same extreme value, and so have all weights, so that each part of a sum is as large
+/// as possible. One convolution is dense, and the other is depthwise.
 #[test]
 fn the_extremes_of_both_operands_do_not_overflow_inside() {
     let plain = Window::new([1, 1]);

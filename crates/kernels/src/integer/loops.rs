@@ -99,7 +99,7 @@ pub enum Addend<'a> {
         zero: i32,
         /// The number of bits by which the difference is shifted left. The shifted differences have to fit in 32 bits.
         bits: u8,
-        /// Requantizes the shifted differences to accumulators (I32). `None` if the shifted differences are the
+        /// Requantizes the numbers `(code − zero)·2^bits` to accumulators (I32). `None` if these numbers are the
         /// accumulators.
         loops: Option<&'a dyn Loops>,
         /// True if the operand is subtracted.

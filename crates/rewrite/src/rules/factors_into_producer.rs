@@ -26,7 +26,7 @@ pub const RULE: NodeRule = NodeRule {
 };
 
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
-    // If an addition reads the product, the multiplication and the addition may together be a normalization. Then the
+    // If an addition reads the result of the multiplication, the two ops may together be a normalization. Then the
     // rules that start at the addition decide what is folded. An addition whose result is not used does not count.
     match site.node.op.term() {
         Term::Add if batch_normalization_spelled_out::found(site).is_some() => return Err(NoMatch),
