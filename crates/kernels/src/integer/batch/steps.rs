@@ -13,7 +13,7 @@ const BLOCK: usize = WIDEST;
 const BLOCKS: usize = 17;
 
 /// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. The final block consists
-/// only of padding. `last` contains the last threshold of every other block.
+/// only of padding. `last` contains the last threshold of each block before it.
 #[derive(Clone, Debug)]
 struct Thresholds {
     last: Line,
