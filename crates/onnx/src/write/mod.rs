@@ -23,8 +23,8 @@ use prost::Message;
 use std::io::{self, Write};
 use strait_core::{Elem, Graph, Module, Value};
 
-/// The operator set that is written if possible, and the version of the file format for it. Most runtimes can read
-/// both.
+/// The operator set that is written if possible, and the version of the file format for it. Most runtimes can read this
+/// operator set and this version.
 const OPSET: (i64, i64) = (17, 8);
 
 /// The operator set and the version of the file format that are written if the module has something that the older
