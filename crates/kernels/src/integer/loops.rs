@@ -15,7 +15,7 @@ use strait_requantize::IntType;
 /// The loops are the methods of `dyn Loops`. They are compiled once for all requantizations, and call
 /// [`finish`](Loops::finish) for each tile of accumulators. A target uses [`InRegisters`](super::InRegisters) or
 /// [`ThroughTile`](super::ThroughTile), which implement this trait. Code outside of this crate can only wrap one of
-/// them, because only this crate can write to an [`OutputTile`].
+/// these two types, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
 /// computed in 32 or in 64 bits. The packed weights decide which of the two widths is used. If there are no packed

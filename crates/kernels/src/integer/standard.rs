@@ -1,4 +1,4 @@
-//! Picks one of the host's loops for a form.
+//! Picks one of Strait's own loops for a form.
 
 use super::{
     batch::Batch,
