@@ -94,8 +94,8 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(op::Conv::plain(3), &[x, weights])
     };
     assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &cube).0, 4 * (2 * 3 * 25 + 4));
-    // The sums are computed by the definition. The memory is eight bytes for each of 128 codes, and 32 bytes for each
-    // of 16 sums.
+    // The sum pool is computed by its definition. The memory is eight bytes for each of 128 codes, and 32 bytes for
+    // each of 16 sums.
     let sum = |b: &mut Builder, x| {
         let op = op::SumPool {
             size: smallvec![3; 3],
