@@ -1,5 +1,5 @@
-//! Finds out why a fused layer gives other results than the lowered graph. The layer is also run with the host's own
-//! kernels: if its results are then right, the target's kernels are at fault, and otherwise the compiler.
+//! Finds out why a fused layer gives other results than the lowered graph. The layer is also run with Strait's own
+//! kernels. If its results are then right, the target's kernels are at fault, and otherwise the compiler.
 
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};

@@ -84,7 +84,7 @@ pub struct Revision {
     pub anew: Option<Anew>,
 }
 
-/// The reason why a revision had to compile the whole model again. The result is the same as that of a partial
+/// The reason why a revision had to compile the whole model again. The compiled model is the same as after a partial
 /// revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {

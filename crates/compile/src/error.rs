@@ -57,8 +57,8 @@ pub struct Denied {
     pub name: String,
     /// Why the node runs on the host.
     pub reason: Reason,
-    /// True if the node is listed because a bias or a scale of its weights does not fit. False if the settings require
-    /// the node in integers.
+    /// True if the error is that a bias or a scale of the node's weights does not fit. False if the error is that the
+    /// settings require the node in integers.
     pub is_unfit: bool,
 }
 

@@ -42,8 +42,8 @@ pub struct Observed {
     of_targets: Mutex<Vec<OfRules>>,
 }
 
-/// The rules that a target's table switches on, and what results from them: the float graph with its statistics, or
-/// `None` if the rules change nothing.
+/// The rules that a target's table switches on, and their result: the float graph after these rules, with its
+/// statistics. The result is `None` if the rules change nothing.
 type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {

@@ -21,8 +21,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// The statistics that have to be observed for the settings, including those that annotation always needs.
     pub requests: Requests,
-    /// Grids and codes that are known before annotation, because the caller gave them or because they come from a
-    /// record.
+    /// Grids and codes that are known before annotation, because the caller gave them or because they come from the
+    /// record of a vendor's tool.
     pub given: Vec<GivenGrid>,
     /// What happens if a node does not support the grid that a quantized model has for a value. If true, the value gets
     /// another grid. If false, the node runs on the host.

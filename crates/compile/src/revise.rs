@@ -1,8 +1,8 @@
 //! Revisions: compiles a model again with other rules, and quantizes only the part that the new rules affect.
 //!
 //! Placing is one pass over the graph, so it is done again for the whole graph. The lowered graph is also made as a
-//! whole, when it is known that every node has a form. Annotation and baking are repeated only for the regions that the
-//! change affects. The later steps, fusion and verification, process the whole model.
+//! whole, as soon as it is known that every node can be lowered. Annotation and baking are repeated only for the
+//! regions that the change affects. The later steps, fusion and verification, process the whole model.
 
 use crate::{Built, CompileError, Task, Watch, compile::build_from, hold};
 

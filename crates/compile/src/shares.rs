@@ -1,5 +1,5 @@
 //! Counts the layers whose requantizations are covered by the target's own model of its arithmetic, and the layers
-//! whose requantizations are not covered. The host's kernels compute the requantizations that are not covered. Not
+//! whose requantizations are not covered. Strait's own kernels compute the requantizations that are not covered. Not
 //! every target has a model of its own.
 
 use std::fmt;

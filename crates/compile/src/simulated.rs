@@ -45,8 +45,9 @@ impl Built {
     /// # Errors
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
-        // A partial run is not possible in two cases. Bodies of control flow do not run in the main graph. And if a
-        // value has a grid from the model, the values that one reader gets depend on the other readers.
+        // A partial run is not possible in two cases. If the model has bodies of control flow, these do not run in the
+        // main graph. If a value has a grid from the model, the numbers that one reader gets depend on the other
+        // readers.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));

@@ -2,7 +2,7 @@
 //!
 //! | spread | what is compared | interval |
 //! |---|---|---|
-//! | [`Spread::Counted`] | percentage of right answers | Agresti and Min (2005): half a sample is added to each of the four outcomes, so that a few samples without a difference do not prove that there is none |
+//! | [`Spread::Counted`] | percentage of right answers | Agresti and Min (2005): half a sample is added to each of the four outcomes (each of the two models is right or wrong), so that a few samples without a difference do not prove that there is none |
 //! | [`Spread::Alike`] | percentage of equal answers | Wilson's interval of that percentage |
 //! | [`Spread::Mean`] | mean over samples | Student's t of the differences for each sample |
 //! | [`Spread::Normal`] | a statistic whose variance has a formula | normal |

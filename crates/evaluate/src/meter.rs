@@ -2,9 +2,9 @@
 //!
 //! A model runs on each sample once. For each sample, a metric keeps a note whose size does not depend on the size of
 //! the outputs: a boolean, a number, or counts for each class. The notes of the float model are made once and used for
-//! every target. Only metrics that compare outputs number by number need the outputs of both models on the same sample
-//! at the same time. Sums of floats are computed in the order of a tensor's elements, and then in the order of the
-//! samples.
+//! every target. Only metrics that compare outputs number by number need the outputs of the two compared models on the
+//! same sample at the same time. Sums of floats are computed in the order of a tensor's elements, and then in the order
+//! of the samples.
 
 use crate::seen::EvaluatedSample;
 

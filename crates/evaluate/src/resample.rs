@@ -1,7 +1,8 @@
 //! The bootstrap: computes a statistic on many sets that are drawn from the samples, with replacement.
 //!
-//! Both models are measured on the same drawn sets, so that their difference does not depend on how hard the drawn
-//! samples are. The generator and its seed are fixed, so the same samples give the same interval on every machine.
+//! If two models are compared, both of them are measured on the same drawn sets, so that their difference does not
+//! depend on how hard the drawn samples are. The generator and its seed are fixed, so the same samples give the same
+//! interval on every machine.
 
 use crate::interval::Spread;
 

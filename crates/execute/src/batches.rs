@@ -5,8 +5,8 @@ use crate::error::StepError;
 /// The matrix products that make up one batched matrix product.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batches {
-    /// The number of rows, the number of columns, and the number of summands per element, for each of these matrix
-    /// products.
+    /// The number of rows, the number of columns, and the number of summands per element. All of these matrix products
+    /// have the same numbers.
     pub(crate) extents: [usize; 3],
     /// For each matrix product, the indices of its two matrices: in the first operand, and in the second.
     pub(crate) pairs: Vec<[usize; 2]>,

@@ -22,7 +22,7 @@ pub(crate) trait Executable {
         false
     }
 
-    /// Returns the index of the operand that holds integers although the other operands are floats. Inference has
+    /// Returns the index of the operand that holds integers although the other operands are floats. Type inference has
     /// checked the type of that operand.
     fn indices(&self) -> Option<usize> {
         None

@@ -4,8 +4,8 @@ use crate::error::ExecuteError;
 use crate::tensor::TensorView;
 use strait_core::Elem;
 
-/// Checks type, extents and codes of a tensor that the caller passes for an input. Codes have to be checked because a
-/// 4-bit code is stored in a byte: tables have no entry for a larger number.
+/// Checks type, extents and codes of a tensor that the caller passes for an input. Codes have to be checked because the
+/// byte that stores a 4-bit code can also hold larger numbers, for which tables have no entry.
 ///
 /// # Errors
 /// [`ExecuteError::Input`] if the tensor does not fit the input. If an element is not a code, the error names the first

@@ -13,7 +13,7 @@ pub trait LoopsFor: Send + Sync {
     fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError>;
 }
 
-/// The host's own loops. They support every form.
+/// Strait's own loops. They support every form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standard;
 

@@ -16,7 +16,7 @@ pub struct PlanOptions<'a> {
 }
 
 impl Default for PlanOptions<'_> {
-    /// Returns the defaults: the best instruction set of this machine, the host's own loops, and joins.
+    /// Returns the defaults: the best instruction set of this machine, Strait's own loops, and joins.
     fn default() -> Self {
         PlanOptions {
             context: Context::detect(),

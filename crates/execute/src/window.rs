@@ -57,8 +57,8 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
     })
 }
 
-/// Makes a pool from the attributes of an op. The output extents are those of the node's result: inference has already
-/// rounded the number of windows up or down.
+/// Makes a pool from the attributes of an op. The output extents are those of the node's result: shape inference has
+/// already rounded the number of windows up or down.
 pub(crate) fn pool(
     site: &NodeSlots<'_>,
     size: &[u32],

@@ -107,7 +107,7 @@ fn codes_by_block_are_those_of_each_block() {
             .to_vec()
     };
     // 1.3 is rounded to steps of 1, 0.5, 0.25 and 2. Along the last axis, the elements of a block are neighbours; along
-    // the first axis, the blocks of both columns are interleaved.
+    // the first axis, the blocks of the two columns are interleaved.
     assert_eq!(of(1, &[2, 4]), [1.0, 1.0, 1.5, 1.5, 1.25, 1.25, 2.0, 2.0]);
     assert_eq!(of(0, &[4, 2]), [1.0, 1.5, 1.0, 1.5, 1.25, 2.0, 1.25, 2.0]);
 }

@@ -1,6 +1,6 @@
-//! Compares the results a of the eleven float models with the results b of ONNX Runtime: max|a − b| ≤ 1e-4·max|b| for
-//! each output of each sample. The models run as they were read and in canonical form. The tests are skipped on
-//! machines without the shared models.
+//! Compares the results of the eleven float models with those of ONNX Runtime: max|a − b| ≤ 1e-4·max|b| for each output
+//! of each sample, where a is Strait's output and b is the output of ONNX Runtime. Each model runs as it was read, and
+//! also in canonical form. The tests are skipped on machines without these models.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use ndarray::ArrayD;

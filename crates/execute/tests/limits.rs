@@ -87,15 +87,15 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(conv, &[x, weights])
     };
     assert_eq!(of(Elem::F32, &[1, 3, 8, 8], &conv), (4 * 300, 0));
-    // The convolution is computed layer by layer of the result. The memory is twice the three layers of the operand
-    // that one layer reads, plus the layer's four sums, with four bytes for each number.
+    // The result of the convolution is computed layer by layer. One layer of the result needs three layers of the
+    // operand, which are held twice, and four sums. Each number has four bytes.
     let cube = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 1, 3, 3, 3], &[1i8; 27]);
         b.op(op::Conv::plain(3), &[x, weights])
     };
     assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &cube).0, 4 * (2 * 3 * 25 + 4));
-    // The sums are computed by the definition. The memory is eight bytes for each of 128 codes, and 32 bytes for each
-    // of 16 sums.
+    // The sum pool is computed by its definition. The memory is eight bytes for each of 128 codes, and 32 bytes for
+    // each of 16 sums.
     let sum = |b: &mut Builder, x| {
         let op = op::SumPool {
             size: smallvec![3; 3],

@@ -108,8 +108,8 @@ impl Layer<'_, '_> {
         Ok(Some(real))
     }
 
-    /// Makes the real numbers that the codes of operand 0 stand for the node's first result. The codes are on `grid`.
-    /// Returns false if the real numbers are not known.
+    /// Dequantizes operand 0, whose codes are on `grid`: the node's first result becomes the real numbers of these
+    /// codes. Returns false if the real numbers are not known.
     ///
     /// # Errors
     /// A constant does not fit the grid.

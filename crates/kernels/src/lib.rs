@@ -1,5 +1,5 @@
 //! The loops that compute tensors, scalar and SIMD: GEMM, convolution, pooling, elementwise operations and lookup. All
-//! work on slices.
+//! of these loops work on slices.
 //!
 //! Tensors are row-major, and images are NCHW. Kernels get extents and strides; they do not depend on graphs or
 //! targets.

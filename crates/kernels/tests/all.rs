@@ -1,5 +1,5 @@
-//! Compares kernels with their definitions, on every instruction set. All tests are in one program, so that it is
-//! linked only once.
+//! Compares kernels with their definitions, on every instruction set. All tests are in one program, so that only this
+//! program has to be linked.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod support;

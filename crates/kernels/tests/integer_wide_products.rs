@@ -1,6 +1,6 @@
-//! Compares products of codes of up to 16 bits, with sums of up to 64 bits, with plain sums. The tests cover every
-//! instruction set, with accumulators that are requantized in registers, requantized through a tile, and returned as
-//! they are.
+//! Compares integer convolutions and matrix products with plain sums. Codes have up to 16 bits, and accumulators have
+//! up to 64 bits. The tests cover every instruction set, with accumulators that are requantized in registers,
+//! requantized through a tile, and returned as they are.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,8 @@ use support::{
 };
 
 /// The smallest and the largest weight of each test: 8 bits, 16 bits, 16 bits minus a zero point, 4 bits minus a zero
-/// point, and 8 bits minus a zero point, with 256 different values or more.
+/// point, and three times 8 bits minus a zero point. In the last of these three, there are 511 different weights, and
+/// in the others 256.
 const WEIGHTS: [[i32; 2]; 7] = [
     [-128, 127],
     [-32768, 32767],
@@ -186,8 +187,8 @@ fn products_of_activations_are_plain_sums() {
     }
 }
 
-/// All operands have their extreme values, so that each part of a sum is as large as possible. The convolutions are
-/// dense, over images and depthwise.
+/// All codes of a tensor have the same extreme value, and so have all weights, so that each part of a sum is as large
+/// as possible. One convolution is dense, and the other is depthwise.
 #[test]
 fn the_extremes_of_both_operands_do_not_overflow_inside() {
     let plain = Window::new([1, 1]);

@@ -32,8 +32,8 @@ impl Default for Allowance {
 const LEAST_MEMORY: u64 = 64 << 20;
 
 impl Allowance {
-    /// The same limits, but with `bytes` of memory. If a worker needs more memory than that to start, the limit is the
-    /// memory that it needs.
+    /// The same limits, but with `bytes` of memory. If a worker needs more than `bytes` of memory to start, the limit
+    /// is the memory that it needs.
     #[must_use]
     pub fn with_memory(self, bytes: Option<u64>) -> Allowance {
         Allowance {

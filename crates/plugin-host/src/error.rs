@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use strait_plugin_interface::{INTERFACE_MAJOR, INTERFACE_MINOR, TABLE_SCHEMA};
 
 /// Why a library is refused. Its manifest, file type, architecture and digest are checked before any of its code runs.
-/// If there is a manifest, the versions in it are also checked before that. Otherwise the library's entry function
-/// states the versions.
+/// If there is a manifest, the versions in the manifest are also checked before any code runs. Otherwise the library's
+/// entry function states the versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {

@@ -19,8 +19,8 @@
 //! table                         text; checked like any other table's           library.rs
 //! ```
 //!
-//! [`LibraryTarget`] is a target that a library provides. The host's loops compute the forms of its table. In addition,
-//! the library may have a model of its chip's arithmetic, and it may write files of its own.
+//! [`LibraryTarget`] is a target that a library provides. Strait's own loops compute the forms of its table. In
+//! addition, the library may have a model of its chip's arithmetic, and it may write files of its own.
 #![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
 mod allowance;

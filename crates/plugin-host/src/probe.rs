@@ -126,8 +126,8 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // Both calls come first, because later test calls open and close further targets, and a faulty library may
-            // then damage the first target.
+            // The next two test calls come before the others, because the others open and close further targets, and a
+            // faulty library may then damage the first target.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])

@@ -1,6 +1,6 @@
-//! The manifest beside a library: `NAME.toml` for the library `NAME`. It states versions and the platform, so that both
-//! can be read without running code of the library. If there is no manifest, the library states its versions itself, in
-//! its worker.
+//! The manifest beside a library: `NAME.toml` for the library `NAME`. It states the versions and the platform, so that
+//! they can be read without running code of the library. If there is no manifest, the library states its versions
+//! itself, in its worker.
 
 use crate::LoadError;
 use serde::{Deserialize, Serialize};

@@ -18,7 +18,7 @@ use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
 
-/// The target of a library, with values for its options. When a model runs, the host's loops compute the forms of the
+/// The target of a library, with values for its options. When a model runs, Strait's own loops compute the forms of the
 /// library's table. The library may also have its own model of its chip's arithmetic.
 pub struct LibraryTarget {
     table: TableTarget,
@@ -207,7 +207,7 @@ struct Tiles {
     options: Options,
     form: RegisteredForm,
     /// Whether the library computes the form for accumulators of 32 bits, and whether it does so for accumulators of 64
-    /// bits. If the library does not compute one of these widths, the host evaluates the form for that width.
+    /// bits. If the library does not compute one of these widths, Strait evaluates the form for that width.
     widths: [bool; 2],
 }
 

@@ -44,10 +44,10 @@ pub(crate) enum Pattern {
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of several patterns: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
-    /// A pattern, directly or after identities and casts from float to float, which are skipped.
+    /// A pattern after which there may be identities and casts from float to float, which the match skips.
     Through(&'static Pattern),
-    /// A pattern, directly or after nodes that are skipped: identities, casts from float to float, and nodes that add
-    /// or remove axes of extent 1.
+    /// A pattern after which there may be nodes that the match skips: identities, casts from float to float, and nodes
+    /// that add or remove axes of extent 1.
     Reshaped(&'static Pattern),
     /// A multiplication of all these patterns, in any order and nesting. Other nodes may read the intermediate
     /// products.

@@ -225,8 +225,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// Adds copies of the nodes that only move elements after the last node of a patch. The copies replace the old
-    /// moving nodes and the nodes `at`, whose result is `y`.
+    /// Adds copies of the moving nodes (nodes that only move elements) to a patch, after its last node. The copies
+    /// replace the old moving nodes and the nodes `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         let mut last = Source::New(patch.add.len() as u16 - 1, 0);
         for node in self.moves.iter().rev() {

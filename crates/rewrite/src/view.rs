@@ -19,8 +19,8 @@ pub(crate) struct View {
     pub(crate) axes: Vec<Vec<Part>>,
 }
 
-/// Appends a part to an axis. If the part continues the last part on the same axis of the original value, both are
-/// merged.
+/// Appends a part to an axis. If the part continues the last part on the same axis of the original value, the two parts
+/// are merged.
 fn append(axis: &mut Vec<Part>, part: Part) {
     match axis.last_mut() {
         _ if part.extent == 1 => {}

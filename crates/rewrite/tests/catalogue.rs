@@ -1,5 +1,5 @@
-//! `docs/rules.md` is made from the documentation of the rules, and each rule has what the catalogue needs.
-//! `STRAIT_BLESS=1` rewrites it.
+//! Tests that `docs/rules.md` equals the page made from the documentation of the rules, and that each rule has what
+//! this page needs. `STRAIT_BLESS=1` rewrites the page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

@@ -68,8 +68,8 @@ pub enum Operation {
         /// The standard deviation, by which numbers are divided; not 0.
         std: f32,
     },
-    /// Computes `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis has to be as long as both
-    /// lists.
+    /// Computes `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis has to be as long as the lists
+    /// `mean` and `std`.
     NormalizeChannels {
         /// The channel axis.
         axis: usize,

@@ -2,8 +2,8 @@
 //! [0, 1):
 //!
 //! ```text
-//! floats with a range [a, b]                            a + (b − a) · u, as after the preprocessing
-//! floats without a range, preprocessing has steps       whole numbers from 0 to 255, as stored before the preprocessing
+//! floats with a range [a, b]                            a + (b − a) · u; these numbers are not preprocessed
+//! floats without a range, preprocessing has steps       whole numbers from 0 to 255, which are then preprocessed
 //! floats without a range, no steps                      u
 //! integers without a range                              0 or 1
 //! ```

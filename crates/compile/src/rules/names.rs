@@ -13,8 +13,8 @@ use super::{Between, Pattern, Rule, RuleError, keys::rule_place};
 /// An error lists at most this many names.
 const MOST_NAMES: usize = 3;
 
-/// At most this many errors suggest similar names. Finding such names takes long in a large model, and nobody reads so
-/// many errors.
+/// At most this many errors suggest similar names. Finding such names takes long in a large model, and nobody reads
+/// more errors than this.
 pub(super) const MOST_NEAR: usize = 20;
 
 /// Returns an error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list

@@ -112,9 +112,9 @@ pub struct Alignment {
     pub pooling: Option<Align>,
     /// The alignment of resizes.
     pub resize: Option<Align>,
-    /// The alignment of other ops that the target's table lists as passive. An op that only moves codes, such as a transpose
-    /// or a maximum, always has the same grid for its operand and its result. This key then decides which of the two
-    /// determines the grid.
+    /// The alignment of passive ops, as listed in the target's table, for which there is no other key here. An op that only
+    /// moves codes, such as a transpose or a maximum, always has the same grid for its operand and its result. This key then
+    /// decides which of the two determines the grid.
     pub passive: Option<Align>,
     /// If true, and all readers of a result use the same grid, the result is computed on that grid and rounded once. If false,
     /// the result has a grid that is made from its own range, and readers with another grid requantize the result, if the

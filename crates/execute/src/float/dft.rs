@@ -139,7 +139,7 @@ impl Executable for op::Dft {
 
     fn operations(&self, types: &Types<'_>) -> u64 {
         // The transform is computed by one or two transforms whose length is a power of two below 4·`length`. With b
-        // the number of bits of `length`, each of the two has at most b + 1 rounds, and a round takes half a
+        // the number of bits of `length`, each of these transforms has at most b + 1 rounds, and a round takes half a
         // multiplication per number. For each number of the result, this gives at most 2·(b + 1)·4 / 2 ≤ 8·b
         // multiplications.
         types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))

@@ -336,8 +336,8 @@ impl Step for Recurrent {
             };
             let backwards = self.op.direction == Direction::Reverse || direction == 1;
             for turn in 0..self.steps {
-                // In the backward direction, a sequence starts at its own last step. Its state does not change before
-                // that.
+                // In the backward direction, a sequence starts at its own last step. Until the loop reaches this step,
+                // the state of the sequence does not change.
                 let at = if backwards { self.steps - 1 - turn } else { turn };
                 for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
                     let from = ((at * self.batch + row) * self.directions + direction) * self.gates;

@@ -1,6 +1,6 @@
 //! Rounds floats to the values of a grid without making codes. The result is the same as after `quantize` and
 //! `dequantize`, because the quotient of number and scale is rounded to f32 in both cases. If the values of the grid
-//! are small floats, the quotient is exact.
+//! are floats (`FloatFormat`), the quotient is exact.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;

@@ -1,5 +1,5 @@
-//! Sums and differences of accumulators. A sum of requantized codes is usually computed together with its operands
-//! instead; see [`crate::join`].
+//! Adds or subtracts accumulators. If the operands of an addition are requantized codes, the addition is usually
+//! computed in one step with the nodes that make its operands; see [`crate::join`].
 
 use super::operands::Prepared;
 use crate::elementwise::Broadcast;

@@ -1,4 +1,4 @@
-//! Integer primitives on the loops of a target or of the host, one file each.
+//! Integer primitives, one file each. They run on the loops of a target or on Strait's own loops.
 //!
 //! The loops of [`NodeSlots::loops`] also requantize a node's accumulators. The requantization is either fused into the
 //! node, or a separate node that is joined to the node ([`crate::join`]). Some primitives have no fast loops, such as

@@ -1,5 +1,5 @@
-//! Finds operands of additions that are computed by shifting and requantizing codes of up to 16 bits. Such an operand
-//! is computed code by code, because a table of all 16-bit codes would be too large.
+//! An operand of an addition may be the result of shifting and requantizing codes of up to 16 bits. This module finds
+//! such operands. They are computed code by code, because a table of all 16-bit codes would be too large.
 
 use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;

@@ -30,8 +30,8 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums are joined first, because they need complete chains of nodes behind their operands. The other joins
-        // would take nodes out of these chains.
+        // Sums are joined first, because they need the complete chains of nodes that compute their operands. The other
+        // joins would take nodes out of these chains.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]

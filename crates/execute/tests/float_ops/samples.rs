@@ -155,7 +155,7 @@ fn samples_of_two_channels_and_cubic_ones_are_those_of_the_formula() {
 
 /// Of the four neighbours of −1/2, two are outside of the image and replaced by the first element. So the neighbours
 /// are 0, 0, 0 and 1, with the weights −3/32, 19/32, 19/32 and −3/32. Beyond the end, the last element replaces all
-/// four.
+/// four neighbours.
 #[test]
 fn each_element_of_a_cubic_sample_is_taken_from_the_border_by_itself() {
     let x: Operand<'_> = (&[1, 1, 5], &[0.0, 1.0, 2.0, 3.0, 4.0]);

@@ -2,8 +2,8 @@
 //!
 //! A sum is always computed in the same order, whatever the layout and the machine. There are sixteen partial sums that
 //! start at +0. Partial sum `p` adds the elements `p, p + 16, p + 32, …` one after the other. Then partial sums `8..16`
-//! are added to `0..8`, `4..8` to `0..4`, `2..4` to `0..2`, and 1 to 0. A product is multiplied in the same order, and
-//! starts at 1.
+//! are added to `0..8`, `4..8` to `0..4`, `2..4` to `0..2`, and 1 to 0. A product is computed in the same order, from
+//! sixteen partial products that start at 1.
 
 use super::maths::exp;
 use crate::context::Context;

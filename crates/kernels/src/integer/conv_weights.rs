@@ -54,8 +54,8 @@ impl ConvWeights {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
         // If weights are lifted, which means that a constant is subtracted from them (see `Planes`), the sum of each
-        // window is needed. In a depthwise convolution, this sum takes as long as the product itself, so weights are
-        // not lifted.
+        // window is needed. In a depthwise convolution, this sum takes as long as the convolution itself, so weights
+        // are not lifted.
         let mut planes = match is_depthwise(&conv, &layout) {
             true => Planes::new(element, weights.ends(), bias.carrier()),
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
@@ -116,8 +116,8 @@ impl ConvWeights {
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        // Whether weights are lifted depends on the window, which is not known here. So the larger of both sizes is
-        // returned.
+        // Whether weights are lifted depends on the window, which is not known here. So the size is computed for both
+        // cases, and the larger size is returned.
         let lifted = Planes::lifted(element, ends, carrier, k)?;
         let either = [Planes::new(element, ends, carrier)?, lifted];
         let bytes = |planes: Planes| out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>();

@@ -15,7 +15,7 @@ use strait_requantize::IntType;
 /// The loops are the methods of `dyn Loops`. They are compiled once for all requantizations, and call
 /// [`finish`](Loops::finish) for each tile of accumulators. A target uses [`InRegisters`](super::InRegisters) or
 /// [`ThroughTile`](super::ThroughTile), which implement this trait. Code outside of this crate can only wrap one of
-/// them, because only this crate can write to an [`OutputTile`].
+/// these two types, because only this crate can write to an [`OutputTile`].
 ///
 /// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
 /// computed in 32 or in 64 bits. The packed weights decide which of the two widths is used. If there are no packed
@@ -99,7 +99,7 @@ pub enum Addend<'a> {
         zero: i32,
         /// The number of bits by which the difference is shifted left. The shifted differences have to fit in 32 bits.
         bits: u8,
-        /// Requantizes the shifted differences to accumulators (I32). `None` if the shifted differences are the
+        /// Requantizes the numbers `(code − zero)·2^bits` to accumulators (I32). `None` if these numbers are the
         /// accumulators.
         loops: Option<&'a dyn Loops>,
         /// True if the operand is subtracted.

@@ -6,9 +6,9 @@
 //!
 //! # How a target adds its requantization
 //! [`Loops`] stands for all loops of one layer with its requantization. A loop computes a tile of accumulators, at most
-//! 32 KB, and passes the tile to [`Loops::finish`]. Two types implement it:
+//! 32 KB, and passes the tile to [`Loops::finish`]. Two types implement this trait:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
-//!   one pass. Accumulators of 64 bits are requantized by one function for all forms. The host's epilogues are in
+//!   one pass. Accumulators of 64 bits are requantized by one function for all forms. Strait's own epilogues are in
 //!   [`epilogue`]. [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the
 //!   same on whole vectors. A target's crate uses one of these epilogues or defines its own, which consists of the
 //!   constants of each channel and a function of one accumulator.

@@ -4,7 +4,7 @@
 //! the caller makes sure that the whole sum fits. If the accumulator has 64 bits, a register tile adds only as many
 //! products as are sure to fit in 32 bits, and then widens the sum. If activations have magnitudes up to X and weights
 //! up to W, this number of products is the largest n ≤ (2^31 − 1) / (X·W): 511 for i16 times i8, but only one for i16
-//! times i16. If n is too small, each weight w is therefore split:
+//! times i16. If n is too small, each weight w is split:
 //!
 //! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8)
 //!
@@ -264,8 +264,8 @@ impl Planes {
         k.next_multiple_of(self.lanes())
     }
 
-    /// The constant by which the code of an activation differs from the number that products read for it: code minus
-    /// number. It is not always 0, because products read bytes as unsigned and words as signed.
+    /// The code of an activation minus the number by which the instructions multiply in its place. This difference is
+    /// not always 0, because the instructions need unsigned bytes or signed words.
     pub(crate) fn offset(&self, element: IntType) -> i64 {
         match (self.words, element) {
             (false, IntType::I8 | IntType::I4) => -(1 << 7),

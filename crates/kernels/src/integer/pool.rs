@@ -116,8 +116,8 @@ pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &
 }
 
 /// Computes the mean of each window, for elements of up to 16 bits. The mean is on the grid of the input: it is the sum
-/// of the codes divided by their number, rounded half away from zero, and then clamped. With `count_padding`, padding
-/// elements count as codes `pad_value`. A window without an element gives `pad_value`.
+/// of the codes divided by their number, rounded half away from zero, and then limited to the bounds `clamp`. With
+/// `count_padding`, padding elements count as codes `pad_value`. A window without an element gives `pad_value`.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`, or if `pad_value` is not a code of the type.

@@ -1,4 +1,4 @@
-//! Picks one of the host's loops for a form.
+//! Picks one of Strait's own loops for a form.
 
 use super::{
     batch::Batch,
@@ -9,8 +9,8 @@ use super::{
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// Makes the host's loops for a form that is followed by a clamp. `clamp` contains the smallest and the largest code to
-/// which results are limited. A target that consists only of a table runs on these loops.
+/// Makes Strait's own loops for a form that is followed by a clamp. `clamp` contains the smallest and the largest code
+/// to which results are limited. A target that consists only of a table runs on these loops.
 ///
 /// # Errors
 /// [`KernelError::Requantization`] if the form or the clamp is not legal.

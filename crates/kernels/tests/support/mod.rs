@@ -61,8 +61,8 @@ pub(crate) fn code(element: IntType, byte: u8) -> i64 {
     }
 }
 
-/// Forms of every kind, with one set of parameters (`channels` is 0) or parameters per channel. They spread
-/// accumulators of about `size` over the output type.
+/// Forms of every kind, with one set of parameters (`channels` is 0) or parameters per channel. They map accumulators
+/// with magnitudes of about `size` to the whole range of the output type.
 pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Requantization> {
     fn per<T>(channels: usize, mut value: impl FnMut() -> T) -> Per<T> {
         if channels == 0 {

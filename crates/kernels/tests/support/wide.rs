@@ -47,8 +47,8 @@ pub(crate) fn raw(carrier: Carrier, sums: &[i64]) -> Vec<u8> {
     }
 }
 
-/// Forms that spread accumulators of about `size` over the output type: forms for 48 and for 64 bits, and one that
-/// computes in f32 and is defined on 32 bits.
+/// Forms that map accumulators with magnitudes of about `size` to the whole range of the output type: forms for
+/// accumulators of 48 and of 64 bits, and one form for 32 bits, which computes in f32.
 pub(crate) fn forms(channels: usize, size: i64) -> Vec<Requantization> {
     let shift = (size / 30_000).max(2).ilog2() as i32;
     vec![

@@ -10,7 +10,7 @@ use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Refusal, narrow_entries, out_of_range};
 
 /// Returns the tensor that a message describes. If the message or another file has the elements as raw bytes, the
-/// tensor is a slice of that file. If the elements are in one of protobuf's typed lists, they are converted, because
+/// tensor is a slice of these bytes. If the elements are in one of protobuf's typed lists, they are converted, because
 /// the list stores them in another form.
 pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, Refusal> {
     let invalid = |text: String| Refusal::invalid(ReasonCode::Constant, text);

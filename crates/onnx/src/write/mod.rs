@@ -23,8 +23,8 @@ use prost::Message;
 use std::io::{self, Write};
 use strait_core::{Elem, Graph, Module, Value};
 
-/// The operator set that is written if possible, and the version of the file format for it. Most runtimes can read
-/// both.
+/// The operator set that is written if possible, and the version of the file format for it. Most runtimes can read this
+/// operator set and this version.
 const OPSET: (i64, i64) = (17, 8);
 
 /// The operator set and the version of the file format that are written if the module has something that the older
@@ -70,9 +70,9 @@ impl Encoded {
 ///
 /// Float ops become ONNX operators with the same meaning. Ops that operator set 17 lacks (silu, gelu, mish) become
 /// several operators. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the
-/// integer value; ONNX rounds ties to even, whatever rounding the op states. Foreign nodes are written as they are. Any
-/// other integer computation cannot be written and is an error. The graphs of `if` and `loop` are written inside of
-/// their nodes.
+/// integer value; ONNX rounds ties to even, whatever rounding the op states. Foreign nodes are written as they are. An
+/// integer computation other than `quantize` and `dequantize` cannot be written and is an error. The graphs of `if` and
+/// `loop` are written inside of their nodes.
 ///
 /// Inputs, outputs and values keep their names if these are unique. The same module always gives the same bytes.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {

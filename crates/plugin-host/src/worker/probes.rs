@@ -196,8 +196,8 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
 /// codes as the first, and the first one has to continue to work.
 fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
     plugin.plugin.open?;
-    // Before the call, the place for the target gets this value, which does not point to a target. So it shows whether
-    // `open` writes to the place.
+    // Before the call, the place for the target gets this value, which does not point to a target. If the place still
+    // has this value after the call, `open` has not written to it.
     let nothing = ptr::dangling_mut::<u64>().cast();
     let second = match plugin.opened(options, nothing) {
         Ok(second) => second,

@@ -170,7 +170,7 @@ fn end_as(status: Option<WaitStatus>, allowance: &Allowance) -> ExitCode {
         Signal::from_named_raw(signal).filter(|&named| named != NO_MEMORY)
     };
     // The signal is sent twice. The first one may only run a handler that this program has installed. The handler then
-    // removes itself, so the second one ends the process.
+    // removes itself, so the second signal ends the process.
     for by in [by, by].into_iter().flatten() {
         let _ = kill_process(getpid(), by);
     }

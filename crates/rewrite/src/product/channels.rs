@@ -6,9 +6,9 @@ use strait_core::Op;
 pub(super) struct Channels {
     /// The number of consecutive weights that belong to the same channel.
     step: usize,
-    /// The number of channels whose weights follow each other in the tensor. In a transposed convolution, these are the
-    /// channels of one group, and they are repeated for each input of the group. In other layers, they are all
-    /// channels.
+    /// The number of channels whose weights follow each other in the tensor. In a transposed convolution, this is the
+    /// number of channels of one group, whose weights follow each other for each input of the group. In other layers,
+    /// it is the number of all channels.
     row: usize,
     groups: usize,
     /// The number of weights for all inputs of a group.

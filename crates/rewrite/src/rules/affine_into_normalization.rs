@@ -1,7 +1,7 @@
 //! **Pattern**: the result of a layer normalization or RMS normalization is multiplied by a constant, or a constant is added
 //! to the result of a layer normalization. A transpose may be in between.
-//! **Why**: both normalization ops have a scale of their own, and layer normalization also has a bias. If the op takes over
-//! the multiplication or addition, this is no longer a separate layer and needs no rounding of its own.
+//! **Why**: both normalization ops have a scale of their own, and layer normalization also has a bias. If the normalization
+//! takes over the multiplication or addition, no separate layer remains that needs a rounding of its own.
 //! **Preconditions**: only the multiplication or addition reads the result of the normalization. The constant is the same
 //! for all rows that are normalized, and so are the existing scale and bias.
 //! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.

@@ -6,7 +6,7 @@
 //! other rules have already folded these computations and removed casts and identities. The rule makes one
 //! `batch_normalization` of the multiplication and the addition, which can then be folded into the layer in one step, with
 //! one rounding.
-//! **Preconditions**: nothing else reads x and the result of the multiplication. The constants vary only along the channels.
+//! **Preconditions**: nothing else reads x or the result of the multiplication. The constants vary only along the channels.
 //! **Exactness**: exact: the new op has the factors as its scale and the summands as its bias, with mean 0, variance 1 and
 //! epsilon 0.
 

@@ -1,8 +1,8 @@
-//! **Pattern**: a split divides the channels into parts. A convolution of its own reads each part, and a concat joins the results
-//! of the convolutions in the same order.
+//! **Pattern**: a split divides the channels into parts. Each part is read by its own convolution, and a concat joins the results
+//! of the convolutions in the order of the parts.
 //! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
-//! and a concat instead. A grouped convolution is a single op whose result has a single grid, and ops after the concat can
-//! be folded into it.
+//! and a concat instead. A grouped convolution is a single op whose result has a single grid. Ops that follow the concat can
+//! be folded into the grouped convolution.
 //! **Preconditions**: the split has as many parts as there are convolutions. All parts have the same size, and only the
 //! convolutions read them. The convolutions have the same attributes and have constant weights of the same shape, and only
 //! the concat reads their results.

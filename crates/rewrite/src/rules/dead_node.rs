@@ -22,8 +22,8 @@ fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
     if site.node.outputs.iter().any(|&v| alive(v)) {
         return Err(NoMatch);
     }
-    // If the node only moved elements, its operand has the same elements in another order. So the operand can stand
-    // for a tensor of the model that this node made.
+    // If the node only moves elements, its operand has the same elements as its result, in another order. So if the
+    // result was a tensor of the model, the operand can stand for this tensor.
     let is_moved = site.node.op.term().kind() == Kind::Rearranges;
     let rename = site.output().zip(site.input(0)).filter(|_| is_moved);
     Ok(Patch {

@@ -5,7 +5,7 @@
 //! = b\[o\]·g\[o\]. The multiplication then costs nothing at inference.
 //! **Preconditions**: only the multiplication reads the result of the layer. The weights and the bias of the layer are
 //! constants, and they stay finite when they are multiplied. The constant varies only along the channels. If the
-//! multiplication and an addition after it form a batch normalization, this rule leaves both to the rule
+//! multiplication and an addition after it form a batch normalization, this rule leaves these two ops to the rule
 //! `batch-normalization-spelled-out`.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
@@ -26,7 +26,7 @@ pub const RULE: NodeRule = NodeRule {
 };
 
 fn look(site: &GraphNode<'_>) -> Result<Patch, Miss> {
-    // If an addition reads the product, the multiplication and the addition may together be a normalization. Then the
+    // If an addition reads the result of the multiplication, the two ops may together be a normalization. Then the
     // rules that start at the addition decide what is folded. An addition whose result is not used does not count.
     match site.node.op.term() {
         Term::Add if batch_normalization_spelled_out::found(site).is_some() => return Err(NoMatch),

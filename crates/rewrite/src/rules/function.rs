@@ -96,8 +96,8 @@ const SHAPES: &[(Function, Pattern)] = &[
     (Function::HardSwish, product(&[X, CLIPPED, SIXTH])),
 ];
 
-/// True if all constants of a match are the numbers of the function. Differences from an exporter's rounding are
-/// allowed.
+/// True if all constants of a match are the numbers in the definition of the function. Small differences are allowed,
+/// because exporters round the numbers.
 fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
     let own = found.node(NODE).is_none_or(|node| match &node.node.op {
         Op::Clip(clip) => near(clip.min, 0.0) && near(clip.max, 6.0),

@@ -101,8 +101,8 @@ impl Freedom {
     }
 }
 
-/// True if the target derives scales of weights from other scales. It does so if sums are requantized to results by a
-/// shift alone, or if two sums need the same grid.
+/// True if the target derives scales of weights from other scales. It does so if accumulators are requantized by a
+/// shift alone, or if two accumulators need the same grid.
 fn makes_scales(spec: &TargetSpec) -> bool {
     let mut rows = spec.op.values();
     rows.any(|row| row.leaves_a_shift() || row.recipe == Some(Recipe::AddShifted))

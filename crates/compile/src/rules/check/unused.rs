@@ -72,7 +72,7 @@ impl Check<'_> {
     }
 
     /// True if one of the observers in `readers` finds the range of something that the rule chooses. If `rule` is
-    /// `None`, true if one of them finds any range.
+    /// `None`, true if one of these observers finds any range.
     fn reads(&self, rule: Option<usize>, readers: &[Observer]) -> bool {
         let (selection, graph) = (self.selection, self.module.main());
         let values = selection.values.values().cloned();

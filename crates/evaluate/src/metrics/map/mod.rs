@@ -6,11 +6,11 @@
 //! (intersection over union) reaches the threshold. Then the box is a hit, and the object is no longer free.
 //!
 //! Precision and recall are computed over the boxes of all images, again in the order of their scores. If h of the
-//! first k boxes are hits, the precision is h / k and the recall is h / objects. The average precision is the mean over
-//! the recalls 0, 0.01, … 1. For each of these recalls, it takes the largest precision at that recall or a higher one,
-//! or 0 if no box reaches that recall. The result is the mean over the classes that have objects, and over the
-//! thresholds 0.50, 0.55, … 0.95, or over the one threshold that was asked for. Crowds and object sizes are not treated
-//! specially.
+//! first k boxes are hits, the precision is h / k and the recall is h / objects. The average precision is a mean of 101
+//! precisions, one for each of the recalls 0, 0.01, … 1. For each recall, this is the largest precision at that recall
+//! or a higher one, or 0 if no box reaches that recall. The result is the mean over the classes that have objects, and
+//! over the thresholds 0.50, 0.55, … 0.95, or over the one threshold that was asked for. Crowds and object sizes are
+//! not treated specially.
 //!
 //! Boxes are only matched with objects of the same image, so the note of a sample has the scores and hits of the boxes
 //! in this image. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn.

@@ -6,7 +6,8 @@ use crate::simd::I32s;
 #[derive(Clone, Debug)]
 pub(crate) struct Constants<const C: usize> {
     /// The arrays, one after the other. Each array begins with `period` elements, in which the values of all channels
-    /// are repeated as often as they fit. After them, the values begin again for at least one vector.
+    /// are repeated as often as they fit. After these elements, the values of the first channels follow once more, for
+    /// at least one vector.
     lines: Vec<Line>,
     /// Number of elements from the start of one array to the start of the next.
     stride: usize,

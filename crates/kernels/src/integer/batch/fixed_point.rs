@@ -30,8 +30,8 @@ impl FixedPoint {
     /// include the ±2^30 of [`HighHalfTwice`].) Returns `None` if something has to be added to the low half, too, or if
     /// the sum of the high half and this number could leave i32.
     ///
-    /// |x·factor| is at most 2^62. So the high half, with the carry from the low half, has a magnitude of at most 2^30,
-    /// and `room` is what is left for the number that is added.
+    /// |x·factor| is at most 2^62. So the high half, with the carry from the low half, has a magnitude of at most 2^30.
+    /// `room` is the largest magnitude of the added number with which the sum stays in i32.
     fn high_addend(&self, twice: bool) -> Option<i32> {
         let low = 1_i64 << 32;
         let sum = self.addend + self.base - if twice { 1 << 30 } else { 0 };

@@ -31,8 +31,8 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
                 .iter()
                 .map(|a| {
                     let [first, one, second] = half_up(a.shift);
-                    // x & `mask` is x modulo 2^(s+1). If it equals `tie`, x is a tie and the smaller of its two
-                    // neighbours is even. For shift 0, x & 0 is never 1, so there are no ties.
+                    // x & `mask` is x modulo 2^(s+1). If it equals `tie`, x / 2^s is half way between two integers, and
+                    // the smaller of them is even. For shift 0, x & 0 is never 1, so there are no ties.
                     let (mask, tie) = match a.shift {
                         0 => (0, 1),
                         s => (((2_i64 << s) - 1) as i32, 1 << (s - 1)),

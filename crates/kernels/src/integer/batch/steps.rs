@@ -12,8 +12,8 @@ const BLOCK: usize = WIDEST;
 /// Number of blocks of a channel. They hold 255 thresholds, and at least one block is padding.
 const BLOCKS: usize = 17;
 
-/// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. `last` contains the last
-/// threshold of each block. The last block consists only of padding and is not in `last`.
+/// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. The final block consists
+/// only of padding. `last` contains the last threshold of each block before it.
 #[derive(Clone, Debug)]
 struct Thresholds {
     last: Line,

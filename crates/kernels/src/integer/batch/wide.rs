@@ -37,7 +37,7 @@ pub(crate) struct Point {
 
 impl Wide {
     /// Makes the kernel of a legal form. Returns `None` for forms that compute in f32 and for forms with thresholds.
-    /// Both are defined only for accumulators of 32 bits.
+    /// These two kinds of forms are defined only for accumulators of 32 bits.
     pub(crate) fn new(form: &Requantization) -> Option<Wide> {
         if let Ok(doubles) = per_channel(form, Double::of) {
             return Some(Wide::Double(doubles));

@@ -261,8 +261,9 @@ const EXACT: u64 = (1 << 24) / (255 * 255);
 const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
 /// Returns the exact sum, as i64, of `count` products of integers below 2^8. The products are computed in floats. If a
-/// float can hold such a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves
-/// are multiplied separately, because a float can hold sums of more of these smaller products exactly.
+/// float can hold such a sum exactly, the integers themselves are multiplied. Otherwise the upper and the lower halves
+/// of the integers are multiplied separately. The products are then smaller, so a float can hold a sum of more of them
+/// exactly.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,

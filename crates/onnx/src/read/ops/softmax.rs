@@ -38,10 +38,10 @@ fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Las
     Ok((Cast { to }.into(), vec![is_first]))
 }
 
-/// Applies a function along an axis. From operator set 13 on, the function runs along one axis. Before, it runs over
-/// all axes from `axis` on together: the operand is seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only one of these
-/// axes has an extent other than 1, the function simply runs along that axis. Otherwise a reshape is added before the
-/// function and one after it.
+/// Applies a function along an axis. From operator set 13 on, the function runs along one axis. Up to operator set 12,
+/// it runs over all axes from `axis` on together: the operand is seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only
+/// one of these axes has an extent other than 1, the function simply runs along that axis. Otherwise a reshape is added
+/// before the function and one after it.
 fn along(
     reader: &mut OperatorReader<'_, '_>,
     function: fn(&mut OperatorReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,

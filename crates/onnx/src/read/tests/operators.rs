@@ -80,8 +80,8 @@ fn refuses_nan(model: &ModelProto) {
     }
 }
 
-/// Reads `y = Op(x, constants…)` and compares the summary. Also checks that no integers make reading panic, and that
-/// float attributes with NaN are refused.
+/// Reads `y = Op(x, constants…)` and compares a summary of the result with the expected summary. Also checks that no
+/// integers make reading panic, and that float attributes with NaN are refused.
 pub(super) fn check(
     opset: i64,
     op: &str,

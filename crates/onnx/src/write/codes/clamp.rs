@@ -30,8 +30,8 @@ fn bounds(emitter: &Emitter<'_>, at: At<'_>, low: f32, high: f32) -> Result<Opti
     Ok((codes != (low.into(), high.into())).then_some([low, high]))
 }
 
-/// Gives the operand of a clamp that changes no code the name of the clamp's result, if nothing else reads the operand:
-/// readers then find the tensor under the name that they have for it.
+/// Handles a clamp that changes no code. If nothing else reads the operand of the clamp, the operand gets the name of
+/// the clamp's result, so that the readers of the result find it.
 pub(super) fn share_name(emitter: &mut Emitter<'_>, at: At<'_>, low: f32, high: f32) -> Result<(), WriteError> {
     let (Some(operand), Some(result)) = (at.node.input(0), at.node.result()) else {
         return Ok(());

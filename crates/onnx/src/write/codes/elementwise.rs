@@ -16,8 +16,9 @@ pub(super) fn two(emitter: &mut Emitter<'_>, at: At<'_>, operator: &str) -> Resu
     Ok(())
 }
 
-/// Writes codes on another grid. This is a product with the constant 1 and not a DequantizeLinear and a QuantizeLinear,
-/// because ONNX Runtime merges such a pair with its neighbours, and the merged grid gives other codes.
+/// Writes a conversion of codes to another grid, as a multiplication by the constant 1. A DequantizeLinear followed by
+/// a QuantizeLinear is not used, because ONNX Runtime merges such a pair with its neighbours, and the merged grid gives
+/// other codes.
 pub(super) fn on_another_grid(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
     let (elem, _) = at.operand_type(emitter);
     let x = grids::operand(emitter, at, 0)?;

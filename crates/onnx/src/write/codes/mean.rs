@@ -16,7 +16,8 @@ pub(super) fn global(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteE
 }
 
 /// Writes the mean over any axes. The operand is transposed such that these axes are the last ones, and reshaped to an
-/// image of one column for each mean; the result is reshaped back. Images whose height and width are reduced need neither.
+/// image of one column for each mean; the result is reshaped back. A mean over the height and the width of an image
+/// needs neither a transpose nor a reshape.
 pub(super) fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), WriteError> {
     let dims = emitter.ty(at.node.input(0)).and_then(|ty| ty.dims());
     let dims = dims.ok_or_else(|| at.unwritable("the extents of its operand are not known"))?;

@@ -47,8 +47,8 @@ impl Operator for Gemm {
     }
 }
 
-/// Writes the product of a value and a factor. If the factor is 1, this is the value itself. The factor becomes a named
-/// constant.
+/// Writes the product of a value and a factor. If the factor is 1, no operator is written, and the result is the value
+/// itself. Any other factor becomes a named constant.
 fn scaled(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
