@@ -16,7 +16,8 @@ lie next to the point at which the code changes.
 
 The results of the kernel are compared with those of Strait's definition. The column *our rule* names this definition. It is a rule
 that makes a requantization function (a *form*) from the same scales (`crates/requantize/src/scales`), or an integer function
-([functions.md](functions.md)). Other tests check that Strait's own kernels agree with the definition.
+([functions.md](functions.md)). The rule *same* is for operators whose operands and results have the same grid, so that no
+requantization is needed. Other tests check that Strait's own kernels agree with the definition.
 
 The other columns contain these numbers:
 
